@@ -1,0 +1,219 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "api/configuration_validate.h"
+#include "api/json.h"
+#include "api/names.h"
+#include "api/selectors.h"
+#include "api/time.h"
+
+namespace muster {
+
+namespace {
+
+using nlohmann::json;
+
+struct Framework {
+  std::string_view name;  // Kueue's
+  std::string_view kind;  // as externalFrameworks would name the same kind
+};
+
+// The kinds that Kueue can manage, sorted. What muster has code for is another
+// question: check_frameworks.
+constexpr Framework kFrameworks[] = {
+    {"batch/job", "Job.v1.batch"},
+    {"deployment", "Deployment.v1.apps"},
+    {"jobset.x-k8s.io/jobset", "JobSet.v1alpha2.jobset.x-k8s.io"},
+    {"kubeflow.org/jaxjob", "JAXJob.v1.kubeflow.org"},
+    {"kubeflow.org/mpijob", "MPIJob.v2beta1.kubeflow.org"},
+    {"kubeflow.org/paddlejob", "PaddleJob.v1.kubeflow.org"},
+    {"kubeflow.org/pytorchjob", "PyTorchJob.v1.kubeflow.org"},
+    {"kubeflow.org/tfjob", "TFJob.v1.kubeflow.org"},
+    {"kubeflow.org/xgboostjob", "XGBoostJob.v1.kubeflow.org"},
+    {"leaderworkerset.x-k8s.io/leaderworkerset", "LeaderWorkerSet.v1.leaderworkerset.x-k8s.io"},
+    {"pod", "Pod.v1."},
+    {"ray.io/raycluster", "RayCluster.v1.ray.io"},
+    {"ray.io/rayjob", "RayJob.v1.ray.io"},
+    {"ray.io/rayservice", "RayService.v1.ray.io"},
+    {"sparkoperator.k8s.io/sparkapplication", "SparkApplication.v1beta2.sparkoperator.k8s.io"},
+    {"statefulset", "StatefulSet.v1.apps"},
+    {"trainer.kubeflow.org/trainjob", "TrainJob.v1alpha1.trainer.kubeflow.org"},
+    {"workload.codeflare.dev/appwrapper", "AppWrapper.v1beta2.workload.codeflare.dev"},
+};
+
+std::vector<std::string> framework_names() {
+  std::vector<std::string> names;
+  for (const Framework& framework : kFrameworks) names.emplace_back(framework.name);
+  return names;
+}
+
+// "Kind.version.group.com": at least two dots.
+bool is_kind_version_group(std::string_view text) {
+  return std::count(text.begin(), text.end(), '.') >= 2;
+}
+
+void check_requirement(const json& requirement, const FieldPath& path, FieldErrors& errors) {
+  const std::string_view op = string_at(requirement, {"operator"});
+  const json& values = array_at(requirement, {"values"});
+  if (op == "In" || op == "NotIn") {
+    if (values.empty()) {
+      errors.push_back(required(path.child("values"), "must be specified when `operator` is 'In' or 'NotIn'"));
+    }
+  } else if (op == "Exists" || op == "DoesNotExist") {
+    if (!values.empty()) {
+      errors.push_back(
+          forbidden(path.child("values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+    }
+  } else {
+    errors.push_back(invalid(path.child("operator"), std::string(op), "not a valid selector operator"));
+  }
+  const std::string_view key = string_at(requirement, {"key"});
+  for (std::string& message : is_qualified_name(key)) {
+    errors.push_back(invalid(path.child("key"), std::string(key), std::move(message)));
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    for (std::string& message : is_valid_label_value(values[i].get_ref<const std::string&>())) {
+      errors.push_back(invalid(path.child("values").index(i), values[i], std::move(message)));
+    }
+  }
+}
+
+void check_selector(const json& selector, const FieldPath& path, FieldErrors& errors) {
+  const json& labels = object_at(selector, {"matchLabels"});
+  for (auto it = labels.begin(); it != labels.end(); ++it) {
+    for (std::string& message : is_qualified_name(it.key())) {
+      errors.push_back(invalid(path.child("matchLabels"), it.key(), std::move(message)));
+    }
+    for (std::string& message : is_valid_label_value(it->get_ref<const std::string&>())) {
+      errors.push_back(invalid(path.child("matchLabels"), *it, std::move(message)));
+    }
+  }
+  const json& expressions = array_at(selector, {"matchExpressions"});
+  for (size_t i = 0; i < expressions.size(); ++i) {
+    check_requirement(expressions[i], path.child("matchExpressions").index(i), errors);
+  }
+}
+
+void validate_external_multikueue_frameworks(const json& multi, FieldErrors& errors) {
+  std::set<std::string> seen;
+  const json& frameworks = array_at(multi, {"externalFrameworks"});
+  for (size_t i = 0; i < frameworks.size(); ++i) {
+    const std::string field = FieldPath("multiKueue").child("externalFrameworks").index(i).child("name");
+    const auto& name = frameworks[i].at("name").get_ref<const std::string&>();
+    if (!is_kind_version_group(name)) {
+      errors.push_back(invalid(field, name, "must be in 'kind.version.group' format"));
+    } else if (!seen.insert(name).second) {
+      errors.push_back(duplicate(field, name));
+    }
+  }
+}
+
+void check_access_provider(const json& provider, const FieldPath& path, FieldErrors& errors) {
+  const FieldPath exec_path = path.child("execConfig");
+  const json& exec = provider.at("execConfig");
+  if (string_at(provider, {"name"}).empty()) errors.push_back(required(path.child("name"), "must be specified"));
+  for (const char* field : {"command", "apiVersion"}) {
+    if (string_at(exec, {field}).empty()) errors.push_back(required(exec_path.child(field), "must be specified"));
+  }
+  for (const json& variable : array_at(exec, {"env"})) {
+    if (!string_at(variable, {"name"}).empty()) continue;
+    errors.push_back(required(exec_path.child("env").child("name"), "must be specified"));
+  }
+  const std::string mode(string_at(exec, {"interactiveMode"}));
+  if (mode.empty()) {
+    errors.push_back(required(exec_path.child("interactiveMode"), "must be specified"));
+  } else if (mode != "Never" && mode != "IfAvailable" && mode != "Always") {
+    errors.push_back(not_supported(exec_path.child("interactiveMode"), mode, {"Always", "IfAvailable", "Never"}));
+  }
+}
+
+void validate_cluster_profile(const json& multi, FieldErrors& errors) {
+  const json& providers = array_at(multi, {"clusterProfile", "accessProviders"});
+  const json& deprecated = array_at(multi, {"clusterProfile", "credentialsProviders"});
+  const FieldPath path = FieldPath("multiKueue").child("clusterProfile");
+  if (!providers.empty() && !deprecated.empty()) {
+    errors.push_back(
+        forbidden(path.child("credentialsProviders"), "must not be specified when accessProviders is specified"));
+  }
+  const char* used = providers.empty() ? "credentialsProviders" : "accessProviders";
+  for (const json& provider : providers.empty() ? deprecated : providers) {
+    check_access_provider(provider, path.child(used), errors);
+  }
+}
+
+}  // namespace
+
+void validate_managed_namespaces(const json& configuration, FieldErrors& errors) {
+  constexpr const char* kField = "managedJobsNamespaceSelector";
+  const json& selector = configuration.at(kField);
+  check_selector(selector, FieldPath(kField), errors);
+  const Result<LabelSelector> parsed = LabelSelector::parse(selector);
+  if (!parsed) return;
+  for (const std::string& name : {std::string("kube-system"), configuration.at("namespace").get<std::string>()}) {
+    if (name.empty() || !parsed->matches({{"kubernetes.io/metadata.name", name}})) continue;
+    errors.push_back(invalid_setting(kField, selector, "should not match the \"" + name + "\" namespace"));
+  }
+}
+
+void validate_integrations(const json& configuration, FieldErrors& errors) {
+  const FieldPath path("integrations");
+  std::set<std::string> seen;
+  const json& frameworks = array_at(configuration, {"integrations", "frameworks"});
+  for (size_t i = 0; i < frameworks.size(); ++i) {
+    const auto& name = frameworks[i].get_ref<const std::string&>();
+    const auto* known = std::find_if(std::begin(kFrameworks), std::end(kFrameworks),
+                                     [&](const Framework& framework) { return framework.name == name; });
+    if (known == std::end(kFrameworks)) {
+      errors.push_back(not_supported(path.child("frameworks").index(i), name, framework_names()));
+    } else if (!seen.emplace(known->kind).second) {
+      errors.push_back(duplicate(path.child("frameworks").index(i), name));
+    }
+  }
+  const json& external = array_at(configuration, {"integrations", "externalFrameworks"});
+  for (size_t i = 0; i < external.size(); ++i) {
+    const auto& name = external[i].get_ref<const std::string&>();
+    if (!is_kind_version_group(name)) {
+      errors.push_back(
+          invalid(path.child("externalFrameworks").index(i), name, "must be format, 'Kind.version.group.com'"));
+    } else if (!seen.insert(name).second) {
+      errors.push_back(duplicate(path.child("externalFrameworks").index(i), name));
+    }
+  }
+  // Managing pods needs the selector too, so Kueue reports what is wrong with it once
+  // more; tools that compare the lists would miss it.
+  if (std::find(frameworks.begin(), frameworks.end(), "pod") != frameworks.end())
+    validate_managed_namespaces(configuration, errors);
+}
+
+void validate_multikueue(const json& configuration, FieldErrors& errors) {
+  const json& multi = configuration.at("multiKueue");
+  for (const char* field : {"gcInterval", "workerLostTimeout"}) {
+    // Always good: decoding made the text.
+    const Result<Duration> value = parse_duration(multi.at(field).get_ref<const std::string&>());
+    if (!value || value->count() >= 0) continue;
+    errors.push_back(
+        invalid(FieldPath("multiKueue").child(field), value->count(), "must be greater than or equal to 0"));
+  }
+  const auto& origin = multi.at("origin").get_ref<const std::string&>();
+  const auto complaints = is_valid_label_value(origin);
+  if (!complaints.empty()) errors.push_back(invalid("multiKueue.origin", origin, join(complaints, ",")));
+  validate_external_multikueue_frameworks(multi, errors);
+  validate_cluster_profile(multi, errors);
+
+  const auto incremental = multi.find("incrementalDispatcherConfig");
+  if (incremental == multi.end()) return;
+  if (multi.at("dispatcherName") != "kueue.x-k8s.io/multikueue-dispatcher-incremental") {
+    errors.push_back(
+        invalid_setting("multiKueue.incrementalDispatcherConfig", *incremental,
+                        "incrementalDispatcherConfig is only valid when dispatcherName is set to the incremental "
+                        "dispatcher"));
+  }
+  const auto step = incremental->find("stepSize");
+  if (step != incremental->end() && *step < 1) {
+    errors.push_back(
+        invalid("multiKueue.incrementalDispatcherConfig.stepSize", *step, "must be greater than or equal to 1"));
+  }
+}
+
+}  // namespace muster

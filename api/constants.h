@@ -1,0 +1,39 @@
+// Names that users' manifests, dashboards and scripts know, spelled once.
+// Source: Kueue (kueue.x-k8s.io), JobSet (jobset.x-k8s.io), Kubernetes (batch/v1)
+// and muster's own prefix, muster.batch.
+#pragma once
+
+#include <string_view>
+
+namespace muster {
+
+// --- Kueue: labels and annotations of jobs ---
+inline constexpr std::string_view kQueueNameLabel = "kueue.x-k8s.io/queue-name";
+inline constexpr std::string_view kPriorityClassLabel = "kueue.x-k8s.io/priority-class";
+inline constexpr std::string_view kMaxExecTimeLabel = "kueue.x-k8s.io/max-exec-time-seconds";
+inline constexpr std::string_view kPrebuiltWorkload = "kueue.x-k8s.io/prebuilt-workload-name";  // label or annotation
+inline constexpr std::string_view kMinParallelismAnnotation = "kueue.x-k8s.io/job-min-parallelism";
+inline constexpr std::string_view kCompletionsEqualParallelismAnnotation = "kueue.x-k8s.io/job-completions-equal-parallelism";
+inline constexpr std::string_view kElasticJobAnnotation = "kueue.x-k8s.io/elastic-job";
+inline constexpr std::string_view kAdmissionGatedByAnnotation = "kueue.x-k8s.io/admission-gated-by";
+inline constexpr std::string_view kStoppingAnnotation = "kueue.x-k8s.io/stopping";
+inline constexpr std::string_view kMultiKueueControllerName = "kueue.x-k8s.io/multikueue";
+inline constexpr std::string_view kDefaultLocalQueueName = "default";
+inline constexpr std::string_view kDefaultPriorityClassName = "default";
+
+// --- JobSet ---
+inline constexpr std::string_view kJobSetUidLabel = "jobset.sigs.k8s.io/jobset-uid";
+inline constexpr std::string_view kRestartAttemptLabel = "jobset.sigs.k8s.io/restart-attempt";
+
+// --- batch/v1 ---
+inline constexpr std::string_view kControllerUidLabel = "batch.kubernetes.io/controller-uid";
+
+// --- muster: start as a group (KEP-498) ---
+inline constexpr std::string_view kGroupTimeoutAnnotation = "muster.batch/group-scheduling-timeout-seconds";
+inline constexpr std::string_view kGroupTargetsAnnotation = "muster.batch/group-scheduling-targets";
+inline constexpr std::string_view kGroupEpochAnnotation = "muster.batch/group-scheduling-epoch";
+inline constexpr std::string_view kGroupInitContainer = "group-scheduling-init";
+inline constexpr std::string_view kGroupVolume = "group-scheduling";
+inline constexpr std::string_view kGroupMountPath = "/mnt/group-scheduling";
+
+}  // namespace muster

@@ -1,0 +1,173 @@
+#include "api/json.h"
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+// Builds a DOM from SAX events, which is where depth and duplicate keys can be
+// seen before they do harm.
+class StrictDomBuilder {
+ public:
+  explicit StrictDomBuilder(JsonLimits limits) : limits_(limits) {}
+
+  bool null() { return put(nullptr); }
+  bool boolean(bool value) { return put(value); }
+  bool number_integer(json::number_integer_t value) { return put(value); }
+  bool number_unsigned(json::number_unsigned_t value) { return put(value); }
+  bool number_float(json::number_float_t value, const std::string&) { return put(value); }
+  bool string(std::string& value) { return put(std::move(value)); }
+  bool binary(json::binary_t&) { return reject("binary values are not JSON"); }
+
+  bool start_object(std::size_t) { return open(json::object()); }
+  bool start_array(std::size_t) { return open(json::array()); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+
+  bool key(std::string& name) {
+    auto& object = *open_.back()->get_ptr<json::object_t*>();
+    auto [slot, is_new] = object.try_emplace(name);
+    if (!is_new) return reject("duplicate key " + path_to_open() + name);
+    slot_ = &slot->second;
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string&, const json::exception& e) {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..." without the prefix.
+    std::string text = e.what();
+    if (auto end = text.find("] "); end != std::string::npos) text = text.substr(end + 2);
+    return reject(text + " (byte " + std::to_string(position) + ")");
+  }
+
+  json take() { return std::move(root_); }
+  const std::string& error() const { return error_; }
+
+ private:
+  template <class V>
+  json* place(V&& value) {
+    if (open_.empty()) {
+      root_ = std::forward<V>(value);
+      return &root_;
+    }
+    if (auto* array = open_.back()->get_ptr<json::array_t*>()) {
+      return &array->emplace_back(std::forward<V>(value));
+    }
+    *slot_ = std::forward<V>(value);
+    return slot_;
+  }
+  template <class V>
+  bool put(V&& value) {
+    place(std::forward<V>(value));
+    return true;
+  }
+  bool open(json container) {
+    if (open_.size() >= limits_.max_depth) {
+      return reject("nested deeper than " + std::to_string(limits_.max_depth) + " levels");
+    }
+    open_.push_back(place(std::move(container)));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+  bool reject(std::string why) {
+    error_ = std::move(why);
+    return false;
+  }
+
+  // "spec.template.": only for an error message, so found by searching.
+  std::string path_to_open() const {
+    std::string path;
+    for (size_t i = 0; i + 1 < open_.size(); ++i) {
+      if (open_[i]->is_array()) {
+        path += "[" + std::to_string(open_[i]->size() - 1) + "]";
+        continue;
+      }
+      for (const auto& [name, child] : open_[i]->items()) {
+        if (&child == open_[i + 1]) path += (path.empty() ? "" : ".") + name;
+      }
+    }
+    return path.empty() ? path : path + ".";
+  }
+
+  JsonLimits limits_;
+  json root_;
+  std::vector<json*> open_;  // the containers around the next value, outermost first
+  json* slot_ = nullptr;     // where the value of the last key belongs
+  std::string error_;
+};
+
+const json kEmptyArray = json::array();
+const json kEmptyObject = json::object();
+
+}  // namespace
+
+Result<json> parse_json(std::string_view bytes, JsonLimits limits) {
+  StrictDomBuilder builder(limits);
+  if (!json::sax_parse(bytes.begin(), bytes.end(), &builder)) return fail(builder.error());
+  return builder.take();
+}
+
+std::string to_text(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+const json* find_path(const json& value, std::initializer_list<std::string_view> keys) {
+  const json* at = &value;
+  for (std::string_view key : keys) {
+    const auto* object = at->get_ptr<const json::object_t*>();
+    if (!object) return nullptr;
+    auto child = object->find(key);
+    if (child == object->end()) return nullptr;
+    at = &child->second;
+  }
+  return at;
+}
+
+std::string_view string_at(const json& value, std::initializer_list<std::string_view> keys) {
+  const json* found = find_path(value, keys);
+  const auto* text = found ? found->get_ptr<const std::string*>() : nullptr;
+  return text ? std::string_view(*text) : std::string_view();
+}
+
+std::optional<int64_t> int_at(const json& value, std::initializer_list<std::string_view> keys) {
+  const json* found = find_path(value, keys);
+  if (!found || !found->is_number_integer()) return std::nullopt;
+  if (found->is_number_unsigned() && found->get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) return std::nullopt;
+  return found->get<int64_t>();
+}
+
+bool bool_at(const json& value, std::initializer_list<std::string_view> keys) {
+  const json* found = find_path(value, keys);
+  return found && found->is_boolean() && found->get<bool>();
+}
+
+const json& array_at(const json& value, std::initializer_list<std::string_view> keys) {
+  const json* found = find_path(value, keys);
+  return found && found->is_array() ? *found : kEmptyArray;
+}
+
+const json& object_at(const json& value, std::initializer_list<std::string_view> keys) {
+  const json* found = find_path(value, keys);
+  return found && found->is_object() ? *found : kEmptyObject;
+}
+
+namespace {
+std::optional<std::string_view> metadata_entry(const json& object, std::string_view map, std::string_view key) {
+  const json* found = find_path(object, {"metadata", map, key});
+  if (!found || !found->is_string()) return std::nullopt;
+  return std::string_view(*found->get_ptr<const std::string*>());
+}
+}  // namespace
+
+std::optional<std::string_view> label(const json& object, std::string_view key) {
+  return metadata_entry(object, "labels", key);
+}
+
+std::optional<std::string_view> annotation(const json& object, std::string_view key) {
+  return metadata_entry(object, "annotations", key);
+}
+
+}  // namespace muster

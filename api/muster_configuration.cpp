@@ -1,0 +1,133 @@
+#include "api/muster_configuration.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/time.h"
+
+namespace muster {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr Duration kShortestCertificate = std::chrono::seconds(5);
+
+// Reads one field into the configuration; puts what is wrong with it into the errors.
+struct Setting {
+  std::string_view name;
+  void (*read)(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors);
+};
+
+// The text of a value that must be one; empty with an error when it is not.
+std::string text_of(const json& value, const FieldPath& path, FieldErrors& errors) {
+  if (!value.is_string()) {
+    errors.push_back(type_invalid(path, value, "must be a string"));
+    return {};
+  }
+  const auto& text = value.get_ref<const std::string&>();
+  if (text.empty()) errors.push_back(required(path, "must not be empty; leave the field out to have the default"));
+  return text;
+}
+
+template <class T, class Parse>
+void read_word(const json& value, const FieldPath& path, T& into, FieldErrors& errors, Parse parse) {
+  const std::string text = text_of(value, path, errors);
+  if (text.empty()) return;
+  const auto parsed = parse(text);
+  if (parsed) {
+    into = *parsed;
+  } else {
+    errors.push_back(invalid(path, value, parsed.error().message));
+  }
+}
+
+void read_suspend_guard(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
+  read_word(value, path, into.suspend_guard, errors, parse_suspend_guard);
+}
+
+void read_admitters(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
+  if (!value.is_array()) {
+    errors.push_back(type_invalid(path, value, "must be a list of user names"));
+    return;
+  }
+  for (size_t i = 0; i < value.size(); ++i) {
+    std::string name = text_of(value[i], path.index(i), errors);
+    if (name.empty()) continue;
+    if (std::find(into.admitters.begin(), into.admitters.end(), name) != into.admitters.end()) {
+      errors.push_back(duplicate(path.index(i), value[i]));
+      continue;
+    }
+    into.admitters.push_back(std::move(name));
+  }
+}
+
+void read_waiter_image(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
+  const std::string image = text_of(value, path, errors);
+  if (image.empty()) return;
+  if (image.find_first_of(" \t\r\n") != std::string::npos) {
+    errors.push_back(invalid(path, value, "must be the name of a container image, without white space"));
+    return;
+  }
+  into.waiter_image = image;
+}
+
+void read_log_format(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
+  read_word(value, path, into.log_format, errors, parse_log_format);
+}
+
+void read_lifetime(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
+  read_word(value, path, into.certificate_lifetime, errors, parse_certificate_lifetime);
+}
+
+constexpr Setting kSettings[] = {
+    {"suspendGuard", read_suspend_guard}, {"admitters", read_admitters},          {"waiterImage", read_waiter_image},
+    {"logFormat", read_log_format},       {"certificateLifetime", read_lifetime},
+};
+
+std::string known_settings() {
+  std::string names;
+  for (const Setting& setting : kSettings) names += (names.empty() ? "" : ", ") + std::string(setting.name);
+  return names;
+}
+
+}  // namespace
+
+Result<SuspendGuard> parse_suspend_guard(std::string_view text) {
+  if (text == "enforce") return SuspendGuard::kEnforce;
+  if (text == "observe") return SuspendGuard::kObserve;
+  return fail("must be enforce (reject) or observe (let through, with a warning)");
+}
+
+Result<LogFormat> parse_log_format(std::string_view text) {
+  if (text == "json") return LogFormat::kJson;
+  if (text == "text") return LogFormat::kText;
+  return fail("must be json or text");
+}
+
+Result<Duration> parse_certificate_lifetime(std::string_view text) {
+  const Result<Duration> parsed = parse_duration(text);
+  if (!parsed) return fail(parsed.error().message + "; write a duration such as 2160h");
+  if (*parsed < kShortestCertificate) return fail("must be at least " + format_duration(kShortestCertificate));
+  return *parsed;
+}
+
+Result<MusterConfiguration, FieldErrors> decode_muster_configuration(const json& document) {
+  MusterConfiguration configuration;
+  FieldErrors errors;
+  for (auto it = document.begin(); it != document.end(); ++it) {
+    if (it.key() == "apiVersion" || it.key() == "kind") continue;
+    const FieldPath path(it.key());
+    const auto* setting = std::find_if(std::begin(kSettings), std::end(kSettings),
+                                       [&](const Setting& candidate) { return candidate.name == it.key(); });
+    if (setting == std::end(kSettings)) {
+      errors.push_back(forbidden(path, "is no field of MusterConfiguration; the fields are " + known_settings()));
+    } else if (!it->is_null()) {
+      setting->read(*it, path, configuration, errors);
+    }
+  }
+  if (!errors.empty()) return fail_with(std::move(errors));
+  return configuration;
+}
+
+}  // namespace muster

@@ -1,0 +1,47 @@
+// muster's own settings: the document of kind MusterConfiguration in the file that
+// --config names, beside Kueue's Configuration, which Kueue does not read. Each
+// setting is a flag of `muster serve` too; the parse functions here serve both.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/field_error.h"
+#include "api/rule_settings.h"
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace muster {
+
+inline constexpr std::string_view kMusterConfigurationApiVersion = "config.muster.batch/v1alpha1";
+inline constexpr std::string_view kMusterConfigurationKind = "MusterConfiguration";
+
+enum class LogFormat { kJson, kText };
+
+struct MusterConfiguration {
+  // May people unsuspend a Job that is queued and not admitted?
+  SuspendGuard suspend_guard = SuspendGuard::kEnforce;
+  // User names that may, beside muster's own service account.
+  std::vector<std::string> admitters;
+  // Image of the start barrier's init container; unset: muster's own.
+  std::optional<std::string> waiter_image;
+  // Unset: text on a terminal, JSON elsewhere.
+  std::optional<LogFormat> log_format;
+  // Life of the serving certificate that muster makes; it is renewed after 2/3 of it.
+  Duration certificate_lifetime = std::chrono::hours(24 * 90);
+};
+
+// Settings as words: "enforce" or "observe"; "json" or "text"; "2160h", at least 5s.
+// The errors say which words there are.
+Result<SuspendGuard> parse_suspend_guard(std::string_view text);
+Result<LogFormat> parse_log_format(std::string_view text);
+Result<Duration> parse_certificate_lifetime(std::string_view text);
+
+// Strictly: an unknown field, a wrong type or a bad value is an error, and all of
+// them are reported. `document` is an object whose apiVersion and kind are right.
+Result<MusterConfiguration, FieldErrors> decode_muster_configuration(const nlohmann::json& document);
+
+}  // namespace muster

@@ -1,0 +1,45 @@
+// Which nodes a pod may run on: spec.nodeSelector and the required terms of
+// spec.affinity.nodeAffinity, evaluated as kube-scheduler does (component-helpers
+// scheduling/corev1/nodeaffinity). Preferences are not considered.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/selectors.h"
+
+namespace muster {
+
+class RequiredNodeAffinity {
+ public:
+  // From a PodSpec. A term that is malformed is kept with its errors: it matches
+  // nothing, and is only complained about if no other term matches.
+  explicit RequiredNodeAffinity(const nlohmann::json& pod_spec);
+
+  // Whether the pod may run on a node of this name with these labels. The terms are
+  // ORed, what is in one term is ANDed; an empty term matches nothing. A node without
+  // a name passes every condition on metadata.name.
+  Result<bool> matches(std::string_view node_name, const Labels& node_labels) const;
+
+ private:
+  struct FieldRequirement {
+    std::string key;
+    bool equal;
+    std::string value;
+  };
+  struct Term {
+    std::vector<LabelRequirement> labels;
+    std::vector<FieldRequirement> fields;
+    FieldErrors errors;
+  };
+  static Term parse_term(const nlohmann::json& term, const FieldPath& path);
+  static bool matches(const Term& term, std::string_view node_name, const Labels& node_labels);
+
+  Labels node_selector_;
+  std::optional<std::vector<Term>> terms_;  // nullopt: no required affinity
+};
+
+}  // namespace muster

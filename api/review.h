@@ -1,0 +1,36 @@
+// What one rule is given, and how somebody watches rules at work.
+#pragma once
+
+#include <string_view>
+
+#include "api/admission_review.h"
+#include "api/cluster_view.h"
+#include "api/rule_settings.h"
+
+namespace muster {
+
+// One request with everything a rule may read. References live for one review.
+struct Review {
+  const AdmissionRequest& request;
+  const ClusterView& view;
+  const RuleSettings& settings;
+};
+
+// Which requests a rule wants to see. Compared with the webhook configurations by a test.
+struct RuleMatch {
+  std::string_view group;     // "batch"
+  std::string_view resource;  // "jobs"
+};
+
+enum class RuleOutcome { kUnchanged, kChanged, kAllowed, kRejected };
+
+// Told about every rule that runs, in order, so that the server can time rules
+// while the rules themselves know no clock. Called on the thread of the review.
+class RuleObserver {
+ public:
+  virtual ~RuleObserver() = default;
+  virtual void started(std::string_view rule) = 0;
+  virtual void finished(std::string_view rule, RuleOutcome outcome) = 0;
+};
+
+}  // namespace muster

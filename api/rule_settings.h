@@ -1,0 +1,44 @@
+// The part of the configuration that mutators and validators read. Made from the
+// Configuration file and flags (api/configuration.h); immutable while serving.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/selectors.h"
+
+namespace muster {
+
+enum class SuspendGuard {
+  kEnforce,  // unsuspending a queued Job by hand is rejected
+  kObserve,  // it is let through, with a warning in the response
+};
+
+// How the start barrier's init container waits.
+struct WaiterSettings {
+  // With muster's own image the static executable /muster-wait is the command;
+  // with any other image (one that has only a shell) an equivalent shell loop.
+  std::string image = "muster:dev";
+  bool shell_loop = false;
+};
+
+struct RuleSettings {
+  bool manage_jobs_without_queue_name = false;
+  // Which namespaces `manage_jobs_without_queue_name` and the default LocalQueue apply to.
+  LabelSelector managed_jobs_namespace_selector = LabelSelector::everything();
+  // Enabled integrations by Kueue's name: "batch/job", "jobset.x-k8s.io/jobset".
+  std::set<std::string, std::less<>> frameworks = {"batch/job", "jobset.x-k8s.io/jobset"};
+  // Kueue's feature gates that differ from their default (api/feature_gates.h knows the defaults).
+  std::map<std::string, bool, std::less<>> feature_gates;
+  SuspendGuard suspend_guard = SuspendGuard::kEnforce;
+  // User names that may unsuspend queued Jobs: muster's own service account, and
+  // JobSet's controller in external mode.
+  std::set<std::string, std::less<>> admitters;
+  WaiterSettings waiter;
+
+  bool enabled(std::string_view gate) const;
+};
+
+}  // namespace muster

@@ -1,0 +1,19 @@
+// What the TLS server needs, complete and checked: the key fits the chain.
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+
+namespace muster {
+
+struct ServingCertificate {
+  std::string chain;   // PEM, leaf first
+  std::string key;     // PEM
+  std::string bundle;  // PEM, for the webhook configurations; empty when somebody else injects it
+  TimePoint expires;   // of the leaf
+
+  bool operator==(const ServingCertificate&) const = default;
+};
+
+}  // namespace muster

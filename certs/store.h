@@ -1,0 +1,73 @@
+// Where all replicas keep the one certificate state that they share.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "certs/bundle.h"
+
+namespace muster {
+
+struct StoredCertificates {
+  CertificateState state;
+  // Opaque: a Secret's resourceVersion, a directory's digest. Empty: nothing is
+  // stored yet, so a write must create it.
+  std::string version;
+};
+
+enum class WriteOutcome {
+  kWritten,
+  kConflict,  // somebody else wrote since `expected_version` was read: read again
+};
+
+// Called by one thread at a time. Several stores, in several processes, may stand
+// for the same content; of two writes that expect the same version at most one wins.
+class CertificateStore {
+ public:
+  virtual ~CertificateStore() = default;
+
+  // What is stored, however broken: judging it is plan()'s business. An error means
+  // that it could not be read, or belongs to somebody else; then nothing is written.
+  virtual Result<StoredCertificates> read() = 0;
+  virtual Result<WriteOutcome> write(const CertificateState& state, const std::string& expected_version) = 0;
+};
+
+// The Secret's form, pure; commands/ puts an API client behind the interface.
+//
+// Keys: tls.crt, tls.key, ca.crt (the CA that signs), ca.key, and while a
+// CA is being renewed next-ca.crt, next-ca.key and previous-ca.crt. The names are those
+// of a kubernetes.io/tls Secret, for whoever reads it; the type is Opaque, because a
+// Secret's type cannot change and that is what people make beforehand.
+//
+// Fields that are no base64 are left empty, which plan() repairs. A Secret that
+// cert-manager says is its own is an error: two writers would fight for it.
+Result<StoredCertificates> secret_to_state(const nlohmann::json& secret);
+// The whole object to send: with the resourceVersion for a PUT when `version` is not
+// empty, without for a POST.
+nlohmann::json state_to_secret(const CertificateState& state, std::string_view namespace_name, std::string_view name,
+                               std::string_view version);
+
+// The seven texts with their key in a Secret and name as a file, in one place.
+struct CertificateField {
+  std::string_view key;
+  std::string CertificateState::*text;  // or
+  KeyPair CertificateState::*pair;      // with
+  std::string KeyPair::*part;
+  bool secret;  // a private key
+
+  const std::string& of(const CertificateState& state) const { return text ? state.*text : state.*pair.*part; }
+  std::string& of(CertificateState& state) const { return text ? state.*text : state.*pair.*part; }
+};
+inline constexpr CertificateField kCertificateFields[] = {
+    {"ca.crt", nullptr, &CertificateState::authority, &KeyPair::certificate, false},
+    {"ca.key", nullptr, &CertificateState::authority, &KeyPair::key, true},
+    {"next-ca.crt", nullptr, &CertificateState::next, &KeyPair::certificate, false},
+    {"next-ca.key", nullptr, &CertificateState::next, &KeyPair::key, true},
+    {"previous-ca.crt", &CertificateState::previous, nullptr, nullptr, false},
+    {"tls.crt", nullptr, &CertificateState::leaf, &KeyPair::certificate, false},
+    {"tls.key", nullptr, &CertificateState::leaf, &KeyPair::key, true},
+};
+
+}  // namespace muster

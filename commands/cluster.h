@@ -1,0 +1,57 @@
+// muster's side of one API server: the client, the watches that feed the engine, and
+// what muster learns about itself.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands/engine_loop.h"
+#include "commands/load_settings.h"
+#include "commands/log_observers.h"
+#include "kube/client.h"
+#include "kube/watch.h"
+
+namespace muster {
+
+class Cluster {
+ public:
+  struct Options {
+    std::string kubeconfig, context;
+    double qps = 0;  // not positive: no limit
+    int burst = 0;
+  };
+
+  // Finds and reads the credentials; sends nothing yet.
+  static Result<std::unique_ptr<Cluster>> connect(const Options& options, const Clock& clock);
+  ~Cluster();
+
+  kube::KubeApi& api() { return *client_; }
+  const std::string& source() const { return client_->source(); }
+
+  // The image that this pod runs, by digest where there is one, and the name of its
+  // service account. Both empty outside a cluster. What cannot be learnt is logged.
+  OwnIdentity identify();
+
+  // Watches every kind of api/watched_kinds.h, and the webhook configurations of that
+  // name when `configurations` is not empty. The loop must outlive this cluster's watches.
+  void start_watches(EngineLoop& loop, const std::string& configurations);
+  void stop_watches();
+
+  // Carries out an engine's command; logs what goes wrong. For EngineLoop::Write.
+  bool write(const PatchObject& command);
+
+ private:
+  class Feed;
+
+  explicit Cluster(const Clock& clock);
+  void watch(EngineLoop& loop, kube::Resource resource, kube::Selection selection);
+
+  const Clock& clock_;
+  KubeLog log_;
+  std::unique_ptr<kube::KubeClient> client_;
+  std::vector<std::unique_ptr<Feed>> feeds_;
+  std::vector<std::unique_ptr<kube::Watch>> watches_;
+};
+
+}  // namespace muster

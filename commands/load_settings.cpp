@@ -1,0 +1,85 @@
+#include "commands/load_settings.h"
+
+#include <fstream>
+#include <iterator>
+
+#include "commands/version.h"
+#include "jobs/job_kind.h"
+
+namespace muster {
+namespace {
+
+Result<LoadedConfiguration> read_configuration(const SettingsFlags& flags, const std::string& own_namespace) {
+  if (flags.config_file.empty()) return default_configuration(own_namespace);
+  std::ifstream file(flags.config_file, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file.is_open() || file.bad()) return fail(flags.config_file + ": cannot be read; is the path right?");
+  auto loaded = load_configuration(text, own_namespace);
+  if (!loaded) return fail(flags.config_file + ": " + loaded.error().text());
+  return std::move(*loaded);
+}
+
+Outcome<> apply_flags(const SettingsFlags& flags, MusterConfiguration& muster) {
+  if (flags.suspend_guard) {
+    auto guard = parse_suspend_guard(*flags.suspend_guard);
+    if (!guard) return fail("--suspend-guard: " + guard.error().message);
+    muster.suspend_guard = *guard;
+  }
+  if (flags.certificate_lifetime) {
+    auto lifetime = parse_certificate_lifetime(*flags.certificate_lifetime);
+    if (!lifetime) return fail("--certificate-lifetime: " + lifetime.error().message);
+    muster.certificate_lifetime = *lifetime;
+  }
+  if (flags.waiter_image) muster.waiter_image = *flags.waiter_image;
+  muster.admitters.insert(muster.admitters.end(), flags.admitters.begin(), flags.admitters.end());
+  return Done{};
+}
+
+std::string lines_of(const std::string& where, const FieldErrors& errors) {
+  std::string text;
+  for (const FieldError& error : errors) text += (text.empty() ? "" : "\n") + where + error.text();
+  return text;
+}
+
+}  // namespace
+
+Result<Settings> load_settings(const SettingsFlags& flags, const std::string& own_namespace) {
+  auto configuration = read_configuration(flags, own_namespace);
+  if (!configuration) return fail(configuration.error().message);
+  if (auto applied = apply_flags(flags, configuration->muster); !applied) return fail(applied.error().message);
+
+  const std::string where = flags.config_file.empty() ? "" : flags.config_file + ": ";
+  FieldErrors errors = apply_feature_gates(configuration->kueue, flags.feature_gates);
+  append(errors, validate_configuration(configuration->kueue));
+  std::vector<std::string_view> known;
+  for (const JobKind* kind : job_kinds()) known.push_back(kind->framework);
+  FrameworkCheck frameworks = check_frameworks(configuration->kueue, known, flags.ignore_unsupported_frameworks);
+  append(errors, std::move(frameworks.errors));
+  if (!errors.empty()) return fail(lines_of(where, errors));
+
+  Settings settings;
+  settings.warnings = configuration->warnings;
+  for (std::string& warning : frameworks.warnings) settings.warnings.push_back(std::move(warning));
+  settings.configuration = std::move(*configuration);
+  return settings;
+}
+
+RuleSettings rule_settings_of(const Settings& settings, const OwnIdentity& own) {
+  const std::string image = own.image.empty() ? "muster:" + std::string(kVersion) : own.image;
+  return make_rule_settings(settings.configuration.kueue, settings.configuration.muster,
+                            {image, own.user});
+}
+
+WebhookRegistration registration_of(const Settings& settings, const std::string& own_namespace,
+                                    const std::string& url) {
+  const Configuration& kueue = settings.configuration.kueue;
+  WebhookRegistration registration;
+  registration.own_namespace = own_namespace;
+  registration.service = kueue.cert_management.webhook_service_name;
+  registration.url = url;
+  registration.manage_jobs_without_queue_name = kueue.manage_jobs_without_queue_name;
+  registration.managed_namespaces = kueue.managed_jobs_namespace_selector;
+  return registration;
+}
+
+}  // namespace muster

@@ -1,0 +1,47 @@
+// From the --config file and the flags beside it to settings that rules can read.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/configuration.h"
+#include "api/rule_settings.h"
+#include "base/result.h"
+#include "manifests/names.h"
+#include "manifests/webhooks.h"
+
+namespace muster {
+
+// Flags that change what the file says; each wins over the file.
+struct SettingsFlags {
+  std::string config_file;  // empty: none
+  std::string feature_gates;
+  bool ignore_unsupported_frameworks = false;
+  std::optional<std::string> suspend_guard;
+  std::optional<std::string> waiter_image;
+  std::optional<std::string> certificate_lifetime;
+  std::vector<std::string> admitters;  // in addition to the file's
+};
+
+struct Settings {
+  LoadedConfiguration configuration;
+  std::vector<std::string> warnings;  // sentences for the log
+};
+
+// Reads, decodes and validates. `own_namespace` is where muster runs. The error names
+// the file and everything that is wrong.
+Result<Settings> load_settings(const SettingsFlags& flags, const std::string& own_namespace);
+
+// Who muster is, which its surroundings know and the file does not.
+struct OwnIdentity {
+  std::string image;  // empty: muster:<version>
+  std::string user;   // of muster's service account; empty outside a cluster
+};
+
+RuleSettings rule_settings_of(const Settings& settings, const OwnIdentity& own);
+
+// How muster is registered with the API server; `url` is empty for the Service.
+WebhookRegistration registration_of(const Settings& settings, const std::string& own_namespace, const std::string& url);
+
+}  // namespace muster

@@ -1,0 +1,86 @@
+#include "commands/log.h"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "api/json.h"
+#include "api/time.h"
+#include "base/clock.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+LogFormat g_format = LogFormat::kJson;  // set once, before threads start
+
+std::string_view name_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug: return "debug";
+    case LogLevel::kInfo: return "info";
+    case LogLevel::kWarning: return "warning";
+    case LogLevel::kError: return "error";
+  }
+  return "error";
+}
+
+spdlog::level::level_enum spdlog_level(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug: return spdlog::level::debug;
+    case LogLevel::kInfo: return spdlog::level::info;
+    case LogLevel::kWarning: return spdlog::level::warn;
+    case LogLevel::kError: return spdlog::level::err;
+  }
+  return spdlog::level::err;
+}
+
+// Strings plainly, where they can be read without quotes; everything else as JSON.
+std::string text_of(const json& value) {
+  if (value.is_string()) {
+    const auto& text = *value.get_ptr<const std::string*>();
+    if (!text.empty() && text.find_first_of(" \"=\n\t\r") == std::string::npos) return text;
+  }
+  return to_text(value);
+}
+
+}  // namespace
+
+Result<LogLevel> parse_log_level(std::string_view text) {
+  for (LogLevel level : {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarning, LogLevel::kError}) {
+    if (text == name_of(level)) return level;
+  }
+  return fail("\"" + std::string(text) + "\" is no log level; use debug, info, warning or error");
+}
+
+std::string format_log_line(LogFormat format, LogLevel level, std::string_view timestamp, std::string_view message,
+                            LogFields fields) {
+  if (format == LogFormat::kText) {
+    std::string line(timestamp);
+    line += " " + std::string(name_of(level)) + ": " + std::string(message);
+    for (const auto& [key, value] : fields) line += " " + std::string(key) + "=" + text_of(value);
+    return line;
+  }
+  // By hand, so that time, level and message come first.
+  std::string line = "{\"ts\":" + to_text(json(timestamp)) + ",\"level\":" + to_text(json(name_of(level))) +
+                     ",\"msg\":" + to_text(json(message));
+  for (const auto& [key, value] : fields) line += "," + to_text(json(key)) + ":" + to_text(value);
+  return line + "}";
+}
+
+void set_up_log(LogFormat format, LogLevel level) {
+  g_format = format;
+  auto logger = spdlog::stderr_logger_mt("muster");
+  logger->set_pattern("%v");
+  logger->set_level(spdlog_level(level));
+  logger->flush_on(spdlog::level::debug);
+  spdlog::set_default_logger(std::move(logger));
+}
+
+void log(LogLevel level, std::string_view message, LogFields fields) {
+  auto* logger = spdlog::default_logger_raw();
+  if (!logger->should_log(spdlog_level(level))) return;
+  const std::string now = format_rfc3339_micro(to_timestamp(system_clock().now().wall));
+  logger->log(spdlog_level(level), "{}", format_log_line(g_format, level, now, message, fields));
+}
+
+}  // namespace muster

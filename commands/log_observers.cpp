@@ -1,0 +1,71 @@
+#include "commands/log_observers.h"
+
+#include "api/time.h"
+#include "commands/log.h"
+
+namespace muster {
+
+std::optional<int> LogThrottle::pass(const std::string& kind, MonotonicTime now) {
+  MutexLock lock(mutex_);
+  auto [seen, is_new] = seen_.try_emplace(kind, Seen{now, 0});
+  if (is_new) return 0;
+  if (now - seen->second.last < interval_) {
+    ++seen->second.swallowed;
+    return std::nullopt;
+  }
+  seen->second.last = now;
+  return std::exchange(seen->second.swallowed, 0);
+}
+
+void ServerLog::on_event(ServerEvent event, std::string_view detail) {
+  const std::string what(to_text(event));
+  const auto swallowed = throttle_.pass(what, clock_.now().monotonic);
+  if (!swallowed) return;
+  // A stranger's handshake is no fault of ours; a handler's exception is.
+  const LogLevel level = event == ServerEvent::kHandlerFailed ? LogLevel::kError : LogLevel::kWarning;
+  log(level, what, {{"detail", detail}, {"repeated", *swallowed}});
+}
+
+void KubeLog::retrying(std::string_view method, std::string_view path, const std::string& why, Duration delay) {
+  if (auto swallowed = throttle_.pass("retrying", clock_.now().monotonic)) {
+    log_warning("request to the API server is tried again", {{"method", method}, {"path", path}, {"why", why},
+                {"delay", format_duration(delay)}, {"repeated", *swallowed}});
+  }
+}
+
+void KubeLog::throttled(std::string_view method, std::string_view path, Duration delay) {
+  if (auto swallowed = throttle_.pass("throttled", clock_.now().monotonic)) {
+    log_info("request waits for clientConnection.qps", {{"method", method}, {"path", path},
+             {"delay", format_duration(delay)}, {"repeated", *swallowed}});
+  }
+}
+
+void KubeLog::credentials_stale(const std::string& why) {
+  if (auto swallowed = throttle_.pass("credentials", clock_.now().monotonic)) {
+    log_warning("credentials could not be refreshed, the old ones are still in use",
+                {{"why", why}, {"repeated", *swallowed}});
+  }
+}
+
+void KubeLog::listing(const kube::Resource& resource, const std::string& why) {
+  if (why.empty()) log_debug("listing", {{"resource", kube::display_name(resource)}});
+  else log_info("listing again", {{"resource", kube::display_name(resource)}, {"why", why}});
+}
+
+void KubeLog::reconnecting(const kube::Resource& resource, const std::string& why, Duration delay) {
+  if (auto swallowed = throttle_.pass("reconnecting " + kube::display_name(resource), clock_.now().monotonic)) {
+    log_warning("watch broke and is resumed", {{"resource", kube::display_name(resource)}, {"why", why},
+                {"delay", format_duration(delay)}, {"repeated", *swallowed}});
+  }
+}
+
+void KubeLog::absent(const kube::Resource& resource) {
+  log_info("the API server does not serve this kind; muster goes on without and looks again every 30 s",
+           {{"resource", kube::display_name(resource)}});
+}
+
+void KubeLog::forbidden(const kube::Resource& resource, const std::string& message) {
+  log_error("a right is missing; see manifests/rbac.yaml", {{"resource", kube::display_name(resource)}, {"message", message}});
+}
+
+}  // namespace muster

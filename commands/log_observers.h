@@ -1,0 +1,61 @@
+// What the client and the servers tell about themselves, as log lines. Both are told
+// from many threads, and by strangers as often as they like: repetitions are counted
+// and said once per interval.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "kube/observer.h"
+#include "server/server_events.h"
+
+namespace muster {
+
+// Lets the first of a kind through and then one per interval. Thread-safe.
+class LogThrottle {
+ public:
+  explicit LogThrottle(Duration interval = std::chrono::seconds(10)) : interval_(interval) {}
+
+  // nullopt: say nothing now. Otherwise how many were swallowed since the last one.
+  std::optional<int> pass(const std::string& kind, MonotonicTime now) EXCLUDES(mutex_);
+
+ private:
+  struct Seen {
+    MonotonicTime last;
+    int swallowed = 0;
+  };
+  const Duration interval_;
+  Mutex mutex_;
+  std::map<std::string, Seen> seen_ GUARDED_BY(mutex_);
+};
+
+class ServerLog final : public ServerEventSink {
+ public:
+  explicit ServerLog(const Clock& clock) : clock_(clock) {}
+  void on_event(ServerEvent event, std::string_view detail) override;
+
+ private:
+  const Clock& clock_;
+  LogThrottle throttle_;
+};
+
+class KubeLog final : public kube::KubeObserver {
+ public:
+  explicit KubeLog(const Clock& clock) : clock_(clock) {}
+  void retrying(std::string_view method, std::string_view path, const std::string& why, Duration delay) override;
+  void throttled(std::string_view method, std::string_view path, Duration delay) override;
+  void credentials_stale(const std::string& why) override;
+  void listing(const kube::Resource& resource, const std::string& why) override;
+  void reconnecting(const kube::Resource& resource, const std::string& why, Duration delay) override;
+  void absent(const kube::Resource& resource) override;
+  void forbidden(const kube::Resource& resource, const std::string& message) override;
+
+ private:
+  const Clock& clock_;
+  LogThrottle throttle_;
+};
+
+}  // namespace muster

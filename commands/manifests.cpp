@@ -1,0 +1,49 @@
+#include "commands/manifests.h"
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "commands/load_settings.h"
+#include "manifests/catalog.h"
+
+namespace muster {
+
+void add_manifests(CLI::App& app, ManifestsOptions& options) {
+  CLI::App& command = *app.add_subcommand("manifests", "Print the objects that install muster, as YAML");
+  command.add_option("--only", options.only, "all, crds, rbac, deployment, webhooks or samples");
+  command.add_option("--config", options.config_file, "Fit the webhooks and the ConfigMap to this configuration")
+      ->type_name("FILE");
+  command.add_option("--webhook-url", options.webhook_url, "Register this URL instead of the Service");
+  command.add_option("--namespace", options.own_namespace, "Where muster runs; default: muster-system");
+  command.add_option("--image", options.image, "Image of the Deployment");
+}
+
+int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ostream& err) {
+  auto unusable = [&](const std::string& why) {
+    err << "muster manifests: " << why << "\n";
+    return 2;
+  };
+  auto set = parse_manifest_set(options.only);
+  if (!set) return unusable("--only: " + set.error().message);
+
+  ManifestOptions fitted;
+  fitted.image = options.image;
+  if (!options.own_namespace.empty()) fitted.registration.own_namespace = options.own_namespace;
+  if (!options.config_file.empty()) {
+    SettingsFlags flags;
+    flags.config_file = options.config_file;
+    auto settings = load_settings(flags, fitted.registration.own_namespace);
+    if (!settings) return unusable(settings.error().message);
+    fitted.registration = registration_of(*settings, fitted.registration.own_namespace, "");
+    fitted.secret = settings->configuration.kueue.cert_management.webhook_secret_name;
+    std::ifstream file(options.config_file, std::ios::binary);
+    fitted.configuration.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  fitted.registration.url = options.webhook_url;
+  out << print_yaml(manifests(*set, fitted));
+  return 0;
+}
+
+}  // namespace muster

@@ -1,0 +1,37 @@
+#include "commands/secret_store.h"
+
+#include <nlohmann/json.hpp>
+
+namespace muster {
+namespace {
+const kube::Resource kSecrets{"", "v1", "secrets", true, "Secret"};
+}
+
+std::string SecretStore::about(const kube::StatusError& error) const {
+  return "Secret " + namespace_ + "/" + name_ + ": " + error.message;
+}
+
+Result<StoredCertificates> SecretStore::read() {
+  auto secret = api_.get(kSecrets, namespace_, name_);
+  if (!secret) {
+    if (secret.error().not_found()) return StoredCertificates{};
+    return fail(about(secret.error()));
+  }
+  return secret_to_state(*secret);
+}
+
+Result<WriteOutcome> SecretStore::write(const CertificateState& state, const std::string& expected_version) {
+  const nlohmann::json secret = state_to_secret(state, namespace_, name_, expected_version);
+  auto written = expected_version.empty() ? api_.create(kSecrets, namespace_, secret)
+                                          : api_.update(kSecrets, namespace_, name_, secret);
+  if (written) return WriteOutcome::kWritten;
+  const kube::StatusError& error = written.error();
+  // Deleted in between is a conflict too: what was read is no longer what is there. A
+  // create answers 404 only when the namespace is missing.
+  if (error.conflict() || error.already_exists() || (error.not_found() && !expected_version.empty())) {
+    return WriteOutcome::kConflict;
+  }
+  return fail(about(error));
+}
+
+}  // namespace muster

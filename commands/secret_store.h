@@ -1,0 +1,30 @@
+// The certificates in a Secret of muster's own namespace, shared by all replicas.
+#pragma once
+
+#include <string>
+
+#include "certs/store.h"
+#include "kube/api.h"
+
+namespace muster {
+
+// Needs get, create and update of that one Secret. A write expects the
+// resourceVersion that was read, so of two replicas one wins and the other reads again.
+class SecretStore : public CertificateStore {
+ public:
+  // `api` must outlive the store.
+  SecretStore(kube::KubeApi& api, std::string ns, std::string name)
+      : api_(api), namespace_(std::move(ns)), name_(std::move(name)) {}
+
+  Result<StoredCertificates> read() override;
+  Result<WriteOutcome> write(const CertificateState& state, const std::string& expected_version) override;
+
+ private:
+  // "Secret ns/name: <message>"
+  std::string about(const kube::StatusError& error) const;
+
+  kube::KubeApi& api_;
+  const std::string namespace_, name_;
+};
+
+}  // namespace muster

@@ -1,0 +1,244 @@
+#include "commands/serve.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <thread>
+
+#include "certs/directory_store.h"
+#include "certs/directory_watcher.h"
+#include "commands/certificate_keeper.h"
+#include "commands/cluster.h"
+#include "commands/engine_loop.h"
+#include "commands/external_certificates.h"
+#include "commands/secret_store.h"
+#include "commands/serving.h"
+#include "commands/version.h"
+#include "kube/authorizer.h"
+#include "manifests/webhooks.h"
+
+namespace muster {
+namespace {
+
+// Where muster runs, unless the configuration's `namespace` says otherwise.
+std::string surrounding_namespace(const ServeFlags& flags) {
+  if (!flags.own_namespace.empty()) return flags.own_namespace;
+  const char* pod_namespace = std::getenv("POD_NAMESPACE");
+  return pod_namespace && *pod_namespace ? pod_namespace : std::string(kDefaultNamespace);
+}
+
+int cannot_start(const std::string& why) {
+  std::cerr << "muster serve: " << why << "\n";
+  return 1;
+}
+
+// "10.0.0.5" of "https://10.0.0.5:9443/x"; empty when there is no host.
+std::string host_of(std::string_view url) {
+  if (auto scheme = url.find("://"); scheme != std::string_view::npos) url.remove_prefix(scheme + 3);
+  url = url.substr(0, url.find('/'));
+  if (url.starts_with('[')) return std::string(url.substr(1, url.find(']') - 1));
+  return std::string(url.substr(0, url.find(':')));
+}
+
+// Everything of one `muster serve`, in the order in which it must end.
+class Process {
+ public:
+  Process(const ServeFlags& flags, Settings settings)
+      : flags_(flags),
+        settings_(std::move(settings)),
+        namespace_(flags.own_namespace.empty() ? kueue().namespace_ : flags.own_namespace),
+        clock_(system_clock()) {}
+
+  Outcome<> start();
+  void stop();
+
+ private:
+  const Configuration& kueue() const { return settings_.configuration.kueue; }
+
+  Outcome<> connect();
+  void make_engine_loop();
+  Outcome<> start_serving();
+  Authorizer metrics_authorizer();
+  void start_certificates();
+  std::unique_ptr<CertificateStore> certificate_store();
+  ServingNames serving_names() const;
+  void issue_bundle(const std::string& bundle);
+
+  const ServeFlags& flags_;
+  const Settings settings_;
+  const std::string namespace_;
+  const Clock& clock_;
+
+  // Later ones use earlier ones, so they go first.
+  std::unique_ptr<Cluster> cluster_;  // null: standalone, and then there is no loop either
+  std::shared_ptr<const RuleSettings> rules_;
+  std::unique_ptr<kube::Authorizer> authorizer_;
+  std::unique_ptr<EngineLoop> loop_;
+  std::unique_ptr<Serving> serving_;
+  std::unique_ptr<CertificateKeeper> keeper_;
+  std::unique_ptr<ExternalCertificates> external_;
+};
+
+Outcome<> Process::start() {
+  if (auto connected = connect(); !connected) return connected;
+  make_engine_loop();
+  if (auto started = start_serving(); !started) return started;
+  start_certificates();
+  if (cluster_) {
+    cluster_->start_watches(*loop_, flags_.keep_webhook_configurations ? std::string(kWebhookConfigurationName) : "");
+  } else {
+    serving_->set_synced();
+  }
+  return Done{};
+}
+
+void Process::stop() {
+  serving_->stop(flags_.shutdown_delay);
+  if (cluster_) cluster_->stop_watches();
+}
+
+Outcome<> Process::connect() {
+  OwnIdentity own;
+  if (!flags_.standalone) {
+    auto cluster = Cluster::connect({flags_.kubeconfig, flags_.context, kueue().client_connection.qps,
+                                     kueue().client_connection.burst},
+                                    clock_);
+    if (!cluster) return fail(cluster.error().message + "; without a cluster there is --standalone");
+    cluster_ = std::move(*cluster);
+    log_info("API server found", {{"source", cluster_->source()}});
+    own = cluster_->identify();
+  }
+  rules_ = std::make_shared<const RuleSettings>(rule_settings_of(settings_, own));
+  return Done{};
+}
+
+void Process::make_engine_loop() {
+  if (!cluster_) return;
+  EngineSettings engine;
+  engine.webhooks = registration_of(settings_, namespace_, flags_.webhook_url);
+  engine.keep_webhook_configurations = flags_.keep_webhook_configurations;
+  loop_ = std::make_unique<EngineLoop>(
+      std::move(engine), clock_,
+      EngineLoop::Callbacks{.write = [this](const PatchObject& command) { return cluster_->write(command); },
+                            .bundles_seen =
+                                [this](std::vector<std::string> bundles) {
+                                  if (keeper_) keeper_->bundles_seen(std::move(bundles));
+                                  else issue_bundle(external_->bundle());
+                                },
+                            .synced =
+                                [this] {
+                                  serving_->set_synced();
+                                  log_info("synced with the API server");
+                                }});
+}
+
+Outcome<> Process::start_serving() {
+  ViewProvider view = [this] { return loop_->view(); };
+  if (!cluster_) view = [empty = std::make_shared<const ClusterView>()] { return empty; };
+  auto serving = Serving::make({.addresses = listen_addresses(flags_, kueue()),
+                                .tls = kueue().tls,
+                                .workers = static_cast<size_t>(flags_.workers),
+                                .rules = rules_,
+                                .view = std::move(view),
+                                .authorizer = metrics_authorizer()});
+  if (!serving) return fail(serving.error().message);
+  serving_ = std::move(*serving);
+  return serving_->start();
+}
+
+Authorizer Process::metrics_authorizer() {
+  if (!cluster_ || !flags_.metrics_authorization) return nullptr;
+  authorizer_ = std::make_unique<kube::Authorizer>(cluster_->api(), clock_, "get", "/metrics");
+  return [this](std::string_view token) {
+    if (token.empty()) return AuthDecision::kUnauthenticated;
+    auto decision = authorizer_->decide(std::string(token));
+    if (!decision) return AuthDecision::kUnavailable;
+    switch (*decision) {
+      case kube::AccessDecision::kAllow: return AuthDecision::kAllowed;
+      case kube::AccessDecision::kUnauthenticated: return AuthDecision::kUnauthenticated;
+      case kube::AccessDecision::kForbidden: return AuthDecision::kForbidden;
+    }
+    return AuthDecision::kUnavailable;
+  };
+}
+
+void Process::start_certificates() {
+  auto serve_with = [this](const ServingCertificate& certificate) {
+    serving_->set_certificate(certificate.chain, certificate.key, certificate.expires);
+  };
+  const std::string directory = flags_.cert_dir.value_or(kueue().webhook.cert_dir);
+  if (!kueue().cert_management.enable) {
+    external_ = std::make_unique<ExternalCertificates>(directory, clock_,
+                                                       [this, serve_with](const ServingCertificate& certificate) {
+                                                         serve_with(certificate);
+                                                         issue_bundle(certificate.bundle);
+                                                       });
+    return;
+  }
+  CertificateSettings settings;
+  settings.names = serving_names();
+  settings.lifetimes.leaf = settings_.configuration.muster.certificate_lifetime;
+  settings.lifetimes.authority = 4 * settings.lifetimes.leaf;
+  settings.assume_injected = !cluster_ || !flags_.keep_webhook_configurations;
+  keeper_ = std::make_unique<CertificateKeeper>(
+      certificate_store(), std::move(settings), clock_,
+      CertificateKeeper::Callbacks{serve_with, [this](const std::string& bundle) { issue_bundle(bundle); }});
+}
+
+// A Secret of muster's namespace where there is a cluster and nobody named a directory.
+std::unique_ptr<CertificateStore> Process::certificate_store() {
+  if (!cluster_ || flags_.cert_dir) {
+    return std::make_unique<DirectoryStore>(flags_.cert_dir.value_or(kueue().webhook.cert_dir));
+  }
+  return std::make_unique<SecretStore>(cluster_->api(), namespace_, kueue().cert_management.webhook_secret_name);
+}
+
+// The Service's names, and what a webhook URL or somebody on this machine would call muster.
+ServingNames Process::serving_names() const {
+  ServingNames names = service_names(kueue().cert_management.webhook_service_name, namespace_);
+  for (const std::string& host : {std::string("127.0.0.1"), std::string("localhost"), host_of(flags_.webhook_url)}) {
+    const bool address = host.find(':') != std::string::npos || host.find_first_not_of("0123456789.") == std::string::npos;
+    if (!host.empty()) (address ? names.ips : names.dns).push_back(host);
+  }
+  return canonical(std::move(names));
+}
+
+void Process::issue_bundle(const std::string& bundle) {
+  if (loop_) loop_->post(CaBundleIssued{bundle});
+}
+
+}  // namespace
+
+int serve(const ServeFlags& flags) {
+  auto settings = load_settings(flags.settings, surrounding_namespace(flags));
+  if (!settings) return cannot_start(settings.error().message);
+  const MusterConfiguration& muster = settings->configuration.muster;
+  const LogFormat terminal_format = isatty(STDERR_FILENO) ? LogFormat::kText : LogFormat::kJson;
+  set_up_log(flags.log_format.value_or(muster.log_format.value_or(terminal_format)), flags.log_level);
+  log_info("muster starts", {{"version", kVersion}, {"commit", kCommit}});
+  for (const std::string& warning : settings->warnings) log_warning("configuration", {{"warning", warning}});
+  if (auto idle = not_acting_yet(settings->configuration.kueue); !idle.empty()) {
+    log_warning("these settings are understood and do not act yet", {{"settings", idle}});
+  }
+
+  // Blocked before any thread starts, so that only this one takes them.
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  Process process(flags, std::move(*settings));
+  if (auto started = process.start(); !started) return cannot_start(started.error().message);
+  int received = 0;
+  sigwait(&ends, &received);
+  log_info("stopping", {{"signal", received == SIGTERM ? "SIGTERM" : "SIGINT"}});
+  process.stop();
+  log_info("stopped");
+  return 0;
+}
+
+}  // namespace muster

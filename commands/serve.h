@@ -1,0 +1,38 @@
+// `muster serve`: the webhooks, and everything that keeps them served.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "api/muster_configuration.h"
+#include "base/clock.h"
+#include "commands/load_settings.h"
+#include "commands/log.h"
+
+namespace muster {
+
+// Flags of `muster serve`; an unset optional leaves it to the configuration file.
+struct ServeFlags {
+  SettingsFlags settings;
+
+  std::string kubeconfig, context;
+  bool standalone = false;  // no cluster: rules see nothing beyond the review
+  std::string own_namespace;  // empty: the pod's, else muster-system
+
+  std::optional<std::string> webhook_bind_address, health_probe_bind_address, metrics_bind_address;
+  std::string webhook_url;  // kept in the webhook configurations instead of the Service
+  bool keep_webhook_configurations = true;
+  bool metrics_authorization = true;
+  std::optional<std::string> cert_dir;
+  int workers = 4;
+  Duration shutdown_delay{};
+
+  std::optional<LogFormat> log_format;
+  LogLevel log_level = LogLevel::kInfo;
+};
+
+// Serves until SIGTERM or SIGINT, then drains. Returns the process's exit code: 0
+// after an orderly stop, 1 when it could not start, with the reason on stderr.
+int serve(const ServeFlags& flags);
+
+}  // namespace muster

@@ -1,0 +1,100 @@
+#include "commands/serving.h"
+
+#include <thread>
+
+#include "api/time.h"
+#include "commands/log.h"
+#include "commands/version.h"
+
+namespace muster {
+namespace {
+
+bool is_off(const std::string& address) { return address.empty() || address == "0"; }
+
+MetricsOptions metrics_options() {
+  MetricsOptions options;
+  options.version = kVersion;
+  options.rules = all_rule_names();
+  return options;
+}
+
+}  // namespace
+
+ListenAddresses listen_addresses(const ServeFlags& flags, const Configuration& configuration) {
+  const WebhookSettings& webhook = configuration.webhook;
+  return {flags.webhook_bind_address.value_or(webhook.host + ":" + std::to_string(webhook.port)),
+          flags.health_probe_bind_address.value_or(configuration.health_probe_bind_address),
+          flags.metrics_bind_address.value_or(configuration.metrics_bind_address)};
+}
+
+Result<std::unique_ptr<Serving>> Serving::make(Options options) {
+  auto tls = TlsContext::create({options.tls.min_version, options.tls.cipher_suites});
+  if (!tls) return fail(tls.error().message);
+  return std::unique_ptr<Serving>(new Serving(std::move(options), std::move(*tls)));
+}
+
+Serving::Serving(Options options, std::shared_ptr<TlsContext> tls)
+    : options_(std::move(options)),
+      log_(*options_.clock),
+      metrics_(metrics_options()),
+      tls_(std::move(tls)),
+      handler_([rules = options_.rules] { return rules; }, options_.view, metrics_, &log_, *options_.clock),
+      webhook_(listener(options_.addresses.webhook, tls_, options_.workers), handler_.routes()) {
+  if (!is_off(options_.addresses.health_probe)) {
+    probes_ = std::make_unique<ProbeServer>(listener(options_.addresses.health_probe, nullptr, 1), readiness_);
+  }
+  if (!is_off(options_.addresses.metrics)) {
+    metrics_server_ = std::make_unique<MetricsServer>(listener(options_.addresses.metrics, tls_, 2), metrics_,
+                                                      options_.authorizer);
+  }
+  metrics_.watch_connections("webhook", [this] { return webhook_.open_connections(); });
+}
+
+HttpServerOptions Serving::listener(const std::string& address, std::shared_ptr<TlsContext> tls, size_t workers) {
+  HttpServerOptions options;
+  options.bind_address = address;
+  options.tls = std::move(tls);
+  options.workers = workers;
+  options.events = &log_;
+  options.clock = options_.clock;
+  return options;
+}
+
+Outcome<> Serving::start() {
+  if (probes_) {
+    if (auto started = probes_->start(); !started) return fail("health probes: " + started.error().message);
+  }
+  if (metrics_server_) {
+    if (auto started = metrics_server_->start(); !started) return fail("metrics: " + started.error().message);
+  }
+  if (auto started = webhook_.start(); !started) return fail("webhook: " + started.error().message);
+  readiness_.set_ready("listener");
+  log_info("listening", {{"webhook", webhook_.port()},
+                         {"metrics", metrics_server_ ? metrics_server_->port() : 0},
+                         {"healthProbe", probes_ ? probes_->port() : 0}});
+  return Done{};
+}
+
+void Serving::set_certificate(const std::string& chain_pem, const std::string& key_pem, TimePoint expires) {
+  if (auto set = tls_->set_certificate(chain_pem, key_pem); !set) {
+    log_error("a certificate cannot be used, the one before stays", {{"why", set.error().message}});
+    return;
+  }
+  metrics_.set_certificate_expiry(expires);
+  readiness_.set_ready("certificate");
+  log_info("serving with a new certificate", {{"expires", format_rfc3339(to_timestamp(expires))}});
+}
+
+void Serving::stop(Duration delay) {
+  readiness_.shut_down();
+  if (delay > Duration::zero()) {
+    log_info("unready; still serving while the endpoints change", {{"delay", format_duration(delay)}});
+    std::this_thread::sleep_for(delay);
+  }
+  constexpr Duration kPatience = std::chrono::seconds(8);
+  webhook_.drain(kPatience);
+  if (metrics_server_) metrics_server_->drain(std::chrono::seconds(1));
+  if (probes_) probes_->drain(std::chrono::seconds(1));
+}
+
+}  // namespace muster

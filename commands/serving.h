@@ -1,0 +1,66 @@
+// The three listeners of muster and what they share.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "commands/log_observers.h"
+#include "commands/serve.h"
+#include "server/http_server.h"
+#include "server/metrics.h"
+#include "server/metrics_server.h"
+#include "server/probes.h"
+#include "server/review_handler.h"
+#include "server/tls_context.h"
+
+namespace muster {
+
+struct ListenAddresses {
+  std::string webhook, health_probe, metrics;  // "0" or empty: that listener is off (not for webhook)
+};
+
+// From flags over file. `own` addresses are "host:port".
+ListenAddresses listen_addresses(const ServeFlags& flags, const Configuration& configuration);
+
+class Serving {
+ public:
+  struct Options {
+    ListenAddresses addresses;
+    TlsSettings tls;
+    size_t workers = 4;
+    std::shared_ptr<const RuleSettings> rules;
+    ViewProvider view;
+    Authorizer authorizer;  // of the metrics; empty: everybody may read them
+    const Clock* clock = &system_clock();
+  };
+
+  // Fails on unusable TLS settings; opens no socket yet.
+  static Result<std::unique_ptr<Serving>> make(Options options);
+
+  // Probes first, so that the kubelet can see why muster is not ready.
+  Outcome<> start();
+
+  // Any thread.
+  void set_certificate(const std::string& chain_pem, const std::string& key_pem, TimePoint expires);
+  void set_synced() { readiness_.set_ready("sync"); }
+
+  // Unready at once; then, after `delay`, no further connections, and what is under
+  // way is answered.
+  void stop(Duration delay);
+
+ private:
+  Serving(Options options, std::shared_ptr<TlsContext> tls);
+  HttpServerOptions listener(const std::string& address, std::shared_ptr<TlsContext> tls, size_t workers);
+
+  const Options options_;
+  ServerLog log_;
+  Readiness readiness_;
+  Metrics metrics_;
+  std::shared_ptr<TlsContext> tls_;
+  ReviewHandler handler_;
+  HttpServer webhook_;
+  std::unique_ptr<ProbeServer> probes_;
+  std::unique_ptr<MetricsServer> metrics_server_;
+};
+
+}  // namespace muster

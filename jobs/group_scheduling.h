@@ -1,0 +1,116 @@
+// Start as a group (KEP-498): what a Job or JobSet says about it, what the webhook
+// put into its pod templates, and the contract between the reconciler and the waiter.
+//
+// A gang is configured by a JobSet's spec.groupSchedulingConfig, or by annotations of
+// a Job or JobSet (muster.batch/group-scheduling-timeout-seconds and, for JobSets,
+// -targets). Each target's pod template gets a barrier:
+//
+//   init container  group-scheduling-init, the last one: it waits (the waiter)
+//   volume          group-scheduling, an optional ConfigMap, at /mnt/group-scheduling
+//   annotation      muster.batch/group-scheduling-epoch of the pod template
+//
+// The contract. The ConfigMap <name>-group-scheduling (JobSet) or
+// <name>-job-group-scheduling (Job) has two keys, which the waiter sees as files:
+//
+//   started   tokens of runs whose pods may all start, one per line
+//   expired   tokens of runs whose deadline passed first, one per line
+//
+// A token is <owner uid>/<restart attempt>/<epoch>; it names one run. The reconciler
+// writes a run's token into exactly one of the keys, once, and never takes it back.
+// The waiter exits with
+//
+//   0    its token is a line of `started` (this wins, should both list it)
+//   1    its token is a line of `expired`, or nothing was decided within
+//        timeoutAfterSeconds + 120 s of its own start, which happens only when muster
+//        is gone; the termination message tells the two apart
+//   2    it was started wrongly: an empty part of the token, no volume, bad arguments
+//   143  it was told to stop (SIGTERM)
+//
+// The waiter learns its token from MUSTER_OWNER_UID, MUSTER_RESTART_ATTEMPT and
+// MUSTER_EPOCH, which are fieldRefs to labels and annotations of its own pod, so that
+// restart, suspend and resume, and re-creation under one name never pass an old gate.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/constants.h"
+#include "api/field_error.h"
+#include "jobs/job_kind.h"
+
+namespace muster {
+
+// Keys of the ConfigMap.
+inline constexpr std::string_view kGroupStartedKey = "started";
+inline constexpr std::string_view kGroupExpiredKey = "expired";
+
+// The waiter's program; the shell loop bears the name too, as its $0.
+inline constexpr std::string_view kWaiterProgram = "muster-wait";
+// How long after the gang's own timeout a waiter gives up on muster.
+inline constexpr int64_t kWaiterGraceSeconds = 120;
+
+std::string group_token(std::string_view owner_uid, std::string_view restart_attempt, std::string_view epoch);
+
+// "<name>-group-scheduling" of a JobSet, "<name>-job-group-scheduling" of a Job.
+std::string group_config_map_name(const JobKind& kind, std::string_view job_name);
+
+// What one of the two places, spec field or annotations, says. Values that cannot be
+// used are absent here and in the errors of the reading.
+struct GroupStatement {
+  bool present = false;
+  std::optional<int64_t> timeout_seconds;
+  // As listed; nullopt when nothing is listed, which means every replicated job.
+  std::optional<std::vector<std::string>> targets;
+
+  bool operator==(const GroupStatement&) const = default;
+};
+
+struct GroupReading {
+  GroupStatement field, annotations;
+  FieldErrors timeout_errors;  // missing, malformed, not positive
+  FieldErrors target_errors;   // malformed, unknown, repeated
+  FieldErrors disagreements;   // between field and annotations
+
+  bool present() const { return field.present || annotations.present; }
+  bool usable() const { return present() && timeout_errors.empty() && target_errors.empty() && disagreements.empty(); }
+};
+
+// Reads both places of a job of this kind; never fails, it collects.
+GroupReading read_group_scheduling(const JobKind& kind, const nlohmann::json& job);
+
+// A gang, ready to be used.
+struct GroupConfig {
+  int64_t timeout_seconds;
+  std::vector<std::string> targets;  // pod sets by name, in the job's order; resolved, so never "all"
+
+  bool has_target(std::string_view pod_set) const;
+};
+
+// nullopt when the job is no gang, and when what it says is not usable.
+std::optional<GroupConfig> group_config(const JobKind& kind, const nlohmann::json& job);
+
+// The reserved mount path, written with or without a slash at its end.
+bool is_group_mount_path(std::string_view path);
+// Whether a container runs our waiter on our mount: the reserved name, a mount of the
+// reserved volume at the reserved path, and as its command muster-wait or a shell
+// loop for the file `started` there (KEP-498's own example is one).
+bool is_waiter(const nlohmann::json& container);
+// Whether a volume is the barrier's: the reserved name, and an optional ConfigMap
+// with the name of a gang's.
+bool is_barrier_volume(const nlohmann::json& volume);
+
+// Where our waiter stands among spec.initContainers, and our volume among
+// spec.volumes, of a pod template; nullopt when it is not there.
+std::optional<size_t> find_waiter(const nlohmann::json& pod_template);
+std::optional<size_t> find_barrier_volume(const nlohmann::json& pod_template);
+
+// spec.<key> of a pod template as a list to write to, made when it is missing or null;
+// nullptr when the template has another shape, which the API server refuses.
+nlohmann::json* make_template_list(nlohmann::json& pod_template, std::string_view key);
+
+}  // namespace muster

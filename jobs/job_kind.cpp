@@ -1,0 +1,19 @@
+#include "jobs/job_kind.h"
+
+#include <array>
+
+namespace muster {
+
+std::span<const JobKind* const> job_kinds() {
+  static constexpr std::array<const JobKind*, 2> kinds = {&batch_job, &jobset};
+  return kinds;
+}
+
+const JobKind* find_job_kind(std::string_view group, std::string_view kind) {
+  for (const JobKind* known : job_kinds()) {
+    if (known->group == group && known->kind == kind) return known;
+  }
+  return nullptr;
+}
+
+}  // namespace muster

@@ -1,0 +1,104 @@
+#include "jobs/management.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "api/constants.h"
+#include "api/json.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMaxOwners = 10;
+constexpr std::string_view kNamespaceNameLabel = "kubernetes.io/metadata.name";
+
+const JobKind* kind_of(const OwnerReference& owner) {
+  return find_job_kind(group_of(owner.api_version), owner.kind);
+}
+
+bool is_enabled(const RuleSettings& settings, const JobKind* kind) {
+  return kind && settings.frameworks.contains(kind->framework);
+}
+
+std::string not_found(const JobKind& kind, std::string_view name) {
+  return std::string(kind.resource) + "." + std::string(kind.group) + " \"" + std::string(name) + "\" not found";
+}
+
+}  // namespace
+
+const JobKind* enabled_kind(const Review& review) {
+  const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
+  return is_enabled(review.settings, kind) ? kind : nullptr;
+}
+
+std::string_view namespace_of(const AdmissionRequest& request) {
+  if (!request.namespace_.empty()) return request.namespace_;
+  return string_at(request.object, {"metadata", "namespace"});
+}
+
+std::string_view queue_name_of(const json& object) {
+  return label(object, kQueueNameLabel).value_or("");
+}
+
+bool is_elastic(const RuleSettings& settings, const json& object) {
+  return annotation(object, kElasticJobAnnotation) == "true" && settings.enabled("ElasticJobsViaWorkloadSlices");
+}
+
+Result<bool, Undecided> in_managed_namespace(const Review& review) {
+  const LabelSelector& selector = review.settings.managed_jobs_namespace_selector;
+  const std::string_view name = namespace_of(review.request);
+  if (const Labels* labels = review.view.namespace_labels(name)) return selector.matches(*labels);
+
+  const auto& requirements = selector.requirements();
+  const bool name_is_enough = std::all_of(requirements.begin(), requirements.end(), [](const auto& requirement) {
+    return requirement.key == kNamespaceNameLabel;
+  });
+  if (name_is_enough) return selector.matches(Labels{{std::string(kNamespaceNameLabel), std::string(name)}});
+  return fail_with(Undecided{"namespace \"" + std::string(name) +
+                                 "\" is not known to muster yet, and managedJobsNamespaceSelector asks for its labels; "
+                                 "try again in a moment",
+                             true});
+}
+
+bool has_enabled_controller(const RuleSettings& settings, const json& object) {
+  const auto owner = controller_of(object);
+  return owner && is_enabled(settings, kind_of(*owner));
+}
+
+Result<bool, Undecided> has_managed_ancestor(const Review& review, const json& object) {
+  std::vector<std::string> seen = {std::string(string_at(object, {"metadata", "uid"}))};
+  const std::string_view ns = namespace_of(review.request);
+  bool managed = false;
+  std::optional<OwnerReference> owner = controller_of(object);
+  while (owner) {
+    const JobKind* kind = kind_of(*owner);
+    const OwnerFacts* facts = review.view.owner(group_of(owner->api_version), owner->kind, ns, owner->name);
+    if (!facts && !kind) return managed;
+    if (!facts) return fail_with(Undecided{not_found(*kind, owner->name)});
+    if (facts->uid != owner->uid) return managed;
+
+    if (std::find(seen.begin(), seen.end(), facts->uid) != seen.end()) return fail_with(Undecided{"cyclic ownership"});
+    if (seen.size() > kMaxOwners) {
+      return fail_with(Undecided{"managed owner chain limit reached: more than " + std::to_string(kMaxOwners) +
+                                 " owners above this object"});
+    }
+    seen.push_back(facts->uid);
+    const bool counts = review.settings.manage_jobs_without_queue_name || !facts->queue_name.empty();
+    if (counts && is_enabled(review.settings, kind)) managed = true;
+    owner = facts->controller;
+  }
+  return managed;
+}
+
+Result<bool, Undecided> is_queued(const Review& review, const json& object) {
+  auto managed_ancestor = has_managed_ancestor(review, object);
+  if (!managed_ancestor.ok()) return managed_ancestor;
+  if (*managed_ancestor) return false;
+  if (!queue_name_of(object).empty()) return true;
+  return review.settings.manage_jobs_without_queue_name ? in_managed_namespace(review) : Result<bool, Undecided>(false);
+}
+
+}  // namespace muster

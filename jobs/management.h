@@ -1,0 +1,57 @@
+// Which jobs the queues manage: the questions that Kueue's rules share.
+//
+// A job is queued when it carries a queue name, or when the settings manage jobs
+// without one in its namespace; but never when an ancestor is managed already, for
+// then the ancestor's pods are what is counted. Source: Kueue, jobframework (the
+// facts are in its documentation of manageJobsWithoutQueueName and ownership).
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "api/review.h"
+#include "base/result.h"
+#include "jobs/job_kind.h"
+
+namespace muster {
+
+// Why a question about a job has no answer. With `retry` the answer comes with
+// time: the view has not caught up with the cluster.
+struct Undecided {
+  std::string message;
+  bool retry = false;
+};
+
+// The kind under review when its integration is enabled (integrations.frameworks);
+// nullptr when Kueue's rules are none of its business.
+const JobKind* enabled_kind(const Review& review);
+
+// request.namespace; metadata.namespace where a caller left that empty.
+std::string_view namespace_of(const AdmissionRequest& request);
+
+// The label kueue.x-k8s.io/queue-name; empty when absent.
+std::string_view queue_name_of(const nlohmann::json& object);
+
+// Whether the object asks for elastic job slices and the gate ElasticJobsViaWorkloadSlices is on.
+bool is_elastic(const RuleSettings& settings, const nlohmann::json& object);
+
+// Whether managedJobsNamespaceSelector matches the namespace. For a namespace that
+// the view does not know, the label that every namespace has
+// (kubernetes.io/metadata.name) must be enough to tell.
+Result<bool, Undecided> in_managed_namespace(const Review& review);
+
+// Whether the direct controller is of an enabled kind, queued or not: such an
+// object gets no defaults of its own.
+bool has_enabled_controller(const RuleSettings& settings, const nlohmann::json& object);
+
+// Walks the controllers upwards, at most ten, and tells whether one of an enabled
+// kind is managed. A controller of a kind that muster knows must exist: its
+// absence is an error, as is a cycle. One with another uid is a namesake and ends
+// the walk, as does one of an unknown kind that the view does not have.
+Result<bool, Undecided> has_managed_ancestor(const Review& review, const nlohmann::json& object);
+
+// Whether the object is a queued job, by everything said above.
+Result<bool, Undecided> is_queued(const Review& review, const nlohmann::json& object);
+
+}  // namespace muster

@@ -1,0 +1,32 @@
+#include "jobs/prebuilt_workload.h"
+
+#include <nlohmann/json.hpp>
+
+#include "api/constants.h"
+#include "api/field_error.h"
+#include "api/json.h"
+
+namespace muster {
+namespace {
+
+constexpr size_t kMaxLabelValue = 63;
+
+PrebuiltWorkloadName found_in(std::string_view map, std::string_view name) {
+  return {name, FieldPath("metadata").child(map).key(kPrebuiltWorkload)};
+}
+
+}  // namespace
+
+std::optional<PrebuiltWorkloadName> prebuilt_workload_name_of(const RuleSettings& settings,
+                                                              const nlohmann::json& object) {
+  const std::string_view annotated = annotation(object, kPrebuiltWorkload).value_or("");
+  const auto labelled = label(object, kPrebuiltWorkload);
+  const bool annotation_first = settings.enabled("WorkloadIdentifierAnnotations");
+  const bool label_wins = !annotation_first && !labelled.value_or("").empty();
+  const bool annotation_counts = annotation_first ? !annotated.empty() : annotated.size() > kMaxLabelValue;
+  if (annotation_counts && !label_wins) return found_in("annotations", annotated);
+  if (labelled) return found_in("labels", *labelled);
+  return std::nullopt;
+}
+
+}  // namespace muster

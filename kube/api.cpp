@@ -1,0 +1,127 @@
+#include "kube/api.h"
+
+#include <nlohmann/json.hpp>
+
+#include "api/json.h"
+
+namespace muster::kube {
+namespace {
+
+using nlohmann::json;
+
+// A list that expires this often in a row is asked for in one piece.
+constexpr int kMaxPagedTries = 3;
+
+KubeRequest write_request(std::string_view method, std::string path, const json& body, const WriteOptions& options) {
+  KubeRequest request;
+  request.method = method;
+  request.path = std::move(path);
+  request.body = to_text(body);
+  if (!options.field_manager.empty()) request.query.emplace_back("fieldManager", options.field_manager);
+  if (options.dry_run) request.query.emplace_back("dryRun", "All");
+  return request;
+}
+
+KubeRequest list_request(const Resource& resource, const Selection& selection, const std::string& next, bool paged) {
+  KubeRequest request;
+  request.path = collection_path(resource, selection.ns);
+  request.accept = accept_header(selection.metadata_only, "PartialObjectMetadataList");
+  request.timeout = std::chrono::seconds(60);
+  request.repeatable = true;
+  if (!selection.label_selector.empty()) request.query.emplace_back("labelSelector", selection.label_selector);
+  if (!selection.field_selector.empty()) request.query.emplace_back("fieldSelector", selection.field_selector);
+  if (paged) request.query.emplace_back("limit", std::to_string(KubeApi::kPageSize));
+  if (!next.empty()) request.query.emplace_back("continue", next);
+  return request;
+}
+
+}  // namespace
+
+std::string accept_header(bool metadata_only, std::string_view as) {
+  if (!metadata_only) return "application/json";
+  return "application/json;as=" + std::string(as) + ";g=meta.k8s.io;v=v1";
+}
+
+KubeApi::Answer KubeApi::get(const Resource& resource, std::string_view ns, std::string_view name,
+                             std::stop_token stop) {
+  KubeRequest request;
+  request.path = object_path(resource, ns, name);
+  request.repeatable = true;
+  return send(request, stop);
+}
+
+Result<std::string, StatusError> KubeApi::list(const Resource& resource, const Selection& selection,
+                                               const ListHandler& handler, std::stop_token stop) {
+  std::string next;
+  int tries = 1;
+  while (true) {
+    auto page = send(list_request(resource, selection, next, tries <= kMaxPagedTries), stop);
+    if (!page.ok()) {
+      // The token of the next page has expired: what came so far belongs to a state
+      // that is gone, so begin again.
+      if (!page.error().gone() || next.empty()) return fail_with(page.error());
+      ++tries;
+      next.clear();
+      continue;
+    }
+    const auto version = string_at(*page, {"metadata", "resourceVersion"});
+    if (version.empty()) {
+      return fail_with(
+          unanswered(kUnreadableReason, "the list of " + display_name(resource) + " has no resourceVersion"));
+    }
+    if (next.empty()) handler.started();
+    if (auto items = page->find("items"); items != page->end() && items->is_array()) {
+      for (auto& item : *items) handler.item(item);
+    }
+    next = string_at(*page, {"metadata", "continue"});
+    if (next.empty()) return std::string(version);
+  }
+}
+
+KubeApi::Answer KubeApi::create(const Resource& resource, std::string_view ns, const json& object,
+                                const WriteOptions& options, std::stop_token stop) {
+  return send(write_request("POST", collection_path(resource, ns), object, options), stop);
+}
+
+KubeApi::Answer KubeApi::update(const Resource& resource, std::string_view ns, std::string_view name,
+                                const json& object, const WriteOptions& options, std::stop_token stop) {
+  auto request = write_request("PUT", object_path(resource, ns, name, options.subresource), object, options);
+  request.repeatable = true;
+  return send(request, stop);
+}
+
+KubeApi::Answer KubeApi::patch_merge(const Resource& resource, std::string_view ns, std::string_view name,
+                                     const json& patch, const WriteOptions& options, std::stop_token stop) {
+  auto request = write_request("PATCH", object_path(resource, ns, name, options.subresource), patch, options);
+  request.content_type = "application/merge-patch+json";
+  request.repeatable = true;  // setting a field twice leaves it as set once
+  return send(request, stop);
+}
+
+KubeApi::Answer KubeApi::patch_json(const Resource& resource, std::string_view ns, std::string_view name,
+                                    const json& operations, const WriteOptions& options, std::stop_token stop) {
+  auto request = write_request("PATCH", object_path(resource, ns, name, options.subresource), operations, options);
+  request.content_type = "application/json-patch+json";
+  return send(request, stop);  // "add" to an array is not repeatable
+}
+
+KubeApi::Answer KubeApi::apply(const Resource& resource, std::string_view ns, std::string_view name, const json& object,
+                               const WriteOptions& options, bool force, std::stop_token stop) {
+  auto request = write_request("PATCH", object_path(resource, ns, name, options.subresource), object, options);
+  request.content_type = "application/apply-patch+yaml";  // JSON is YAML
+  if (force) request.query.emplace_back("force", "true");
+  request.repeatable = true;
+  return send(request, stop);
+}
+
+KubeApi::Answer KubeApi::remove(const Resource& resource, std::string_view ns, std::string_view name,
+                                const DeleteOptions& options, std::stop_token stop) {
+  json body = {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
+  if (!options.propagation.empty()) body["propagationPolicy"] = options.propagation;
+  if (!options.uid.empty()) body["preconditions"] = {{"uid", options.uid}};
+  auto request = write_request("DELETE", object_path(resource, ns, name), body, {});
+  request.repeatable = true;
+  return send(request, stop);
+}
+
+}  // namespace muster::kube

@@ -1,0 +1,99 @@
+// The API server's verbs, as calls that return values. What sends them is behind an
+// interface, so that watches, the authorizer and tests need no network.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "kube/resource.h"
+#include "kube/status_error.h"
+
+namespace muster::kube {
+
+// A request as a value: nothing happens until it is sent.
+struct KubeRequest {
+  std::string method = "GET";
+  std::string path;  // without query
+  Query query{};
+  std::string body{};
+  std::string content_type = "application/json";
+  std::string accept = "application/json";
+  // For one attempt, from connecting to the last byte.
+  Duration timeout = std::chrono::seconds(30);
+  // Whether doing it twice is doing it once, so that it may be sent again when no
+  // answer came.
+  bool repeatable = false;
+};
+
+struct WriteOptions {
+  std::string subresource{};    // "status"
+  std::string field_manager{};  // empty: the server takes it from the user agent
+  bool dry_run = false;
+};
+
+struct DeleteOptions {
+  std::string propagation{};  // Background, Foreground or Orphan; empty: the kind's default
+  std::string uid{};          // only if the object is still this one
+};
+
+// What a paged list brings: `started` when its first page is there, and again when the
+// server has forgotten the list halfway (what came before is void then); `item` for
+// each object.
+struct ListHandler {
+  std::function<void()> started;
+  std::function<void(nlohmann::json& item)> item;
+};
+
+// Thread-safe. Every call blocks until it has an answer; a requested stop ends it
+// with StatusError::cancelled().
+class KubeApi {
+ public:
+  using Answer = Result<nlohmann::json, StatusError>;
+  // Bytes of a streamed answer; false ends the stream.
+  using ByteSink = std::function<bool(std::string_view)>;
+
+  virtual ~KubeApi() = default;
+
+  // Sends, retries as kube/retry.h says, and parses the answer. An empty answer is null.
+  virtual Answer send(const KubeRequest& request, std::stop_token stop) = 0;
+  // Sends once, on a connection of its own that does not count as in flight, and
+  // passes the body on as it arrives. `request.timeout` bounds the silence between
+  // bytes. Done when the server has ended the body in good order, or on_bytes said so.
+  virtual Outcome<StatusError> stream(const KubeRequest& request, const ByteSink& on_bytes, std::stop_token stop) = 0;
+
+  Answer get(const Resource& resource, std::string_view ns, std::string_view name, std::stop_token stop = {});
+  // Pages of kPageSize from a consistent read. The value is the list's resourceVersion.
+  Result<std::string, StatusError> list(const Resource& resource, const Selection& selection,
+                                        const ListHandler& handler, std::stop_token stop = {});
+  Answer create(const Resource& resource, std::string_view ns, const nlohmann::json& object,
+                const WriteOptions& options = {}, std::stop_token stop = {});
+  // Conflicts unless metadata.resourceVersion is current (or absent, where the kind allows that).
+  Answer update(const Resource& resource, std::string_view ns, std::string_view name, const nlohmann::json& object,
+                const WriteOptions& options = {}, std::stop_token stop = {});
+  // RFC 7396. Put metadata.resourceVersion into the patch to make it conditional.
+  Answer patch_merge(const Resource& resource, std::string_view ns, std::string_view name, const nlohmann::json& patch,
+                     const WriteOptions& options = {}, std::stop_token stop = {});
+  // RFC 6902.
+  Answer patch_json(const Resource& resource, std::string_view ns, std::string_view name,
+                    const nlohmann::json& operations, const WriteOptions& options = {}, std::stop_token stop = {});
+  // Server-side apply; options.field_manager is required, at most 128 characters.
+  // `force` takes over fields of other managers, as controllers should.
+  Answer apply(const Resource& resource, std::string_view ns, std::string_view name, const nlohmann::json& object,
+               const WriteOptions& options, bool force = true, std::stop_token stop = {});
+  // The deleted object, or a Status.
+  Answer remove(const Resource& resource, std::string_view ns, std::string_view name, const DeleteOptions& options = {},
+                std::stop_token stop = {});
+
+  static constexpr int kPageSize = 500;
+};
+
+// The Accept header for whole objects or their metadata only: `as` is
+// "PartialObjectMetadata" or "PartialObjectMetadataList".
+std::string accept_header(bool metadata_only, std::string_view as);
+
+}  // namespace muster::kube

@@ -1,0 +1,88 @@
+#include "kube/authorizer.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "api/json.h"
+#include "base/encoding.h"
+
+namespace muster::kube {
+namespace {
+
+using nlohmann::json;
+
+KubeRequest review(std::string path, std::string_view kind, std::string_view version, json spec) {
+  KubeRequest request;
+  request.method = "POST";
+  request.path = std::move(path);
+  request.body = to_text({{"apiVersion", version}, {"kind", kind}, {"spec", std::move(spec)}});
+  request.timeout = std::chrono::seconds(10);
+  request.repeatable = true;  // reviews store nothing
+  return request;
+}
+
+template <class Map>
+auto recall(const Map& map, const std::string& key, MonotonicTime now) {
+  const auto found = map.find(key);
+  using Value = std::optional<decltype(found->second.value)>;
+  return found != map.end() && now < found->second.until ? Value(found->second.value) : Value();
+}
+
+}  // namespace
+
+Authorizer::Authorizer(KubeApi& api, const Clock& clock, std::string verb, std::string path)
+    : api_(api), clock_(clock), verb_(std::move(verb)), path_(std::move(path)) {}
+
+Result<AccessDecision, StatusError> Authorizer::decide(const std::string& token, std::stop_token stop) {
+  if (token.empty()) return AccessDecision::kUnauthenticated;
+  const auto user = user_of(token, stop);
+  if (!user.ok()) return fail_with(user.error());
+  if (user->empty()) return AccessDecision::kUnauthenticated;
+  const auto allow = allowed(*user, stop);
+  if (!allow.ok()) return fail_with(allow.error());
+  return *allow ? AccessDecision::kAllow : AccessDecision::kForbidden;
+}
+
+Result<Authorizer::User, StatusError> Authorizer::user_of(const std::string& token, std::stop_token stop) {
+  const std::string digest = sha256_hex(token);
+  {
+    const MutexLock lock(mutex_);
+    if (auto known = recall(users_, digest, clock_.now().monotonic)) return std::move(*known);
+  }
+  const auto answer = api_.send(review("/apis/authentication.k8s.io/v1/tokenreviews", "TokenReview",
+                                       "authentication.k8s.io/v1", {{"token", token}}),
+                                stop);
+  if (!answer.ok()) return fail_with(answer.error());
+  User user;
+  if (bool_at(*answer, {"status", "authenticated"})) user = to_text(object_at(*answer, {"status", "user"}));
+  const MutexLock lock(mutex_);
+  if (users_.size() >= kMaxRemembered) users_.clear();
+  users_.insert_or_assign(digest, Remembered<User>{user, clock_.now().monotonic + kRememberToken});
+  return user;
+}
+
+Result<bool, StatusError> Authorizer::allowed(const User& user, std::stop_token stop) {
+  {
+    const MutexLock lock(mutex_);
+    if (auto known = recall(allowances_, user, clock_.now().monotonic)) return *known;
+  }
+  json spec = {{"nonResourceAttributes", {{"path", path_}, {"verb", verb_}}}};
+  const auto parsed = parse_json(user);
+  if (!parsed.ok()) return fail_with(unanswered(kUnreadableReason, "TokenReview: " + parsed.error().message));
+  spec["user"] = string_at(*parsed, {"username"});
+  spec["uid"] = string_at(*parsed, {"uid"});
+  spec["groups"] = array_at(*parsed, {"groups"});
+  spec["extra"] = object_at(*parsed, {"extra"});
+  const auto answer = api_.send(review("/apis/authorization.k8s.io/v1/subjectaccessreviews", "SubjectAccessReview",
+                                       "authorization.k8s.io/v1", std::move(spec)),
+                                stop);
+  if (!answer.ok()) return fail_with(answer.error());
+  const bool allow = bool_at(*answer, {"status", "allowed"}) && !bool_at(*answer, {"status", "denied"});
+  const MutexLock lock(mutex_);
+  if (allowances_.size() >= kMaxRemembered) allowances_.clear();
+  allowances_.insert_or_assign(
+      user, Remembered<bool>{allow, clock_.now().monotonic + (allow ? kRememberAllow : kRememberDeny)});
+  return allow;
+}
+
+}  // namespace muster::kube

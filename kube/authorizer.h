@@ -1,0 +1,66 @@
+// Whether the bearer of a token may do one thing, by the API server's word: TokenReview
+// says who it is, SubjectAccessReview what they may. muster's metrics are behind it,
+// as those of every controller-runtime program are (metrics/filters).
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <stop_token>
+#include <string>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "kube/api.h"
+
+namespace muster::kube {
+
+enum class AccessDecision {
+  kAllow,
+  kUnauthenticated,  // nobody's token: 401
+  kForbidden,        // somebody's who lacks the right: 403
+};
+
+// Thread-safe. Answers are remembered: who a token is for 1 minute, an allowance for
+// 5 minutes, a refusal for 30 s. Tokens themselves are not kept, only their digests.
+class Authorizer {
+ public:
+  static constexpr Duration kRememberToken = std::chrono::minutes(1);
+  static constexpr Duration kRememberAllow = std::chrono::minutes(5);
+  static constexpr Duration kRememberDeny = std::chrono::seconds(30);
+
+  // Asks whether a bearer may `verb` the non-resource URL `path` ("get", "/metrics").
+  // muster itself needs create on tokenreviews and subjectaccessreviews
+  // (ClusterRole system:auth-delegator).
+  Authorizer(KubeApi& api, const Clock& clock, std::string verb, std::string path);
+
+  // Blocks for two requests when nothing is remembered. An error means that the API
+  // server gave no answer: let nobody in, but say 500 and not 403.
+  Result<AccessDecision, StatusError> decide(const std::string& token, std::stop_token stop = {}) EXCLUDES(mutex_);
+
+ private:
+  // Strangers may send any number of tokens; past this many, the memory starts anew.
+  static constexpr size_t kMaxRemembered = 4096;
+
+  template <class V>
+  struct Remembered {
+    V value;
+    MonotonicTime until;
+  };
+  // The user as TokenReview describes it, as text; empty for nobody.
+  using User = std::string;
+
+  Result<User, StatusError> user_of(const std::string& token, std::stop_token stop) EXCLUDES(mutex_);
+  Result<bool, StatusError> allowed(const User& user, std::stop_token stop) EXCLUDES(mutex_);
+
+  KubeApi& api_;
+  const Clock& clock_;
+  const std::string verb_;
+  const std::string path_;
+
+  Mutex mutex_;
+  std::map<std::string, Remembered<User>> users_ GUARDED_BY(mutex_);  // by SHA-256 of the token
+  std::map<User, Remembered<bool>> allowances_ GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::kube

@@ -1,0 +1,82 @@
+// The client of one API server, over the network.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/mutex.h"
+#include "kube/api.h"
+#include "kube/cluster_access.h"
+#include "kube/connection_pool.h"
+#include "kube/credentials.h"
+#include "kube/observer.h"
+#include "kube/retry.h"
+#include "kube/throttle.h"
+#include "kube/timing.h"
+
+namespace muster::kube {
+
+struct ClientOptions {
+  std::string user_agent;
+  size_t max_in_flight = 64;
+  RateLimit rate_limit;  // no limit by default
+  size_t max_answer_bytes = 256 * 1024 * 1024;
+};
+
+// "muster/0.1.0 (linux/amd64) 1a2b3c4": the form of Kubernetes' own components.
+std::string user_agent(std::string_view version, std::string_view commit);
+
+// One series of rest_client_requests_total.
+struct RequestLabels {
+  std::string method;
+  std::string host;
+  std::string code;  // "200", or "<error>" without an answer
+  auto operator<=>(const RequestLabels&) const = default;
+};
+
+// Thread-safe. Each call uses the calling thread; there are no threads inside.
+class KubeClient final : public KubeApi {
+ public:
+  // Reads the credentials once, so that what is wrong with them is said at start-up;
+  // sends nothing. An exec plugin runs now. The observer and what `timing` refers to
+  // must outlive the client. Ignores SIGPIPE for the whole process, because OpenSSL
+  // writes to sockets that the server may have closed.
+  static Result<std::unique_ptr<KubeClient>> make(ClusterAccess access, ClientOptions options, Timing timing,
+                                                  KubeObserver& observer);
+
+  Answer send(const KubeRequest& request, std::stop_token stop) override;
+  Outcome<StatusError> stream(const KubeRequest& request, const ByteSink& on_bytes, std::stop_token stop) override;
+
+  // The namespace that the kubeconfig's context or the pod is in.
+  const std::string& default_namespace() const { return credentials_.access().ns; }
+  // Where the credentials came from, for a log line.
+  const std::string& source() const { return credentials_.access().source; }
+  // All attempts since the start.
+  std::map<RequestLabels, uint64_t> request_counts() const EXCLUDES(mutex_);
+
+ private:
+  struct Attempt;
+
+  KubeClient(ClusterAccess access, Endpoint endpoint, ClientOptions options, Timing timing, KubeObserver& observer);
+
+  HttpRequest wire_request(const KubeRequest& request, const Identity& identity) const;
+  void wait_for_token(const KubeRequest& request, std::stop_token stop) EXCLUDES(mutex_);
+  Attempt attempt(const KubeRequest& request, const Identity& identity, std::stop_token stop);
+  void record(const KubeRequest& request, int status, MonotonicTime started) EXCLUDES(mutex_);
+
+  const ClientOptions options_;
+  const std::string host_;
+  const std::string path_prefix_;
+  const Timing timing_;
+  KubeObserver& observer_;
+  Credentials credentials_;  // own synchronization
+  ConnectionPool pool_;      // own synchronization
+
+  mutable Mutex mutex_;
+  Throttle throttle_ GUARDED_BY(mutex_);
+  std::map<RequestLabels, uint64_t> counts_ GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::kube

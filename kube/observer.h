@@ -1,0 +1,41 @@
+// What the API server client tells about itself. kube/ never logs: whoever owns the
+// client passes an observer, and turns what it hears into log lines and metrics.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "kube/resource.h"
+
+namespace muster::kube {
+
+// Called from the client's callers' threads and from watches' threads, several at
+// once; must be quick. Everything is optional.
+class KubeObserver {
+ public:
+  virtual ~KubeObserver() = default;
+
+  // One attempt of a request has ended. `code` is the HTTP status in digits or
+  // "<error>", as rest_client_requests_total spells it; `host` is host:port.
+  virtual void request_done(std::string_view /*method*/, std::string_view /*host*/, std::string_view /*code*/,
+                            Duration /*latency*/) {}
+  // A request will be sent again after `delay`.
+  virtual void retrying(std::string_view /*method*/, std::string_view /*path*/, const std::string& /*why*/,
+                        Duration /*delay*/) {}
+  // Our own rate limit holds a request back.
+  virtual void throttled(std::string_view /*method*/, std::string_view /*path*/, Duration /*delay*/) {}
+  // Credentials could not be refreshed; the previous ones are still in use.
+  virtual void credentials_stale(const std::string& /*why*/) {}
+
+  // A list starts, the first included; `why` is empty for the first.
+  virtual void listing(const Resource& /*resource*/, const std::string& /*why*/) {}
+  // A watch broke and goes on after `delay`. Not called for the server's regular closing.
+  virtual void reconnecting(const Resource& /*resource*/, const std::string& /*why*/, Duration /*delay*/) {}
+  // The kind is not served: its CRD is missing. Once until it appears.
+  virtual void absent(const Resource& /*resource*/) {}
+  // A right is missing; `message` is the server's sentence and names it. Once until granted.
+  virtual void forbidden(const Resource& /*resource*/, const std::string& /*message*/) {}
+};
+
+}  // namespace muster::kube

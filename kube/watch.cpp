@@ -1,0 +1,192 @@
+#include "kube/watch.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/json.h"
+#include "kube/watch_frames.h"
+
+namespace muster::kube {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kShortestWatchSeconds = 300;
+constexpr auto kSilenceMargin = std::chrono::seconds(30);
+
+WatchEnd end_of(const StatusError& error) {
+  // "Too large resource version": this server lags behind the one that was listed from.
+  const bool ahead = std::any_of(error.causes.begin(), error.causes.end(),
+                                 [](const StatusCause& cause) { return cause.reason == "ResourceVersionTooLarge"; });
+  if (ahead || error.reason == kUnreadableReason) return WatchEnd::kUnusable;
+  switch (error.code) {
+    case 401:  // the client looks for a fresh token; what was seen still holds
+      return WatchEnd::kBroken;
+    case 403:
+      return WatchEnd::kForbidden;
+    case 404:
+      return WatchEnd::kAbsent;
+    case 410:
+      return WatchEnd::kExpired;
+    default:
+      return error.unanswered() || error.code == 429 || error.code >= 500 ? WatchEnd::kBroken : WatchEnd::kUnusable;
+  }
+}
+
+std::optional<WatchChange> change_of(std::string_view type) {
+  if (type == "ADDED") return WatchChange::kAdded;
+  if (type == "MODIFIED") return WatchChange::kModified;
+  if (type == "DELETED") return WatchChange::kDeleted;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Watch::Watch(KubeApi& api, Resource resource, Selection selection, WatchSink& sink, KubeObserver& observer,
+             Timing timing)
+    : api_(api),
+      resource_(std::move(resource)),
+      selection_(std::move(selection)),
+      sink_(sink),
+      observer_(observer),
+      timing_(std::move(timing)),
+      thread_([this](std::stop_token stop) { run(stop); }) {}
+
+void Watch::run(std::stop_token stop) {
+  while (!stop.stop_requested()) {
+    const MonotonicTime started = timing_.clock.now().monotonic;
+    std::optional<WatchAttempt> attempt = version_.empty() ? list(stop) : watch(stop);
+    if (!attempt || stop.stop_requested()) continue;
+    const MonotonicTime ended = timing_.clock.now().monotonic;
+    attempt->lasted = ended - started;
+    const WatchNext next = policy_.after(*attempt, ended, timing_.random());
+    tell(*attempt, next);
+    if (next.relist) version_.clear();
+    timing_.sleeper.sleep(next.delay, stop);
+  }
+}
+
+std::optional<WatchAttempt> Watch::list(std::stop_token stop) {
+  policy_.list_started(timing_.clock.now().monotonic);
+  observer_.listing(resource_, why_);
+  ListHandler handler;
+  handler.started = [this] { sink_.on_list_started(); };
+  handler.item = [this](json& item) {
+    stamp(item);
+    sink_.on_listed(item);
+  };
+  auto version = api_.list(resource_, selection_, handler, stop);
+  if (!version.ok()) {
+    WatchAttempt attempt;
+    attempt.listing = true;
+    take_error(version.error(), attempt);
+    return attempt;
+  }
+  version_ = std::move(*version);
+  why_.clear();
+  told_absent_ = told_forbidden_ = false;
+  sink_.on_replaced(version_);
+  synced_ = true;
+  return std::nullopt;
+}
+
+WatchAttempt Watch::watch(std::stop_token stop) {
+  const int seconds = kShortestWatchSeconds + static_cast<int>(kShortestWatchSeconds * timing_.random());
+  KubeRequest request;
+  request.path = collection_path(resource_, selection_.ns);
+  request.accept = accept_header(selection_.metadata_only, "PartialObjectMetadata");
+  request.timeout = std::chrono::seconds(seconds) + kSilenceMargin;
+  request.query = {{"watch", "true"},
+                   {"allowWatchBookmarks", "true"},
+                   {"resourceVersion", version_},
+                   {"timeoutSeconds", std::to_string(seconds)}};
+  if (!selection_.label_selector.empty()) request.query.emplace_back("labelSelector", selection_.label_selector);
+  if (!selection_.field_selector.empty()) request.query.emplace_back("fieldSelector", selection_.field_selector);
+
+  WatchAttempt attempt;
+  why_.clear();
+  WatchFrames frames;
+  const auto on_bytes = [&](std::string_view bytes) {
+    bool going = true;
+    const auto fed = frames.feed(bytes, [&](std::string_view frame) { return going = take_frame(frame, attempt); });
+    if (!fed.ok()) take_error(unanswered(kUnreadableReason, fed.error().message), attempt);
+    return going && fed.ok();
+  };
+  const auto done = api_.stream(request, on_bytes, stop);
+  if (!done.ok()) take_error(done.error(), attempt);
+  return attempt;
+}
+
+bool Watch::take_frame(std::string_view frame, WatchAttempt& attempt) {
+  auto event = parse_json(frame);
+  if (!event.ok()) {
+    take_error(unanswered(kUnreadableReason, "an event of the watch is no JSON: " + event.error().message), attempt);
+    return false;
+  }
+  const std::string_view type = string_at(*event, {"type"});
+  if (type == "ERROR") {
+    const json& status = object_at(*event, {"object"});
+    const auto code = static_cast<int>(int_at(status, {"code"}).value_or(500));
+    take_error(status_error(code, to_text(status), ""), attempt);
+    return false;
+  }
+  const auto change = change_of(type);
+  const std::string version(string_at(*event, {"object", "metadata", "resourceVersion"}));
+  if ((!change && type != "BOOKMARK") || version.empty()) {
+    take_error(
+        unanswered(kUnreadableReason, "the watch sent an event of type \"" + std::string(type) + "\" that is none"),
+        attempt);
+    return false;
+  }
+  if (change) {
+    json& object = (*event)["object"];
+    stamp(object);
+    sink_.on_event(*change, object);
+    attempt.delivered = true;
+  }
+  version_ = version;
+  return true;
+}
+
+void Watch::take_error(const StatusError& error, WatchAttempt& attempt) {
+  attempt.end = end_of(error);
+  attempt.retry_after = error.retry_after;
+  why_ = error.message;
+}
+
+void Watch::tell(const WatchAttempt& attempt, const WatchNext& next) {
+  switch (attempt.end) {
+    case WatchEnd::kAbsent:
+      found_absent();
+      return;
+    case WatchEnd::kForbidden:
+      if (!std::exchange(told_forbidden_, true)) observer_.forbidden(resource_, why_);
+      return;
+    case WatchEnd::kClosed:
+      if (attempt.lasted >= WatchPolicy::kShort) return;
+      why_ = "the server closed the watch at once";
+      break;
+    case WatchEnd::kExpired:
+      return;  // the list that follows is told
+    case WatchEnd::kBroken:
+    case WatchEnd::kUnusable:
+      break;
+  }
+  observer_.reconnecting(resource_, why_, next.delay);
+}
+
+void Watch::found_absent() {
+  if (std::exchange(told_absent_, true)) return;
+  sink_.on_list_started();
+  sink_.on_replaced("");
+  synced_ = true;
+  observer_.absent(resource_);
+}
+
+void Watch::stamp(json& object) const {
+  if (resource_.kind.empty() || !object.is_object()) return;
+  object["apiVersion"] = api_version(resource_);
+  object["kind"] = resource_.kind;
+}
+
+}  // namespace muster::kube

@@ -1,0 +1,90 @@
+// Keeps a picture of one kind of object current: lists it, watches it, and repairs
+// the picture when the network or the server loses the thread.
+//
+// Source: client-go tools/cache/reflector.go; Kubernetes API concepts, "Watch bookmarks".
+#pragma once
+
+#include <atomic>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "kube/api.h"
+#include "kube/observer.h"
+#include "kube/timing.h"
+#include "kube/watch_policy.h"
+
+namespace muster::kube {
+
+enum class WatchChange { kAdded, kModified, kDeleted };
+
+// Receives what a watch sees, always on the watch's own thread, in the server's
+// order. Objects carry apiVersion and kind as Resource::kind says, and are gone when
+// the call returns: keep facts, not the object.
+class WatchSink {
+ public:
+  virtual ~WatchSink() = default;
+  // A full list begins. It may begin again before it is complete: forget its start.
+  // Until on_replaced the previous picture holds.
+  virtual void on_list_started() = 0;
+  virtual void on_listed(const nlohmann::json& object) = 0;
+  // The list is complete: what it brought is everything there is, the rest is gone.
+  // `version` is empty when the kind is not served at all.
+  virtual void on_replaced(const std::string& version) = 0;
+  // One change since. A deleted object comes in its last state.
+  virtual void on_event(WatchChange change, const nlohmann::json& object) = 0;
+};
+
+// One watch, one thread. It lists (paged, consistent), then watches from there with
+// bookmarks for 5 to 10 minutes at a time, for ever:
+// - when a watch ends or breaks, it resumes after the last event or bookmark;
+// - on 410 Gone, in HTTP or in the stream, it lists again, at most once a second;
+// - a kind that is not served (404) counts as empty, and is looked for every 30 s;
+// - a missing right (403) is told to the observer, and tried for until it is granted;
+// - what fails, or ends at once without news, is repeated 0.8 s to 30 s later.
+class Watch {
+ public:
+  // Starts at once. The sink is called from then on until the destructor has returned;
+  // everything given by reference must outlive the watch.
+  Watch(KubeApi& api, Resource resource, Selection selection, WatchSink& sink, KubeObserver& observer, Timing timing);
+  // Stops and waits for the thread: milliseconds, plus a sink's call under way.
+  ~Watch() = default;
+
+  // Without waiting: to stop many watches at once, ask all before destroying any.
+  void request_stop() { thread_.request_stop(); }
+  // Whether the first full list has come, or the kind is known not to be served.
+  // Never becomes false again. Any thread.
+  bool synced() const { return synced_; }
+  const Resource& resource() const { return resource_; }
+
+ private:
+  void run(std::stop_token stop);
+  std::optional<WatchAttempt> list(std::stop_token stop);  // nullopt: complete
+  WatchAttempt watch(std::stop_token stop);
+  // One line of the stream; false when the watch cannot go on.
+  bool take_frame(std::string_view frame, WatchAttempt& attempt);
+  void take_error(const StatusError& error, WatchAttempt& attempt);
+  void tell(const WatchAttempt& attempt, const WatchNext& next);
+  void found_absent();
+  void stamp(nlohmann::json& object) const;
+
+  KubeApi& api_;
+  const Resource resource_;
+  const Selection selection_;
+  WatchSink& sink_;
+  KubeObserver& observer_;
+  const Timing timing_;
+  std::atomic<bool> synced_ = false;
+
+  // Of the watch's thread.
+  WatchPolicy policy_;
+  std::string version_;  // resume after this; empty: list first
+  std::string why_;      // the last attempt ended; empty when in good order
+  bool told_absent_ = false;
+  bool told_forbidden_ = false;
+
+  std::jthread thread_;  // last, so that it ends before the rest
+};
+
+}  // namespace muster::kube

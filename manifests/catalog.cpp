@@ -1,0 +1,141 @@
+#include "manifests/catalog.h"
+
+#include <array>
+#include <cassert>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+
+#include "api/json.h"
+#include "api/yaml.h"
+#include "manifests/embedded.h"
+#include "manifests/rbac.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+using Documents = std::vector<json>;
+
+constexpr std::string_view kLocalQueueFile = "crds/localqueue.yaml";
+
+struct SetName {
+  std::string_view text;
+  ManifestSet set;
+};
+constexpr std::array kSetNames = {
+    SetName{"all", ManifestSet::kAll},           SetName{"crds", ManifestSet::kCrds},
+    SetName{"rbac", ManifestSet::kRbac},         SetName{"deployment", ManifestSet::kDeployment},
+    SetName{"webhooks", ManifestSet::kWebhooks}, SetName{"samples", ManifestSet::kSamples},
+};
+
+// The embedded files are part of the program: one that cannot be read is a broken build.
+Documents read_embedded(std::string_view path) {
+  for (const EmbeddedFile& file : manifests_files()) {
+    if (file.path != path) continue;
+    auto read = read_yaml(file.text);
+    assert(read.ok());
+    Documents documents;
+    for (YamlDocument& document : *read) documents.push_back(std::move(document.value));
+    return documents;
+  }
+  assert(false && "no such embedded file");
+  return {};
+}
+
+Documents read_all(std::initializer_list<std::string_view> paths) {
+  Documents all;
+  for (std::string_view path : paths) {
+    for (json& document : read_embedded(path)) all.push_back(std::move(document));
+  }
+  return all;
+}
+
+Documents samples() {
+  Documents all;
+  for (const EmbeddedFile& file : manifests_files()) {
+    if (!file.path.starts_with("samples/")) continue;
+    for (json& document : read_embedded(file.path)) all.push_back(std::move(document));
+  }
+  return all;
+}
+
+std::string default_image() {
+  const json image = read_embedded("kustomization.yaml").front().at("images").at(0);
+  return image.at("name").get<std::string>() + ":" + image.at("newTag").get<std::string>();
+}
+
+void fit(json& document, const ManifestOptions& options) {
+  const std::string& ns = options.registration.own_namespace;
+  json& metadata = document["metadata"];
+  const std::string_view kind = string_at(document, {"kind"});
+  const std::string_view name = string_at(metadata, {"name"});
+  if (kind == "Namespace") metadata["name"] = ns;
+  if (metadata.contains("namespace")) metadata["namespace"] = ns;
+  if (kind == "Service" && name == kWebhookServiceName) metadata["name"] = options.registration.service;
+  if (kind == "ConfigMap" && !options.configuration.empty()) document["data"]["config.yaml"] = options.configuration;
+  if (kind == "Deployment") {
+    document["spec"]["template"]["spec"]["containers"][0]["image"] =
+        options.image.empty() ? default_image() : options.image;
+  }
+}
+
+Documents deployment(const ManifestOptions& options) {
+  Documents documents =
+      read_all({"namespace.yaml", "config.yaml", "service.yaml", "network-policy.yaml", "deployment.yaml"});
+  for (json& document : documents) fit(document, options);
+  return documents;
+}
+
+Documents webhooks(const ManifestOptions& options) {
+  return {webhook_configuration(WebhookKind::kMutating, options.registration),
+          webhook_configuration(WebhookKind::kValidating, options.registration)};
+}
+
+}  // namespace
+
+Result<ManifestSet> parse_manifest_set(std::string_view text) {
+  std::string known;
+  for (const SetName& name : kSetNames) {
+    if (name.text == text) return name.set;
+    known.append(known.empty() ? "" : ", ").append(name.text);
+  }
+  return fail("\"" + std::string(text) + "\" is no part of the manifests; there are " + known);
+}
+
+Documents manifests(ManifestSet set, const ManifestOptions& options) {
+  switch (set) {
+    case ManifestSet::kCrds:
+      return read_all({kLocalQueueFile, "crds/jobset.yaml"});
+    case ManifestSet::kRbac:
+      return rbac_objects(options.registration.own_namespace, options.secret);
+    case ManifestSet::kDeployment:
+      return deployment(options);
+    case ManifestSet::kWebhooks:
+      return webhooks(options);
+    case ManifestSet::kSamples:
+      return samples();
+    case ManifestSet::kAll:
+      break;
+  }
+  // The namespace first, since others live in it; the webhooks last, so that nothing
+  // is asked of muster before it has been told to start.
+  Documents all = deployment(options);
+  Documents before = read_embedded(kLocalQueueFile);
+  for (json& document : rbac_objects(options.registration.own_namespace, options.secret)) {
+    before.push_back(std::move(document));
+  }
+  all.insert(all.begin() + 1, before.begin(), before.end());
+  for (json& document : webhooks(options)) all.push_back(std::move(document));
+  return all;
+}
+
+std::string print_yaml(const Documents& documents) {
+  std::string text;
+  for (const json& document : documents) {
+    if (!text.empty()) text += "---\n";
+    text += write_yaml(document);
+  }
+  return text;
+}
+
+}  // namespace muster

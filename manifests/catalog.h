@@ -1,0 +1,47 @@
+// Everything that `muster manifests` prints: the YAML files of this folder, which are
+// part of the binary, fitted to a namespace, image and configuration, and the objects
+// that are made from muster's own tables (webhooks.h, rbac.h). Pure.
+//
+// With default options the result equals the files below manifests/; a test compares.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "manifests/names.h"
+#include "manifests/webhooks.h"
+
+namespace muster {
+
+enum class ManifestSet {
+  // What `kubectl kustomize manifests` gives, in the order in which it is to be applied:
+  // all but the samples and the JobSet CRD, which must not replace an upstream one unasked.
+  kAll,
+  kCrds,  // LocalQueue and JobSet
+  kRbac,
+  kDeployment,  // Namespace, ConfigMap, Services, NetworkPolicy, Deployment, PodDisruptionBudget
+  kWebhooks,
+  kSamples,
+};
+// "all", "crds", "rbac", "deployment", "webhooks", "samples"; the error lists them.
+Result<ManifestSet> parse_manifest_set(std::string_view text);
+
+struct ManifestOptions {
+  // The namespace and the webhook Service's name or URL stand in here.
+  WebhookRegistration registration;
+  std::string secret{kCertificateSecretName};
+  // "registry.example/muster:1.2"; empty: the one that manifests/kustomization.yaml names.
+  std::string image;
+  // Text of the configuration file for the ConfigMap; empty: the one in manifests/config.yaml.
+  std::string configuration;
+};
+
+std::vector<nlohmann::json> manifests(ManifestSet set, const ManifestOptions& options);
+
+// As `muster manifests` prints them: YAML documents, each but the first after "---".
+std::string print_yaml(const std::vector<nlohmann::json>& documents);
+
+}  // namespace muster

@@ -1,0 +1,192 @@
+#include "manifests/webhooks.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/encoding.h"
+#include "jobs/job_kind.h"
+#include "mutators/mutator.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kNamespaceNameLabel = "kubernetes.io/metadata.name";
+
+// What the rules of one webhook want to see: (group, resource) -> operations.
+using Wanted = std::map<std::pair<std::string, std::string>, std::set<std::string>>;
+
+template <class Rules>
+Wanted wanted_by(const Rules& rules) {
+  Wanted wanted;
+  for (const auto* rule : rules) {
+    for (const RuleMatch& match : rule->matches) {
+      auto& operations = wanted[{std::string(match.group), std::string(match.resource)}];
+      for (Operation operation : rule->operations) operations.emplace(to_text(operation));
+    }
+  }
+  return wanted;
+}
+
+std::string version_of(const std::string& group, const std::string& resource) {
+  for (const JobKind* kind : job_kinds()) {
+    if (kind->group == group && kind->resource == resource) return std::string(kind->version);
+  }
+  return "v1";
+}
+
+bool is_job(const std::string& group, const std::string& resource) {
+  return std::any_of(job_kinds().begin(), job_kinds().end(),
+                     [&](const JobKind* kind) { return kind->group == group && kind->resource == resource; });
+}
+
+// The rules for jobs, which the first three entries share, and those for what muster
+// always wants to see.
+struct RuleLists {
+  json jobs = json::array(), own = json::array();
+};
+
+RuleLists rules_of(WebhookKind kind, bool every_jobset) {
+  const Wanted wanted = kind == WebhookKind::kMutating ? wanted_by(mutator_chain()) : wanted_by(all_validators());
+  RuleLists lists;
+  for (const auto& [target, operations] : wanted) {
+    const auto& [group, resource] = target;
+    const bool own = !is_job(group, resource) || (every_jobset && resource == jobset.resource);
+    (own ? lists.own : lists.jobs)
+        .push_back({{"apiGroups", {group}},
+                    {"apiVersions", {version_of(group, resource)}},
+                    {"resources", {resource}},
+                    {"operations", operations},
+                    {"scope", is_job(group, resource) ? "Namespaced" : "*"}});
+  }
+  return lists;
+}
+
+// CEL: whether `object` or `oldObject` carries one of our keys. `subject` may be null on CREATE.
+std::string carries_our_keys(const std::string& subject) {
+  auto any_key = [&](const std::string& map) {
+    return "(has(" + subject + ".metadata." + map + ") && " + subject + ".metadata." + map +
+           ".exists(k, k.startsWith('kueue.x-k8s.io/') || k.startsWith('muster.batch/')))";
+  };
+  return any_key("labels") + " || " + any_key("annotations") + " || (has(" + subject + ".spec) && has(" + subject +
+         ".spec.groupSchedulingConfig))";
+}
+
+std::string ours() {
+  return carries_our_keys("object") + " || (oldObject != null && (" + carries_our_keys("oldObject") + "))";
+}
+
+enum class Carrying { kOurKeys, kNoneOfThem, kWhatever };
+
+json match_conditions(Carrying carrying) {
+  json conditions = {{{"name", "not-being-deleted"}, {"expression", "!has(object.metadata.deletionTimestamp)"}}};
+  if (carrying == Carrying::kOurKeys) conditions.push_back({{"name", "queued-or-gang"}, {"expression", ours()}});
+  if (carrying == Carrying::kNoneOfThem) {
+    conditions.push_back({{"name", "not-sent-by-another-entry"}, {"expression", "!(" + ours() + ")"}});
+  }
+  return conditions;
+}
+
+json requirement(std::string_view key, std::string_view op, const std::vector<std::string>& values) {
+  json expression = {{"key", key}, {"operator", op}};
+  if (!values.empty()) expression["values"] = values;
+  return expression;
+}
+
+// A selector of the configuration as the API spells it; Gt and Lt cannot come from one.
+std::string_view operator_text(LabelSelector::Operator op) {
+  switch (op) {
+    case LabelSelector::Operator::kNotIn:
+      return "NotIn";
+    case LabelSelector::Operator::kExists:
+      return "Exists";
+    case LabelSelector::Operator::kDoesNotExist:
+      return "DoesNotExist";
+    default:
+      return "In";
+  }
+}
+
+class Entries {
+ public:
+  Entries(WebhookKind kind, const WebhookRegistration& registration, const std::string& ca_bundle_pem)
+      : mutating_(kind == WebhookKind::kMutating),
+        registration_(registration),
+        client_config_(client_config(ca_bundle_pem)) {}
+
+  // `namespaces` are requirements beside those that every entry has.
+  void add(const std::string& name, const json& rules, json namespaces, Carrying carrying) {
+    if (rules.empty()) return;
+    namespaces.push_back(requirement(kNamespaceNameLabel, "NotIn", {"kube-system", registration_.own_namespace}));
+    json entry = {{"name", name + (mutating_ ? ".mutate" : ".validate") + ".muster.batch"},
+                  {"admissionReviewVersions", {"v1"}},
+                  {"clientConfig", client_config_},
+                  {"failurePolicy", "Fail"},
+                  {"matchPolicy", "Equivalent"},
+                  {"sideEffects", "None"},
+                  {"timeoutSeconds", 5},
+                  {"rules", rules},
+                  {"namespaceSelector", {{"matchExpressions", std::move(namespaces)}}},
+                  {"objectSelector", json::object()},
+                  {"matchConditions", match_conditions(carrying)}};
+    // Asked again when a later webhook changed the pod template: the waiter must stay last.
+    if (mutating_) entry["reinvocationPolicy"] = "IfNeeded";
+    entries_.push_back(std::move(entry));
+  }
+  json take() { return std::move(entries_); }
+
+ private:
+  json client_config(const std::string& ca_bundle_pem) const {
+    const std::string path = mutating_ ? "/mutate" : "/validate";
+    json config;
+    if (registration_.url.empty()) {
+      config["service"] = {
+          {"name", registration_.service}, {"namespace", registration_.own_namespace}, {"path", path}, {"port", 443}};
+    } else {
+      config["url"] = registration_.url + path;
+    }
+    if (!ca_bundle_pem.empty()) config["caBundle"] = base64_encode(ca_bundle_pem);
+    return config;
+  }
+
+  const bool mutating_;
+  const WebhookRegistration& registration_;
+  const json client_config_;
+  json entries_ = json::array();
+};
+
+}  // namespace
+
+json webhook_entries(WebhookKind kind, const WebhookRegistration& registration,
+                     const std::vector<std::string>& default_queue_namespaces, const std::string& ca_bundle_pem) {
+  Entries entries(kind, registration, ca_bundle_pem);
+  const RuleLists rules = rules_of(kind, registration.every_jobset);
+  entries.add("queued", rules.jobs, json::array(), Carrying::kOurKeys);
+  if (registration.manage_jobs_without_queue_name && !registration.managed_namespaces.matches_nothing()) {
+    json namespaces = json::array();
+    for (const auto& wanted : registration.managed_namespaces.requirements()) {
+      namespaces.push_back(requirement(wanted.key, operator_text(wanted.op), wanted.values));
+    }
+    entries.add("managed", rules.jobs, std::move(namespaces), Carrying::kNoneOfThem);
+  }
+  if (!default_queue_namespaces.empty()) {
+    entries.add("default", rules.jobs, json::array({requirement(kNamespaceNameLabel, "In", default_queue_namespaces)}),
+                Carrying::kNoneOfThem);
+  }
+  entries.add("own", rules.own, json::array(), Carrying::kWhatever);
+  return entries.take();
+}
+
+json webhook_configuration(WebhookKind kind, const WebhookRegistration& registration) {
+  const bool mutating = kind == WebhookKind::kMutating;
+  return {{"apiVersion", "admissionregistration.k8s.io/v1"},
+          {"kind", mutating ? "MutatingWebhookConfiguration" : "ValidatingWebhookConfiguration"},
+          {"metadata", {{"name", kWebhookConfigurationName}, {"labels", {{"app.kubernetes.io/name", "muster"}}}}},
+          {"webhooks", webhook_entries(kind, registration, {}, "")}};
+}
+
+}  // namespace muster

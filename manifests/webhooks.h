@@ -1,0 +1,57 @@
+// muster's two webhook configurations, as JSON, from the settings: what must pass
+// muster is sent to it and fails closed; everything else never depends on it. Pure.
+//
+// One path each (/mutate, /validate), because the API server keeps its idle
+// connections per path, and several entries:
+//
+//   queued    Jobs and JobSets that carry a kueue.x-k8s.io/ or muster.batch/ key or a gang
+//             configuration, in the object or the old object
+//   managed   the others, in the namespaces that manageJobsWithoutQueueName covers
+//   default   the others, in namespaces with a LocalQueue `default`
+//   own       what muster is the controller of, always: every JobSet when muster runs
+//             them itself, and each kind in the rules' tables that is no job
+//
+// The entries exclude each other as far as CEL can tell, so that a request is rarely
+// sent twice; when it is, the rules' idempotence makes that harmless. The rules and
+// operations are those of mutator_chain() and all_validators(), never written by hand.
+//
+// No entry matches objects that are being deleted, kube-system, or muster's own
+// namespace. Every field that the API server defaults is written out, so that what
+// is stored can be compared with what is wanted.
+//
+// Source: admissionregistration.k8s.io/v1; docs/life-of-a-review.md.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/selectors.h"
+#include "manifests/names.h"
+
+namespace muster {
+
+struct WebhookRegistration {
+  std::string own_namespace{kDefaultNamespace};
+  std::string service{kWebhookServiceName};  // in own_namespace, port 443
+  std::string url;  // "https://10.0.0.5:9443", instead of the service: muster outside the cluster
+  bool manage_jobs_without_queue_name = false;
+  LabelSelector managed_namespaces = LabelSelector::everything();
+  // muster is the JobSet controller of this cluster, so it sees every JobSet. Off
+  // beside upstream's controller, whose unlabelled JobSets must not depend on muster.
+  bool every_jobset = false;
+};
+
+enum class WebhookKind { kMutating, kValidating };
+
+// The list `webhooks` of the configuration. `default_queue_namespaces` sorted; the
+// bundle is PEM, and left out when empty.
+nlohmann::json webhook_entries(WebhookKind kind, const WebhookRegistration& registration,
+                               const std::vector<std::string>& default_queue_namespaces,
+                               const std::string& ca_bundle_pem);
+
+// The whole object, to be created.
+nlohmann::json webhook_configuration(WebhookKind kind, const WebhookRegistration& registration);
+
+}  // namespace muster

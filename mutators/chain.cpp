@@ -1,0 +1,98 @@
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "api/json.h"
+#include "mutators/default_local_queue.h"
+#include "mutators/default_priority_class.h"
+#include "mutators/elastic_scheduling_gate.h"
+#include "mutators/group_scheduling.h"
+#include "mutators/multikueue_managed_by.h"
+#include "mutators/mutator.h"
+#include "mutators/suspend.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+bool applies(const Mutator& mutator, const AdmissionRequest& request) {
+  if (!request.sub_resource.empty()) return false;
+  const auto& operations = mutator.operations;
+  if (std::find(operations.begin(), operations.end(), request.operation) == operations.end()) return false;
+  return std::any_of(mutator.matches.begin(), mutator.matches.end(), [&](const RuleMatch& match) {
+    return match.group == request.group && match.resource == request.resource;
+  });
+}
+
+// Removing a finalizer must never depend on us.
+bool being_deleted(const AdmissionRequest& request) {
+  return request.operation == Operation::kUpdate &&
+         !string_at(request.object, {"metadata", "deletionTimestamp"}).empty();
+}
+
+// Tells the observer what each mutator did. Finding out costs a comparison with the
+// object before it, and a copy only where something changed and another one follows.
+class Watch {
+ public:
+  Watch(RuleObserver* observer, const json& before) : observer_(observer), before_(&before) {}
+
+  void started(const Mutator& mutator) const {
+    if (observer_) observer_->started(mutator.name);
+  }
+  void refused(const Mutator& mutator) const {
+    if (observer_) observer_->finished(mutator.name, RuleOutcome::kRejected);
+  }
+  void finished(const Mutator& mutator, const json& object, bool is_last) {
+    if (!observer_) return;
+    const bool changed = object != *before_;
+    observer_->finished(mutator.name, changed ? RuleOutcome::kChanged : RuleOutcome::kUnchanged);
+    if (!changed || is_last) return;
+    snapshot_ = object;
+    before_ = &snapshot_;
+  }
+
+ private:
+  RuleObserver* observer_;
+  const json* before_;
+  json snapshot_;
+};
+
+}  // namespace
+
+std::span<const Mutator* const> mutator_chain() {
+  static constexpr std::array<const Mutator*, 7> chain = {
+      &default_local_queue,     // whoever comes next asks for the queue name
+      &default_priority_class,  // of queued jobs only
+      &suspend,
+      &multikueue_managed_by,  // by queue name
+      &elastic_scheduling_gate,
+      &group_scheduling_inject,  // into the template that the others leave
+      &group_scheduling_keep,
+  };
+  return chain;
+}
+
+AdmissionResponse mutate(const Review& review, RuleObserver* observer) {
+  const AdmissionRequest& request = review.request;
+  if (being_deleted(request)) return AdmissionResponse::allowed(request);
+  std::vector<const Mutator*> mine;
+  std::copy_if(mutator_chain().begin(), mutator_chain().end(), std::back_inserter(mine),
+               [&](const Mutator* mutator) { return applies(*mutator, request); });
+  if (mine.empty()) return AdmissionResponse::allowed(request);
+
+  json object = request.object;
+  Watch watch(observer, request.object);
+  for (const Mutator* mutator : mine) {
+    watch.started(*mutator);
+    if (const std::optional<MutationError> error = mutator->mutate(review, object)) {
+      watch.refused(*mutator);
+      return AdmissionResponse::refused(request, error->code, error->reason, error->message);
+    }
+    watch.finished(*mutator, object, mutator == mine.back());
+  }
+  return AdmissionResponse::patched(request, object);
+}
+
+}  // namespace muster

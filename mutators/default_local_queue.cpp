@@ -1,0 +1,33 @@
+#include "mutators/default_local_queue.h"
+
+#include <nlohmann/json.hpp>
+
+#include "api/constants.h"
+#include "jobs/edit.h"
+#include "jobs/management.h"
+#include "mutators/refusal.h"
+
+namespace muster {
+namespace {
+
+std::optional<MutationError> mutate_one(const Review& review, nlohmann::json& object) {
+  if (!enabled_kind(review) || !queue_name_of(object).empty()) return std::nullopt;
+  if (!review.view.local_queue(namespace_of(review.request), kDefaultLocalQueueName)) return std::nullopt;
+  if (has_enabled_controller(review.settings, object)) return std::nullopt;
+
+  const auto managed = in_managed_namespace(review);
+  if (!managed.ok()) return refusal(managed.error());
+  if (*managed) set_label(object, kQueueNameLabel, kDefaultLocalQueueName);
+  return std::nullopt;
+}
+
+}  // namespace
+
+const Mutator default_local_queue = {
+    .name = "default_local_queue",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kCreate},
+    .mutate = mutate_one,
+};
+
+}  // namespace muster

@@ -1,0 +1,42 @@
+#include "mutators/default_priority_class.h"
+
+#include <nlohmann/json.hpp>
+
+#include "api/constants.h"
+#include "api/json.h"
+#include "jobs/edit.h"
+#include "jobs/management.h"
+#include "mutators/refusal.h"
+
+namespace muster {
+namespace {
+
+// By itself, for an owner of an enabled kind has been ruled out before.
+Result<bool, Undecided> in_some_queue(const Review& review, const nlohmann::json& object) {
+  if (!queue_name_of(object).empty()) return true;
+  if (!review.settings.manage_jobs_without_queue_name) return false;
+  return in_managed_namespace(review);
+}
+
+std::optional<MutationError> mutate_one(const Review& review, nlohmann::json& object) {
+  if (!enabled_kind(review) || !label(object, kPriorityClassLabel).value_or("").empty()) return std::nullopt;
+  if (!review.settings.enabled("WorkloadPriorityClassDefaulting")) return std::nullopt;
+  if (!review.view.has_workload_priority_class(kDefaultPriorityClassName)) return std::nullopt;
+  if (has_enabled_controller(review.settings, object)) return std::nullopt;
+
+  const auto queued = in_some_queue(review, object);
+  if (!queued.ok()) return refusal(queued.error());
+  if (*queued) set_label(object, kPriorityClassLabel, kDefaultPriorityClassName);
+  return std::nullopt;
+}
+
+}  // namespace
+
+const Mutator default_priority_class = {
+    .name = "default_priority_class",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kCreate},
+    .mutate = mutate_one,
+};
+
+}  // namespace muster

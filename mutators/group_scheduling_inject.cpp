@@ -1,0 +1,89 @@
+// Puts the start barrier (KEP-498) into the pod templates of a new gang.
+//
+// It may run more than once for one request (reinvocationPolicy IfNeeded), each time
+// with another uid, and on manifests copied from a gang that exists; so what it finds
+// of its own is made anew, and the container is last again after other webhooks.
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "api/json.h"
+#include "base/encoding.h"
+#include "jobs/edit.h"
+#include "jobs/group_scheduling.h"
+#include "mutators/group_scheduling.h"
+#include "mutators/waiter_container.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+// Five characters of the alphabet that Kubernetes uses for generated names: no vowels,
+// so no words, and nothing that reads like another.
+std::string name_suffix(std::string_view request_uid) {
+  static constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
+  const std::string digest = sha256_hex(request_uid);
+  uint64_t number = 0;
+  std::from_chars(digest.data(), digest.data() + 15, number, 16);
+  std::string suffix;
+  for (int i = 0; i < 5; ++i, number /= kAlphabet.size()) suffix += kAlphabet[number % kAlphabet.size()];
+  return suffix;
+}
+
+// The job's name. The ConfigMap is named after it, so it cannot wait for the API
+// server to complete generateName. Empty when there is neither.
+std::string settle_name(std::string_view request_uid, json& job) {
+  std::string name(string_at(job, {"metadata", "name"}));
+  std::string prefix(string_at(job, {"metadata", "generateName"}));
+  if (!name.empty() || prefix.empty()) return name;
+  // Names of Jobs and JobSets become label values: 63 characters at most.
+  constexpr size_t kMaxPrefix = 63 - 5;
+  prefix.resize(std::min(prefix.size(), kMaxPrefix));
+  name = prefix + name_suffix(request_uid);
+  job["metadata"]["name"] = name;
+  return name;
+}
+
+void replace_at_end(json& list, std::optional<size_t> old, json item) {
+  if (old) list.erase(*old);
+  list.push_back(std::move(item));
+}
+
+std::optional<MutationError> inject(const Review& review, json& object) {
+  const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
+  if (kind == nullptr) return std::nullopt;
+  // What is not usable stays without a barrier; the validators say why it is refused.
+  const std::optional<GroupConfig> config = group_config(*kind, object);
+  if (!config) return std::nullopt;
+  const std::string name = settle_name(review.request.uid, object);
+  if (name.empty()) return std::nullopt;
+
+  const ContainerMinimum minimum = review.view.container_minimum(review.request.namespace_);
+  for (PodTemplateRef& ref : kind->pod_templates(object)) {
+    if (!config->has_target(ref.name)) continue;
+    json& pod_template = *ref.template_json;
+    json* annotations = make_object(pod_template, {"metadata", "annotations"});
+    json* init_containers = make_template_list(pod_template, "initContainers");
+    json* volumes = make_template_list(pod_template, "volumes");
+    if (annotations == nullptr || init_containers == nullptr || volumes == nullptr) continue;
+
+    replace_at_end(
+        *init_containers, find_waiter(pod_template),
+        waiter_container(*kind, review.settings.waiter, config->timeout_seconds, pod_template["spec"], minimum));
+    replace_at_end(*volumes, find_barrier_volume(pod_template), barrier_volume(group_config_map_name(*kind, name)));
+    (*annotations)[std::string(kGroupEpochAnnotation)] = review.request.uid;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const Mutator group_scheduling_inject = {
+    .name = "group_scheduling_inject",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kCreate},
+    .mutate = inject,
+};
+
+}  // namespace muster

@@ -1,0 +1,115 @@
+// Keeps the start barrier (KEP-498) of a gang that exists as it is.
+//
+// Re-applying the manifest that made a gang asks for templates without the barrier,
+// which the API server and JobSet's webhook would refuse as a change of an immutable
+// template; so what was injected is copied from the old object. It is never computed
+// anew: after an upgrade of muster, or of its settings, a new barrier would differ.
+//
+// Only the epoch changes, when a suspended gang resumes: its pods are new ones, and
+// nothing else on them tells the runs apart.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/json.h"
+#include "jobs/edit.h"
+#include "jobs/group_scheduling.h"
+#include "mutators/group_scheduling.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+// Puts `old_list[old_index]` where it was, in place of what `list` has of ours.
+void restore(json& list, std::optional<size_t> index, const json& old_list, size_t old_index) {
+  if (index) list.erase(*index);
+  const size_t place = std::min(old_index, list.size());
+  list.insert(list.begin() + static_cast<std::ptrdiff_t>(place), old_list[old_index]);
+}
+
+// A container of the reserved name that is not ours is left for the validators to refuse.
+bool holds_stranger(const json& list, std::string_view name, bool (*is_ours)(const json&)) {
+  return std::any_of(list.begin(), list.end(),
+                     [&](const json& item) { return string_at(item, {"name"}) == name && !is_ours(item); });
+}
+
+void keep_waiter(const json& old_template, json& pod_template) {
+  const std::optional<size_t> old_index = find_waiter(old_template);
+  if (!old_index) return;
+  json* list = make_template_list(pod_template, "initContainers");
+  if (list == nullptr || holds_stranger(*list, kGroupInitContainer, is_waiter)) return;
+  restore(*list, find_waiter(pod_template), array_at(old_template, {"spec", "initContainers"}), *old_index);
+}
+
+void keep_volume(const json& old_template, json& pod_template) {
+  const std::optional<size_t> old_index = find_barrier_volume(old_template);
+  if (!old_index) return;
+  json* list = make_template_list(pod_template, "volumes");
+  if (list == nullptr || holds_stranger(*list, kGroupVolume, is_barrier_volume)) return;
+  restore(*list, find_barrier_volume(pod_template), array_at(old_template, {"spec", "volumes"}), *old_index);
+}
+
+void set_epoch(json& pod_template, std::string_view epoch) {
+  json* annotations = make_object(pod_template, {"metadata", "annotations"});
+  if (annotations != nullptr) (*annotations)[std::string(kGroupEpochAnnotation)] = epoch;
+}
+
+// Whether this update begins a new run. A JobSet's templates may change while it is
+// suspended. A Job's may only before its first start, or once its suspension has come
+// to rest (Kubernetes 1.36); with another template the resume itself would be refused,
+// so then the same run goes on under its old epoch.
+bool begins_run(const JobKind& kind, const json& old_object, const json& object) {
+  if (!kind.suspended(old_object) || kind.suspended(object)) return false;
+  if (&kind == &jobset) return true;
+  if (int_at(old_object, {"status", "active"}).value_or(0) != 0) return false;
+  if (string_at(old_object, {"status", "startTime"}).empty()) return true;
+  const json& conditions = array_at(old_object, {"status", "conditions"});
+  return std::any_of(conditions.begin(), conditions.end(), [](const json& condition) {
+    return string_at(condition, {"type"}) == "Suspended" && string_at(condition, {"status"}) == "True";
+  });
+}
+
+// A Job inside a gang JobSet waits for the JobSet's ConfigMap: its template, epoch
+// included, is the JobSet controller's business. The template tells, even where the
+// configuration is gone (JobSet's CRD installed anew, without the field).
+bool has_own_barrier(const JobKind& kind, const json& object, const json& pod_template) {
+  const std::optional<size_t> volume = find_barrier_volume(pod_template);
+  if (!volume || !find_waiter(pod_template)) return false;
+  return string_at(array_at(pod_template, {"spec", "volumes"})[*volume], {"configMap", "name"}) ==
+         group_config_map_name(kind, string_at(object, {"metadata", "name"}));
+}
+
+std::optional<MutationError> keep(const Review& review, json& object) {
+  const AdmissionRequest& request = review.request;
+  const JobKind* kind = find_job_kind(request.group, request.kind);
+  if (kind == nullptr) return std::nullopt;
+
+  const bool new_run = begins_run(*kind, request.old_object, object);
+  std::vector<PodTemplateRef> templates = kind->pod_templates(object);
+  for (const ConstPodTemplateRef& old : kind->read_pod_templates(request.old_object)) {
+    if (!has_own_barrier(*kind, request.old_object, *old.template_json)) continue;
+    const auto ref = std::find_if(templates.begin(), templates.end(),
+                                  [&](const PodTemplateRef& candidate) { return candidate.name == old.name; });
+    if (ref == templates.end()) continue;
+    keep_waiter(*old.template_json, *ref->template_json);
+    keep_volume(*old.template_json, *ref->template_json);
+    const auto old_epoch = annotation(*old.template_json, kGroupEpochAnnotation);
+    if (new_run) {
+      set_epoch(*ref->template_json, request.uid);
+    } else if (old_epoch) {
+      set_epoch(*ref->template_json, *old_epoch);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const Mutator group_scheduling_keep = {
+    .name = "group_scheduling_keep",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kUpdate},
+    .mutate = keep,
+};
+
+}  // namespace muster

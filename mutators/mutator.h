@@ -1,0 +1,39 @@
+// The mutating webhook: each mutator edits one object in turn, in the order of
+// chain.cpp, and the patch is computed once at the end. Pure; every mutator is
+// idempotent (a test runs each of them twice).
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/review.h"
+
+namespace muster {
+
+// Why a mutator cannot go on; becomes a refusal of the whole request.
+struct MutationError {
+  int code = 403;
+  std::string reason = "Forbidden";
+  std::string message;
+};
+
+struct Mutator {
+  std::string_view name;            // as in metrics: "suspend"
+  std::vector<RuleMatch> matches;
+  std::vector<Operation> operations;
+  // Edits `object`, which starts as review.request.object and carries the edits of
+  // the mutators before this one.
+  std::optional<MutationError> (*mutate)(const Review& review, nlohmann::json& object);
+};
+
+// In the order in which they run; order is meaning.
+std::span<const Mutator* const> mutator_chain();
+
+// Runs the chain over one request. `observer` may be null.
+AdmissionResponse mutate(const Review& review, RuleObserver* observer = nullptr);
+
+}  // namespace muster

@@ -1,0 +1,37 @@
+#include "mutators/suspend.h"
+
+#include <nlohmann/json.hpp>
+
+#include "api/json.h"
+#include "jobs/management.h"
+#include "mutators/refusal.h"
+
+namespace muster {
+namespace {
+
+// The owners of an object that is being deleted may be gone already.
+bool skips_deleted(const Review& review, const nlohmann::json& object) {
+  return !string_at(object, {"metadata", "deletionTimestamp"}).empty() &&
+         review.settings.enabled("SkipAncestorCheckForDeletedWorkloads");
+}
+
+std::optional<MutationError> mutate_one(const Review& review, nlohmann::json& object) {
+  const JobKind* kind = enabled_kind(review);
+  if (!kind || skips_deleted(review, object)) return std::nullopt;
+
+  const auto queued = is_queued(review, object);
+  if (!queued.ok()) return refusal(queued.error());
+  if (*queued && !kind->suspended(object)) kind->set_suspend(object, true);
+  return std::nullopt;
+}
+
+}  // namespace
+
+const Mutator suspend = {
+    .name = "suspend",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kCreate},
+    .mutate = mutate_one,
+};
+
+}  // namespace muster

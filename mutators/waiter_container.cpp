@@ -1,0 +1,151 @@
+#include "mutators/waiter_container.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "api/json.h"
+#include "api/quantity.h"
+#include "jobs/group_scheduling.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kSmallCpuMilli = 10;
+constexpr int64_t kSmallMemory = 16 << 20;
+// Any user but root will do; the waiter reads two files that everybody may read.
+constexpr int kWaiterUser = 65532;
+
+// Process 1 ignores SIGTERM unless it has a handler; /proc/uptime is the monotonic clock
+// that needs no program; the termination message goes to the kubelet's file where there is one.
+constexpr std::string_view kShellLoop = R"sh(dir=${1#--dir=} timeout=${2#--timeout-seconds=} grace=${3#--grace-seconds=}
+limit=$((timeout + ${grace:-120}))
+token="$MUSTER_OWNER_UID/$MUSTER_RESTART_ATTEMPT/$MUSTER_EPOCH"
+say() {
+  echo "muster-wait: $1" >&2
+  if [ -w /dev/termination-log ]; then echo "$1" >/dev/termination-log; fi
+}
+lists() {
+  [ -r "$1" ] || return 1
+  while IFS= read -r line || [ -n "$line" ]; do
+    if [ "$line" = "$token" ]; then return 0; fi
+  done <"$1"
+  return 1
+}
+uptime() { read -r now rest </proc/uptime; now=${now%%.*}; }
+trap 'say "stopped while waiting for the group"; exit 143' TERM INT
+if [ -z "$MUSTER_OWNER_UID" ] || [ -z "$MUSTER_RESTART_ATTEMPT" ] || [ -z "$MUSTER_EPOCH" ]; then
+  say "this pod lacks a label or annotation, so its group is unknown ($token); was it made by a Job or JobSet that muster has seen?"
+  exit 2
+fi
+if [ ! -d "$dir" ]; then
+  say "$dir is not a directory: the volume group-scheduling is not mounted there"
+  exit 2
+fi
+echo "muster-wait: waiting for the group of run $token" >&2
+uptime
+begin=$now
+while true; do
+  if lists "$dir/started"; then
+    say "the group has started, after $((now - begin)) s here"
+    exit 0
+  fi
+  if lists "$dir/expired"; then
+    say "GroupSchedulingTimeout: not all pods of the group started within $timeout s, so none may; the events of the Job or JobSet name the missing ones"
+    exit 1
+  fi
+  if [ $((now - begin)) -ge $limit ]; then
+    say "nobody decided about the group within $((now - begin)) s: is muster running, and may it write ConfigMaps in this namespace?"
+    exit 1
+  fi
+  if ! sleep 0.2 2>/dev/null && ! sleep 1; then
+    say "this image has no sleep, so it cannot wait"
+    exit 2
+  fi
+  uptime
+done
+)sh";
+
+json field_ref(std::string_view variable, std::string_view kind, std::string_view key) {
+  const std::string path = "metadata." + std::string(kind) + "['" + std::string(key) + "']";
+  return {{"name", variable}, {"valueFrom", {{"fieldRef", {{"fieldPath", path}}}}}};
+}
+
+json environment(const JobKind& kind) {
+  const bool in_jobset = &kind == &jobset;
+  json attempt = {{"name", "MUSTER_RESTART_ATTEMPT"}, {"value", "0"}};
+  if (in_jobset) attempt = field_ref("MUSTER_RESTART_ATTEMPT", "labels", kRestartAttemptLabel);
+  return json::array({field_ref("MUSTER_OWNER_UID", "labels", in_jobset ? kJobSetUidLabel : kControllerUidLabel),
+                      std::move(attempt), field_ref("MUSTER_EPOCH", "annotations", kGroupEpochAnnotation)});
+}
+
+// What a container asks for: its request, or its limit, which is the request where that
+// is missing. Zero when it asks for nothing, or for what nobody can read.
+Quantity asked_by(const json& container, std::string_view resource) {
+  for (std::string_view part : {"requests", "limits"}) {
+    const json* value = find_path(container, {"resources", part, resource});
+    if (value == nullptr || value->is_null()) continue;
+    auto asked = Quantity::from_json(*value);
+    return asked.ok() ? *asked : Quantity();
+  }
+  return {};
+}
+
+// The waiter's share of a resource: a small amount, or the namespace's minimum where
+// that is more, or what the main container asks that asks least where that is less.
+// nullopt when some main container asks for none.
+std::optional<json> share_of(const json& containers, std::string_view resource, Quantity small,
+                             const std::string& minimum) {
+  if (containers.empty()) return std::nullopt;
+  Quantity share = std::move(small);
+  if (auto least = Quantity::parse(minimum); least.ok() && *least > share) share = *least;
+  for (const json& container : containers) {
+    const Quantity asked = asked_by(container, resource);
+    if (asked.sign() <= 0) return std::nullopt;
+    if (asked < share) share = asked;
+  }
+  return share.to_json();
+}
+
+json security_context() {
+  return {{"allowPrivilegeEscalation", false}, {"capabilities", {{"drop", json::array({"ALL"})}}},
+          {"readOnlyRootFilesystem", true},    {"runAsNonRoot", true},
+          {"runAsUser", kWaiterUser},          {"seccompProfile", {{"type", "RuntimeDefault"}}}};
+}
+
+}  // namespace
+
+json waiter_container(const JobKind& kind, const WaiterSettings& settings, int64_t timeout_seconds,
+                      const json& pod_spec, const ContainerMinimum& minimum) {
+  json command = json::array({"/" + std::string(kWaiterProgram)});
+  if (settings.shell_loop) command = json::array({"sh", "-c", waiter_shell_loop(), kWaiterProgram});
+  json container = {
+      {"name", kGroupInitContainer},
+      {"image", settings.image},
+      {"command", std::move(command)},
+      {"args",
+       json::array({"--dir=" + std::string(kGroupMountPath), "--timeout-seconds=" + std::to_string(timeout_seconds)})},
+      {"env", environment(kind)},
+      {"volumeMounts", json::array({{{"name", kGroupVolume}, {"mountPath", kGroupMountPath}, {"readOnly", true}}})},
+      {"securityContext", security_context()},
+  };
+  const json& containers = array_at(pod_spec, {"containers"});
+  json amounts = json::object();
+  if (auto cpu = share_of(containers, "cpu", Quantity::of_milli(kSmallCpuMilli), minimum.cpu)) amounts["cpu"] = *cpu;
+  if (auto memory =
+          share_of(containers, "memory", Quantity::of(kSmallMemory, Quantity::Format::kBinarySI), minimum.memory))
+    amounts["memory"] = *memory;
+  if (!amounts.empty()) container["resources"] = {{"requests", amounts}, {"limits", amounts}};
+  return container;
+}
+
+json barrier_volume(std::string_view config_map) {
+  return {{"name", kGroupVolume}, {"configMap", {{"name", config_map}, {"optional", true}}}};
+}
+
+std::string_view waiter_shell_loop() {
+  return kShellLoop;
+}
+
+}  // namespace muster

@@ -1,0 +1,69 @@
+// The few words of HTTP that the rest of muster speaks: a route, what its handler
+// is given, what it answers. Nothing of httplib, sockets or TLS is visible here.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace muster {
+
+// One complete request. The views live until the handler returns.
+struct HttpRequest {
+  std::string_view path;          // exactly the route's path
+  std::string_view query;         // behind the '?', undecoded; may be empty
+  std::string_view bearer_token;  // of the Authorization header; empty when there is none
+  std::string_view body;
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body;
+};
+
+// Runs on a worker thread, several at the same time. What it throws becomes a
+// bare 500: the text of an exception never reaches the wire.
+using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
+
+enum class HttpMethod {
+  kGet,   // must come without a body
+  kPost,  // must come with Content-Length and the content type application/json
+};
+
+// Paths are compared byte by byte: no patterns, no decoding, no directories.
+struct Route {
+  HttpMethod method;
+  std::string path;
+  HttpHandler handler;
+};
+using Routes = std::vector<Route>;
+
+struct HttpLimits {
+  size_t max_head_bytes = 64 * 1024;             // request line and headers together
+  size_t max_line_bytes = 8000;                  // each of them; a little below httplib's own limit
+  size_t max_body_bytes = 7 * 1024 * 1024;       // as controller-runtime: object and oldObject of 3 MiB each
+  size_t max_buffered_bytes = 64 * 1024 * 1024;  // of all connections that are being read or written
+  size_t max_connections = 4096;
+};
+
+// How long a peer may take. Each clock starts with its phase and is not wound up
+// by a further byte, so that a slow client cannot hold a connection for longer.
+struct HttpTimeouts {
+  Duration handshake = std::chrono::seconds(10);
+  Duration request = std::chrono::seconds(10);   // from its first byte to its last
+  Duration response = std::chrono::seconds(10);  // until the peer has taken it
+  // Longer than the 90 s after which the API server's client drops an idle
+  // connection: it does not repeat a POST that meets our close.
+  Duration idle = std::chrono::seconds(120);
+  // After our last byte, for the peer to read it and close.
+  Duration linger = std::chrono::seconds(2);
+  // In drain(): how long idle connections are kept for a request that is on its way.
+  Duration idle_grace = std::chrono::milliseconds(500);
+};
+
+}  // namespace muster

@@ -1,0 +1,56 @@
+#include "server/http_server.h"
+
+#include "server/connection_loop.h"
+#include "server/httplib_responder.h"
+#include "server/listener.h"
+
+namespace muster {
+
+struct HttpServer::Parts {
+  ConnectionSettings settings;
+  HttplibResponder responder;
+  ConnectionLoop loop;
+
+  Parts(const HttpServerOptions& options, Routes routes)
+      : responder(routes, options.timeouts.idle, options.events), loop(settings, channel_factory(options.tls)) {
+    settings.routes = std::move(routes);
+    settings.limits = options.limits;
+    settings.timeouts = options.timeouts;
+    settings.clock = options.clock;
+    settings.events = options.events;
+    settings.answer = [this](const RequestHead& head, std::string_view body, bool close) {
+      return responder.answer(head, body, close);
+    };
+  }
+
+  static ConnectionLoop::ChannelFactory channel_factory(std::shared_ptr<TlsContext> tls) {
+    if (!tls) return make_plain_channel;
+    return [tls](FileDescriptor socket) { return tls->accept(std::move(socket)); };
+  }
+};
+
+HttpServer::HttpServer(HttpServerOptions options, Routes routes)
+    : options_(std::move(options)), parts_(std::make_unique<Parts>(options_, std::move(routes))) {}
+
+HttpServer::~HttpServer() = default;
+
+Outcome<> HttpServer::start() {
+  const auto address = parse_bind_address(options_.bind_address);
+  if (!address) return fail(address.error().message);
+  auto listener = listen_on(*address);
+  if (!listener) return fail(listener.error().message);
+  port_ = port_of(*listener);
+  std::vector<FileDescriptor> listeners;
+  listeners.push_back(std::move(*listener));
+  return parts_->loop.start(std::move(listeners), options_.workers);
+}
+
+void HttpServer::drain(Duration patience) {
+  parts_->loop.drain(patience);
+}
+
+size_t HttpServer::open_connections() const {
+  return parts_->loop.open_connections();
+}
+
+}  // namespace muster

@@ -1,0 +1,60 @@
+// One listener of muster: HTTPS for the webhooks and metrics, plain HTTP for probes.
+//
+// The front (connection_loop, connection, request_head) is ours: sockets, TLS, limits
+// and deadlines, without waiting. A request that is complete and well-formed is run
+// through cpp-httplib's process_request, over memory: it routes, calls the handler,
+// turns exceptions into a bare 500 and writes the answer. So httplib never sees a
+// socket, a foreign header, or a body whose end it would have to find (httplib_responder).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "server/http.h"
+#include "server/server_events.h"
+#include "server/tls_context.h"
+
+namespace muster {
+
+struct HttpServerOptions {
+  std::string bind_address;         // ":9443", "127.0.0.1:0"
+  std::shared_ptr<TlsContext> tls;  // null: plain HTTP
+  size_t workers = 4;
+  HttpLimits limits;
+  HttpTimeouts timeouts;
+  ServerEventSink* events = nullptr;  // may be null; outlives the server
+  const Clock* clock = &system_clock();
+};
+
+class HttpServer {
+ public:
+  HttpServer(HttpServerOptions options, Routes routes);
+  // Stops at once when nobody has called drain().
+  ~HttpServer();
+
+  // Binds, listens and serves on threads of its own. Fails when the address is not to be had.
+  Outcome<> start();
+  // After start(): the port that is listened on.
+  uint16_t port() const { return port_; }
+
+  // Takes no further connections, answers what is under way with Connection: close,
+  // keeps idle connections for `idle_grace` in case a request is coming, then closes
+  // them. Returns when all are closed, or after `patience`. A server that is to lose
+  // no request first reports unready, so that clients look elsewhere.
+  void drain(Duration patience);
+
+  // Thread-safe.
+  size_t open_connections() const;
+
+ private:
+  struct Parts;
+
+  const HttpServerOptions options_;
+  uint16_t port_ = 0;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace muster

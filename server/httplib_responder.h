@@ -1,0 +1,35 @@
+// cpp-httplib behind glass: routes, handlers and answers, over memory.
+//
+// It is given a head written anew from the few fields that request_head vouches for,
+// and a body of known length. What the client sent besides never gets here: no
+// Accept-Encoding (the API server's client sends gzip, and httplib would compress
+// every answer), no Range, no Expect, no REMOTE_ADDR. That is also why two
+// readers of one request cannot disagree about where it ends.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "server/http.h"
+#include "server/request_head.h"
+#include "server/server_events.h"
+
+namespace muster {
+
+// Thread-safe after construction.
+class HttplibResponder {
+ public:
+  // `events` may be null. `keep_alive` is told to clients.
+  HttplibResponder(const Routes& routes, Duration keep_alive, ServerEventSink* events);
+  ~HttplibResponder();
+
+  // Calls the handler of head.route; the whole answer as bytes.
+  std::string answer(const RequestHead& head, std::string_view body, bool close) const;
+
+ private:
+  class Engine;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace muster

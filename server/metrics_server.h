@@ -1,0 +1,39 @@
+// GET /metrics over HTTPS, for those who may.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "server/http_server.h"
+#include "server/metrics.h"
+
+namespace muster {
+
+enum class AuthDecision {
+  kAllowed,
+  kUnauthenticated,  // 401: no token, or one that the API server does not know
+  kForbidden,        // 403: known, but not allowed to get /metrics
+  kUnavailable,      // 503: the API server could not be asked
+};
+
+// Asked for every request with the bearer token, which may be empty. It may take its
+// time (a TokenReview): it holds one of this listener's workers, nobody else's.
+using Authorizer = std::function<AuthDecision(std::string_view bearer_token)>;
+
+// Without an authorizer everybody may. `metrics` outlives the route.
+Route metrics_route(const Metrics& metrics, Authorizer authorizer);
+
+// options.bind_address is ":8443" by convention; options.tls is shared with the webhooks.
+class MetricsServer {
+ public:
+  MetricsServer(HttpServerOptions options, const Metrics& metrics, Authorizer authorizer);
+
+  Outcome<> start() { return server_.start(); }
+  uint16_t port() const { return server_.port(); }
+  void drain(Duration patience) { server_.drain(patience); }
+
+ private:
+  HttpServer server_;
+};
+
+}  // namespace muster

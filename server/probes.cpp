@@ -1,0 +1,81 @@
+#include "server/probes.h"
+
+#include <utility>
+
+namespace muster {
+
+namespace {
+
+constexpr const char* kShutdown = "shutdown";
+
+bool asks_for_details(std::string_view query) {
+  for (auto rest = query; !rest.empty();) {
+    const auto end = rest.find('&');
+    const auto item = rest.substr(0, end);
+    if (item.substr(0, item.find('=')) == "verbose") return true;
+    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+  }
+  return false;
+}
+
+}  // namespace
+
+Readiness::Readiness(const std::vector<std::string>& checks) {
+  for (const auto& check : checks) failures_[check] = "not yet";
+  failures_[kShutdown] = "";
+}
+
+void Readiness::set_ready(const std::string& check) {
+  MutexLock lock(mutex_);
+  failures_[check].clear();
+}
+
+void Readiness::set_unready(const std::string& check, std::string reason) {
+  MutexLock lock(mutex_);
+  failures_[check] = reason.empty() ? "failed" : std::move(reason);
+}
+
+void Readiness::shut_down() {
+  set_unready(kShutdown, "muster is shutting down");
+}
+
+bool Readiness::ready() const {
+  MutexLock lock(mutex_);
+  for (const auto& [check, reason] : failures_) {
+    if (!reason.empty()) return false;
+  }
+  return true;
+}
+
+HttpResponse Readiness::report(bool verbose) const {
+  HttpResponse response;
+  MutexLock lock(mutex_);
+  for (const auto& [check, reason] : failures_) {
+    if (!reason.empty()) response.status = 503;
+    if (!reason.empty()) response.body += "[-]" + check + " failed: " + reason + "\n";
+    if (reason.empty() && verbose) response.body += "[+]" + check + " ok\n";
+  }
+  if (response.status != 200) {
+    response.body += "readyz check failed\n";
+  } else {
+    response.body += verbose ? "readyz check passed\n" : "ok";
+  }
+  return response;
+}
+
+Routes probe_routes(const Readiness& readiness) {
+  const auto health = [](const HttpRequest& request) {
+    HttpResponse response;
+    response.body = asks_for_details(request.query) ? "[+]ping ok\nhealthz check passed\n" : "ok";
+    return response;
+  };
+  const auto ready = [&readiness](const HttpRequest& request) {
+    return readiness.report(asks_for_details(request.query));
+  };
+  return {{HttpMethod::kGet, "/healthz", health}, {HttpMethod::kGet, "/readyz", ready}};
+}
+
+ProbeServer::ProbeServer(HttpServerOptions options, const Readiness& readiness)
+    : server_(std::move(options), probe_routes(readiness)) {}
+
+}  // namespace muster

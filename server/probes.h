@@ -1,0 +1,53 @@
+// /healthz and /readyz for the kubelet: plain HTTP, GET only, a listener of its own,
+// so that neither TLS nor a flood of reviews can make muster look dead.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/mutex.h"
+#include "server/http_server.h"
+
+namespace muster {
+
+// The checks behind /readyz, each with a name and, while it fails, the reason.
+// Thread-safe.
+class Readiness {
+ public:
+  // All begin as failed, "not yet".
+  explicit Readiness(const std::vector<std::string>& checks = {"certificate", "listener", "sync"});
+
+  void set_ready(const std::string& check);
+  void set_unready(const std::string& check, std::string reason);
+  // For good: muster is about to stop. Shown as the check "shutdown".
+  void shut_down();
+
+  bool ready() const;
+  // 200 "ok" or 503 with the failing checks; `verbose` shows them all, in the form
+  // that Kubernetes' own components use.
+  HttpResponse report(bool verbose) const;
+
+ private:
+  mutable Mutex mutex_;
+  std::map<std::string, std::string> failures_ GUARDED_BY(mutex_);  // check -> reason; empty: ready
+};
+
+// The two routes; `readiness` outlives them. /healthz answers as long as a worker does.
+Routes probe_routes(const Readiness& readiness);
+
+// options.bind_address is ":8081" by convention; options.tls must be null.
+class ProbeServer {
+ public:
+  ProbeServer(HttpServerOptions options, const Readiness& readiness);
+
+  Outcome<> start() { return server_.start(); }
+  uint16_t port() const { return server_.port(); }
+  void drain(Duration patience) { server_.drain(patience); }
+
+ private:
+  HttpServer server_;
+};
+
+}  // namespace muster

@@ -1,0 +1,100 @@
+#include "server/review_handler.h"
+
+#include <exception>
+#include <utility>
+
+#include "mutators/mutator.h"
+#include "validators/validator.h"
+
+namespace muster {
+
+namespace {
+
+class RuleTimer final : public RuleObserver {
+ public:
+  RuleTimer(Metrics& metrics, const ReviewLabels& labels, const Clock& clock)
+      : metrics_(metrics), labels_(labels), clock_(clock) {}
+
+  void started(std::string_view) override { began_ = clock_.now().monotonic; }
+  void finished(std::string_view rule, RuleOutcome) override {
+    metrics_.rule_finished(rule, labels_, clock_.now().monotonic - began_);
+  }
+
+ private:
+  Metrics& metrics_;
+  const ReviewLabels& labels_;
+  const Clock& clock_;
+  MonotonicTime began_;
+};
+
+ReviewOutcome outcome_of(const AdmissionResponse& response) {
+  if (!response.is_allowed()) return ReviewOutcome::kDenied;
+  return response.patch().empty() ? ReviewOutcome::kAllowed : ReviewOutcome::kPatched;
+}
+
+}  // namespace
+
+struct ReviewHandler::Answer {
+  ReviewOutcome outcome;
+  HttpResponse response;
+};
+
+ReviewHandler::ReviewHandler(SettingsProvider settings, ViewProvider view, Metrics& metrics, ServerEventSink* events,
+                             const Clock& clock)
+    : settings_(std::move(settings)), view_(std::move(view)), metrics_(metrics), events_(events), clock_(clock) {}
+
+Routes ReviewHandler::routes() const {
+  const auto route = [this](std::string path, ReviewFunction rules) {
+    return Route{HttpMethod::kPost, path, [this, path, rules = std::move(rules)](const HttpRequest& request) {
+                   return review(rules, path, request.body);
+                 }};
+  };
+  return {route("/mutate", mutate), route("/validate", validate)};
+}
+
+HttpResponse ReviewHandler::review(const ReviewFunction& rules, std::string_view path, std::string_view body) const {
+  const auto began = clock_.now().monotonic;
+  const size_t path_index = metrics_.path_index(path);
+  auto labels = metrics_.labels(path_index);
+  metrics_.review_started(path_index);
+  Answer made{ReviewOutcome::kError, {500, "text/plain; charset=utf-8", "internal error\n"}};
+  try {
+    made = answer(rules, body, labels);
+  } catch (const std::exception& error) {
+    if (events_) events_->on_event(ServerEvent::kHandlerFailed, error.what());
+  } catch (...) {
+    if (events_) events_->on_event(ServerEvent::kHandlerFailed, "unknown exception");
+  }
+  metrics_.review_finished(labels, made.outcome, made.response.status, clock_.now().monotonic - began);
+  return std::move(made.response);
+}
+
+ReviewHandler::Answer ReviewHandler::answer(const ReviewFunction& rules, std::string_view body,
+                                            ReviewLabels& labels) const {
+  const auto request = decode_review(body);
+  if (!request) {
+    const auto& error = request.error();
+    return {ReviewOutcome::kBadRequest, {error.http_status, "text/plain; charset=utf-8", error.message + "\n"}};
+  }
+  labels = metrics_.labels(labels.path, request->kind, request->operation);
+  const auto settings = settings_();
+  const auto view = view_();
+  if (!view) {
+    const auto refusal = AdmissionResponse::refused(
+        *request, 503, "ServiceUnavailable",
+        "muster has just started and does not know the cluster yet: try again in a few seconds");
+    return {ReviewOutcome::kUnavailable, {200, "application/json", refusal.encode()}};
+  }
+  RuleTimer timer(metrics_, labels, clock_);
+  const auto response = rules(Review{*request, *view, *settings}, &timer);
+  return {outcome_of(response), {200, "application/json", response.encode()}};
+}
+
+std::vector<std::string> all_rule_names() {
+  std::vector<std::string> names;
+  for (const auto* mutator : mutator_chain()) names.emplace_back(mutator->name);
+  for (const auto* validator : all_validators()) names.emplace_back(validator->name);
+  return names;
+}
+
+}  // namespace muster

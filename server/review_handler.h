@@ -1,0 +1,56 @@
+// Bytes to AdmissionReview to rules and back: what /mutate and /validate do.
+//
+// Reviews have no side effects, so dry-run is the same code. A body that is no review
+// gets a plain HTTP error, because without its uid there is nothing to answer; every
+// other answer is an AdmissionReview made from its request. What goes wrong inside
+// muster is caught here, and only here: one bad review must not take the process along.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "api/cluster_view.h"
+#include "api/review.h"
+#include "api/rule_settings.h"
+#include "server/http.h"
+#include "server/metrics.h"
+#include "server/server_events.h"
+
+namespace muster {
+
+// Both are asked once per review, on worker threads.
+using SettingsProvider = std::function<std::shared_ptr<const RuleSettings>()>;
+// nullptr until the first sync with the API server: reviews are refused with 503 until then.
+using ViewProvider = std::function<ClusterViewPtr()>;
+
+// The two ways to review; the real ones are muster::mutate and muster::validate.
+using ReviewFunction = std::function<AdmissionResponse(const Review& review, RuleObserver* observer)>;
+
+// Thread-safe.
+class ReviewHandler {
+ public:
+  // `metrics`, `events` (may be null) and `clock` outlive the handler and its routes.
+  ReviewHandler(SettingsProvider settings, ViewProvider view, Metrics& metrics, ServerEventSink* events = nullptr,
+                const Clock& clock = system_clock());
+
+  // POST /mutate and /validate; they refer to this handler.
+  Routes routes() const;
+
+  // One review with the given rules, counted under `path`.
+  HttpResponse review(const ReviewFunction& rules, std::string_view path, std::string_view body) const;
+
+ private:
+  struct Answer;
+  Answer answer(const ReviewFunction& rules, std::string_view body, ReviewLabels& labels) const;
+
+  const SettingsProvider settings_;
+  const ViewProvider view_;
+  Metrics& metrics_;
+  ServerEventSink* const events_;
+  const Clock& clock_;
+};
+
+// The names of all rules, for MetricsOptions.
+std::vector<std::string> all_rule_names();
+
+}  // namespace muster

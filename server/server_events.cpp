@@ -1,0 +1,25 @@
+#include "server/server_events.h"
+
+namespace muster {
+
+std::string_view to_text(ServerEvent event) {
+  switch (event) {
+    case ServerEvent::kHandshakeFailed:
+      return "TLS handshake failed";
+    case ServerEvent::kNoCertificate:
+      return "connection closed: no serving certificate yet";
+    case ServerEvent::kRequestRefused:
+      return "request refused";
+    case ServerEvent::kTimedOut:
+      return "connection closed: peer too slow";
+    case ServerEvent::kConnectionEvicted:
+      return "connection closed to make room for another";
+    case ServerEvent::kAcceptFailed:
+      return "cannot accept connections";
+    case ServerEvent::kHandlerFailed:
+      return "request handler failed";
+  }
+  return "unknown event";
+}
+
+}  // namespace muster

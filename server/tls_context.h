@@ -1,0 +1,58 @@
+// The serving certificate and TLS settings, shared by every HTTPS listener.
+//
+// A new certificate makes a new SSL_CTX and swaps a pointer: connections made
+// before keep the one they began with, handshakes included, so that a rotation
+// fails nobody. There are no sessions and no tickets: the API server's client does
+// not resume, a resumed session would outlive its certificate, and ticket keys
+// would be one more secret to rotate.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/result.h"
+#include "server/channel.h"
+
+struct ssl_ctx_st;
+
+namespace muster {
+
+struct TlsOptions {
+  // As in Kueue's configuration (tls.minVersion): "VersionTLS12" or "VersionTLS13".
+  // Empty means VersionTLS12. Older versions are refused.
+  std::string min_version;
+  // IANA names (tls.cipherSuites), for TLS 1.2 only, as Go has it: TLS 1.3's are not
+  // for choosing. Empty means ECDHE with an AEAD, OpenSSL's preference first.
+  std::vector<std::string> cipher_suites;
+};
+
+// Thread-safe.
+class TlsContext {
+ public:
+  // Fails on an unknown version or suite, naming the field and what is possible:
+  // a setting that is quietly ignored is worse than a server that does not start.
+  static Result<std::shared_ptr<TlsContext>> create(TlsOptions options);
+
+  // Both in PEM; the leaf comes first in the chain. On failure the certificate
+  // before stays in use.
+  Outcome<> set_certificate(const std::string& chain_pem, const std::string& key_pem);
+  bool has_certificate() const;
+
+  // The server's end of a TLS connection; nullptr while there is no certificate.
+  std::unique_ptr<Channel> accept(FileDescriptor socket) const;
+
+ private:
+  using ContextPtr = std::shared_ptr<ssl_ctx_st>;
+
+  explicit TlsContext(TlsOptions options) : options_(std::move(options)) {}
+  Result<ContextPtr> make_context() const;
+  ContextPtr current() const;
+
+  const TlsOptions options_;
+  mutable Mutex mutex_;
+  ContextPtr current_ GUARDED_BY(mutex_);
+};
+
+}  // namespace muster

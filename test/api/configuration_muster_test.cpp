@@ -1,0 +1,140 @@
+#include <doctest/doctest.h>
+
+#include "api/configuration.h"
+
+namespace muster {
+namespace {
+
+const std::string kKueue = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n";
+const std::string kHeader = "apiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\n";
+
+MusterConfiguration load_muster(const std::string& rest) {
+  const auto loaded = load_configuration(kKueue + "---\n" + kHeader + rest);
+  REQUIRE_MESSAGE(loaded.ok(), (loaded.ok() ? "" : loaded.error().text()));
+  return loaded->muster;
+}
+
+}  // namespace
+
+TEST_CASE("MusterConfiguration has defaults that need no file") {
+  for (const MusterConfiguration& muster : {default_configuration().muster, load_muster("")}) {
+    CHECK(muster.suspend_guard == SuspendGuard::kEnforce);
+    CHECK(muster.admitters.empty());
+    CHECK_FALSE(muster.waiter_image.has_value());
+    CHECK_FALSE(muster.log_format.has_value());
+    CHECK(muster.certificate_lifetime == std::chrono::hours(2160));
+  }
+}
+
+TEST_CASE("every field of MusterConfiguration arrives") {
+  const MusterConfiguration muster = load_muster(R"(
+suspendGuard: observe
+admitters: ["system:serviceaccount:jobset-system:jobset-controller-manager", alice]
+waiterImage: registry.example.com/bash:5
+logFormat: text
+certificateLifetime: 36h
+)");
+  CHECK(muster.suspend_guard == SuspendGuard::kObserve);
+  CHECK(muster.admitters ==
+        std::vector<std::string>{"system:serviceaccount:jobset-system:jobset-controller-manager", "alice"});
+  CHECK(muster.waiter_image == "registry.example.com/bash:5");
+  CHECK(muster.log_format == LogFormat::kText);
+  CHECK(muster.certificate_lifetime == std::chrono::hours(36));
+  CHECK(load_muster("suspendGuard: enforce\nlogFormat: json").log_format == LogFormat::kJson);
+  CHECK(load_muster("suspendGuard: null").suspend_guard == SuspendGuard::kEnforce);
+}
+
+TEST_CASE("MusterConfiguration refuses what it does not know") {
+  struct Row {
+    std::string name;
+    std::string yaml;
+    std::string message;
+  };
+  const Row rows[] = {
+      {"an unknown field", "suspendguard: enforce",
+       "suspendguard: Forbidden: is no field of MusterConfiguration; the fields are suspendGuard, admitters, "
+       "waiterImage, "
+       "logFormat, certificateLifetime"},
+      {"a word that is none", "suspendGuard: maybe",
+       "suspendGuard: Invalid value: \"maybe\": must be enforce (reject) or observe (let through, with a warning)"},
+      {"a wrong type", "suspendGuard: true", "suspendGuard: Invalid value: true: must be a string"},
+      {"an empty text", "waiterImage: \"\"",
+       "waiterImage: Required value: must not be empty; leave the field out to have the default"},
+      {"an image with a space", "waiterImage: a b",
+       "waiterImage: Invalid value: \"a b\": must be the name of a container image, without white space"},
+      {"admitters that are no list", "admitters: alice",
+       "admitters: Invalid value: \"alice\": must be a list of user names"},
+      {"an admitter that is no text", "admitters: [1]", "admitters[0]: Invalid value: 1: must be a string"},
+      {"an admitter twice", "admitters: [alice, alice]", "admitters[1]: Duplicate value: \"alice\""},
+      {"a format that is none", "logFormat: xml", "logFormat: Invalid value: \"xml\": must be json or text"},
+      {"a duration without unit", "certificateLifetime: \"5\"",
+       "certificateLifetime: Invalid value: \"5\": time: missing unit in duration \"5\"; write a duration such as "
+       "2160h"},
+      {"a life that is too short", "certificateLifetime: 1s",
+       "certificateLifetime: Invalid value: \"1s\": must be at least 5s"},
+      {"everything is reported at once", "logFormat: xml\nsuspendGuard: no",
+       "logFormat: Invalid value: \"xml\": must be json or text; suspendGuard: Invalid value: false: must be a string"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const auto loaded = load_configuration(kKueue + "---\n" + kHeader + row.yaml);
+    REQUIRE_FALSE(loaded.ok());
+    CHECK(loaded.error().message == "MusterConfiguration: " + row.message);
+  }
+}
+
+TEST_CASE("documents after the first are MusterConfiguration or nothing that acts") {
+  struct Row {
+    std::string name;
+    std::string yaml;
+    std::string error;
+    size_t warnings = 0;
+  };
+  const Row rows[] = {
+      {"MusterConfiguration alone is enough", kHeader + "logFormat: text", ""},
+      {"an empty document between them", kKueue + "---\n---\n" + kHeader + "logFormat: text", ""},
+      {"a second Configuration of Kueue is ignored as Kueue does", kKueue + "---\n" + kKueue + "x: 1", "", 1},
+      {"a document without kind is ignored as Kueue does", kKueue + "---\nnamespace: x", "", 1},
+      {"two of muster's", kKueue + "---\n" + kHeader + "---\n" + kHeader,
+       "the document at line 7 is a second MusterConfiguration (keep one of them)"},
+      {"a kind of somebody else", kKueue + "---\napiVersion: v1\nkind: ConfigMap",
+       "the document at line 4 is of kind ConfigMap, apiVersion v1, which muster does not know (beside Kueue's "
+       "Configuration a file may hold one MusterConfiguration of config.muster.batch/v1alpha1)"},
+      {"a version of MusterConfiguration that is not there",
+       kKueue + "---\napiVersion: config.muster.batch/v2\nkind: MusterConfiguration",
+       "the document at line 4 is of kind MusterConfiguration, apiVersion config.muster.batch/v2, which muster does "
+       "not "
+       "know (beside Kueue's Configuration a file may hold one MusterConfiguration of config.muster.batch/v1alpha1)"},
+      {"Kueue's Configuration in second place", kHeader + "---\n" + kKueue,
+       "the document at line 4 is Kueue's Configuration and not the first document (put it first: Kueue reads nothing "
+       "else)"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const auto loaded = load_configuration(row.yaml);
+    REQUIRE(loaded.ok() == row.error.empty());
+    if (loaded.ok()) {
+      CHECK(loaded->warnings.size() == row.warnings);
+    } else {
+      CHECK(loaded.error().text() == row.error);
+    }
+  }
+}
+
+TEST_CASE("with MusterConfiguration alone Kueue's part is as without a file") {
+  const auto loaded = load_configuration(kHeader + "logFormat: text");
+  REQUIRE(loaded.ok());
+  CHECK(loaded->muster.log_format == LogFormat::kText);
+  CHECK(loaded->kueue.effective == default_configuration().kueue.effective);
+}
+
+TEST_CASE("settings as flags are read like those of the file") {
+  CHECK(*parse_suspend_guard("observe") == SuspendGuard::kObserve);
+  CHECK_FALSE(parse_suspend_guard("Observe").ok());
+  CHECK(*parse_log_format("json") == LogFormat::kJson);
+  CHECK_FALSE(parse_log_format("").ok());
+  CHECK(*parse_certificate_lifetime("10s") == std::chrono::seconds(10));
+  CHECK_FALSE(parse_certificate_lifetime("-10s").ok());
+}
+
+}  // namespace muster

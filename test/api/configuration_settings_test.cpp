@@ -1,0 +1,162 @@
+// What acts, what does not, and what rules are given.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <regex>
+
+#include "api/configuration.h"
+#include "test/support/vectors.h"
+
+namespace muster {
+namespace {
+
+Configuration load(const std::string& rest, const std::string& version = "v1beta2") {
+  const auto loaded =
+      load_configuration("apiVersion: config.kueue.x-k8s.io/" + version + "\nkind: Configuration\n" + rest);
+  REQUIRE_MESSAGE(loaded.ok(), (loaded.ok() ? "" : loaded.error().text()));
+  return loaded->kueue;
+}
+
+constexpr std::string_view kKnown[] = {"batch/job", "jobset.x-k8s.io/jobset"};
+
+}  // namespace
+
+TEST_CASE("what the file sets and nobody reads is listed and defaults are not") {
+  struct Row {
+    std::string name;
+    std::string yaml;
+    std::vector<std::string> idle;
+  };
+  const Row rows[] = {
+      {"nothing set", "", {}},
+      {"settings that act",
+       "webhook: {port: 1, host: h, certDir: d}\nhealth: {healthProbeBindAddress: x}\nnamespace: ns\n"
+       "managedJobsNamespaceSelector: {matchLabels: {a: b}}\nmanageJobsWithoutQueueName: false\n"
+       "integrations: {frameworks: [pod]}\nclientConnection: {qps: 1, burst: 1}",
+       {}},
+      {"blocks that do not act by their leaves",
+       "waitForPodsReady: {timeout: 1m, requeuingStrategy: {timestamp: Creation}}\nfairSharing: {preemptionStrategies: "
+       "[LessThanInitialShare]}",
+       {"fairSharing.preemptionStrategies", "waitForPodsReady.requeuingStrategy.timestamp",
+        "waitForPodsReady.timeout"}},
+      {"a list counts as one", "resources: {transformations: [{input: a}, {input: b}]}", {"resources.transformations"}},
+      {"an empty block is a setting", "admissionFairSharing: {}", {"admissionFairSharing"}},
+      {"null says nothing", "waitForPodsReady: null\nmultiKueue: {origin: null}", {}},
+      {"gates by name",
+       "featureGates: {PartialAdmission: false, MultiKueue: false}",
+       {"featureGates.PartialAdmission"}},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    CHECK(not_acting_yet(load(row.yaml)) == row.idle);
+  }
+  CHECK(not_acting_yet(load("queueVisibility: {updateIntervalSeconds: 5}", "v1beta1")) ==
+        std::vector<std::string>{"queueVisibility.updateIntervalSeconds"});
+}
+
+TEST_CASE("gates of the flag that nobody reads are listed too") {
+  Configuration configuration = default_configuration().kueue;
+  REQUIRE(apply_feature_gates(configuration, "PartialAdmission=false").empty());
+  CHECK(not_acting_yet(configuration) == std::vector<std::string>{"featureGates.PartialAdmission"});
+}
+
+TEST_CASE("frameworks that muster cannot manage stop it unless they are to be ignored") {
+  const Configuration configuration = load("integrations: {frameworks: [batch/job, pod, ray.io/rayjob]}");
+  const FrameworkCheck strict = check_frameworks(configuration, kKnown, false);
+  REQUIRE(strict.errors.size() == 2);
+  CHECK(
+      strict.errors[0].text() ==
+      "integrations.frameworks[1]: Invalid value: \"pod\": muster does not manage this kind, it manages batch/job, "
+      "jobset.x-k8s.io/jobset; remove it, or start with --ignore-unsupported-frameworks to let its objects run without "
+      "a quota");
+  CHECK(strict.errors[1].field == "integrations.frameworks[2]");
+  CHECK(strict.warnings.empty());
+
+  const FrameworkCheck lenient = check_frameworks(configuration, kKnown, true);
+  CHECK(lenient.errors.empty());
+  REQUIRE(lenient.warnings.size() == 2);
+  CHECK(lenient.warnings[0] ==
+        "integrations.frameworks[1]: muster does not manage pod; objects of this kind start without a quota");
+  CHECK(check_frameworks(default_configuration().kueue, kKnown, false).errors.empty());
+}
+
+TEST_CASE("rules are given what both documents and muster's surroundings say") {
+  const Configuration configuration = load(
+      "manageJobsWithoutQueueName: true\nmanagedJobsNamespaceSelector: {matchLabels: {team: a}}\n"
+      "integrations: {frameworks: [batch/job, pod]}\nfeatureGates: {AllBeta: false, MultiKueue: true}");
+  MusterConfiguration muster;
+  muster.suspend_guard = SuspendGuard::kObserve;
+  muster.admitters = {"alice"};
+  const RuleSettings settings =
+      make_rule_settings(configuration, muster, {"registry.example.com/muster@sha256:00", "system:serviceaccount:m:m"});
+  CHECK(settings.manage_jobs_without_queue_name);
+  CHECK(settings.managed_jobs_namespace_selector.text() == "team=a");
+  CHECK(settings.frameworks == std::set<std::string, std::less<>>{"batch/job", "pod"});
+  CHECK(settings.suspend_guard == SuspendGuard::kObserve);
+  CHECK(settings.admitters == std::set<std::string, std::less<>>{"alice", "system:serviceaccount:m:m"});
+  CHECK(settings.waiter.image == "registry.example.com/muster@sha256:00");
+  CHECK_FALSE(settings.waiter.shell_loop);
+  CHECK(settings.enabled("MultiKueue"));
+  CHECK_FALSE(settings.enabled("AdmissionGatedBy"));
+  CHECK_FALSE(settings.enabled("NoSuchGate"));
+  CHECK(RuleSettings{}.enabled("AdmissionGatedBy"));
+}
+
+TEST_CASE("a waiter image is muster's own by the name of its repository") {
+  struct Row {
+    std::string name;
+    const char* image;
+    bool shell_loop;
+  };
+  const Row rows[] = {
+      {"a copy elsewhere", "mirror.example.com:5000/infra/muster:0.1", false},
+      {"another version", "muster:0.2", false},
+      {"an image with a shell only", "docker.io/library/bash:5.2", true},
+      {"a name that only begins alike", "example.com/muster-tools", true},
+      {"a host of that name", "muster:5000/bash", true},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    MusterConfiguration muster;
+    muster.waiter_image = row.image;
+    const RuleSettings settings = make_rule_settings(default_configuration().kueue, muster, {"muster:0.1", ""});
+    CHECK(settings.waiter.image == row.image);
+    CHECK(settings.waiter.shell_loop == row.shell_loop);
+  }
+}
+
+TEST_CASE("a gate counts as acting exactly if some rule reads it") {
+  std::set<std::string> read;
+  for (const char* folder : {"jobs", "mutators", "validators"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(MUSTER_SOURCE_DIR) / folder)) {
+      if (entry.path().extension() != ".cpp") continue;
+      const std::string source = test::read_source_file(folder + ("/" + entry.path().filename().string()));
+      const std::regex call("\\.enabled\\(\"(\\w+)\"\\)");
+      for (std::sregex_iterator it(source.begin(), source.end(), call), end; it != end; ++it) read.insert((*it)[1]);
+    }
+  }
+  std::set<std::string> acting;
+  for (const FeatureGate& gate : known_feature_gates()) {
+    if (gate.acts) acting.insert(std::string(gate.name));
+  }
+  CHECK(acting == read);
+}
+
+TEST_CASE("the documentation has a row for every setting and says whether it acts") {
+  const std::string page = test::read_source_file("docs/configuration.md");
+  const auto check_row = [&](const std::string& path, bool acts) {
+    const auto row = page.find("| `" + path + "` |");
+    REQUIRE_MESSAGE(row != std::string::npos, "no row for " << path);
+    const std::string line = page.substr(row, page.find('\n', row) - row);
+    CHECK_MESSAGE((line.find("parsed, not acting yet") == std::string::npos) == acts, line);
+  };
+  for (const ConfigSetting& setting : configuration_settings()) check_row(setting.path, setting.acts);
+  for (const char* name : {"suspendGuard", "admitters", "waiterImage", "logFormat", "certificateLifetime"}) {
+    check_row(name, true);
+  }
+  for (const FeatureGate& gate : known_feature_gates()) {
+    if (gate.acts) CHECK_MESSAGE(page.find("`" + std::string(gate.name) + "`") != std::string::npos, gate.name);
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,129 @@
+// The arrows of the house: which folder may include which, read from the link
+// lines in CMakeLists.txt and checked against the #include lines; and what a pure
+// folder must not touch.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+const fs::path kRoot = MUSTER_SOURCE_DIR;
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path);
+  REQUIRE_MESSAGE(file.good(), "cannot read " << path.string());
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// folder -> folders it may include, closed over the link lines.
+std::map<std::string, std::set<std::string>> declared_arrows() {
+  std::map<std::string, std::set<std::string>> direct;
+  const std::string text = read(kRoot / "CMakeLists.txt");
+  const std::regex line(R"(\nmuster_(?:library|rule_table)\((\w+)([^)]*)\))");
+  for (std::sregex_iterator it(text.begin(), text.end(), line), end; it != end; ++it) {
+    auto& to = direct[(*it)[1]];
+    std::istringstream words((*it)[2].str());
+    bool listing = false;
+    for (std::string word; words >> word;) {
+      if (word == "DEPENDS") listing = true;
+      else if (word == "LINK" || word == "GENERATED") listing = false;
+      else if (listing) to.insert(word);
+    }
+  }
+  std::map<std::string, std::set<std::string>> closed;
+  std::function<void(const std::string&, std::set<std::string>&)> reach = [&](const std::string& from,
+                                                                              std::set<std::string>& seen) {
+    for (const std::string& to : direct[from]) {
+      if (seen.insert(to).second) reach(to, seen);
+    }
+  };
+  for (const auto& [folder, to] : std::map(direct)) reach(folder, closed[folder]);
+  return closed;
+}
+
+std::vector<fs::path> sources_of(const std::string& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+    const auto extension = entry.path().extension();
+    if (extension == ".h" || extension == ".cpp") files.push_back(entry.path());
+  }
+  return files;
+}
+
+std::set<std::string> includes_of(const fs::path& file, char open) {
+  std::set<std::string> names;
+  const std::regex line(open == '"' ? R"re(^\s*#include "([^"]+)")re" : R"re(^\s*#include <([^>]+)>)re");
+  std::istringstream text(read(file));
+  for (std::string row; std::getline(text, row);) {
+    std::smatch match;
+    if (std::regex_search(row, match, line)) names.insert(match[1]);
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("arrows: a folder includes only what it is linked to") {
+  const auto arrows = declared_arrows();
+  REQUIRE(arrows.size() >= 10);
+  for (const auto& [folder, allowed] : arrows) {
+    for (const fs::path& file : sources_of(folder)) {
+      for (const std::string& name : includes_of(file, '"')) {
+        const std::string target = name.substr(0, name.find('/'));
+        INFO(file.string() << " includes " << name);
+        CHECK((target == folder || allowed.contains(target)));
+      }
+    }
+  }
+}
+
+TEST_CASE("arrows: decisions know no clock and no thread and no log and no socket") {
+  const std::set<std::string> banned_headers = {
+      "thread", "mutex", "condition_variable", "future", "atomic", "random",       "fstream",
+      "httplib.h", "ctime",  "unistd.h", "sys/socket.h", "base/mutex.h", "spdlog/spdlog.h"};
+  const std::regex banned_words(R"(\bnow\(\)|sleep_for|sleep_until|\brand\(|system_clock\(\)|getenv|std::cout|std::cerr)");
+  for (const char* folder : {"api", "jobs", "mutators", "validators", "reconcilers", "engine", "manifests"}) {
+    for (const fs::path& file : sources_of(folder)) {
+      INFO(file.string());
+      for (char open : {'"', '<'}) {
+        for (const std::string& name : includes_of(file, open)) {
+          INFO("includes " << name);
+          CHECK_FALSE(banned_headers.contains(name));
+          CHECK_FALSE(name.starts_with("openssl/"));
+        }
+      }
+      std::smatch match;
+      const std::string text = read(file);
+      CHECK_MESSAGE(!std::regex_search(text, match, banned_words), "uses " << match.str());
+    }
+  }
+}
+
+TEST_CASE("arrows: httplib and OpenSSL stay in few sources and out of headers") {
+  int httplib_sources = 0, openssl_sources = 0;
+  for (const auto& [folder, allowed] : declared_arrows()) {
+    for (const fs::path& file : sources_of(folder)) {
+      const auto headers = includes_of(file, '<');
+      const bool httplib = headers.contains("httplib.h");
+      bool openssl = false;
+      for (const std::string& name : headers) openssl |= name.starts_with("openssl/");
+      INFO(file.string());
+      if (httplib) CHECK(file.extension() == ".cpp");
+      httplib_sources += httplib;
+      openssl_sources += openssl && file.extension() == ".cpp";
+    }
+  }
+  CHECK(httplib_sources <= 4);
+  CHECK(openssl_sources <= 8);
+}

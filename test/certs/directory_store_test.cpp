@@ -1,0 +1,157 @@
+#include "certs/directory_store.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <thread>
+
+#include "test/certs/temporary_directory.h"
+
+using namespace muster;
+using muster::test::TemporaryDirectory;
+
+namespace {
+
+// Texts only: the store does not look inside. All fields of one state end alike, so
+// that a mixture of two states can be told.
+CertificateState state(const std::string& mark, bool renewing = false) {
+  CertificateState made{{"ca " + mark, "ca key " + mark}, {}, "", {"leaf " + mark, "leaf key " + mark}};
+  if (renewing) {
+    made.next = {"next " + mark, "next key " + mark};
+    made.previous = "previous " + mark;
+  }
+  return made;
+}
+
+unsigned mode(const std::filesystem::path& path) {
+  struct stat info {};
+  REQUIRE(stat(path.c_str(), &info) == 0);
+  return info.st_mode & 07777;
+}
+
+WriteOutcome written(DirectoryStore& store, const CertificateState& what, const std::string& version) {
+  const auto outcome = store.write(what, version);
+  REQUIRE(outcome.ok());
+  return *outcome;
+}
+
+}  // namespace
+
+TEST_CASE("an absent or empty directory holds nothing") {
+  const TemporaryDirectory directory;
+  for (const auto& path : {directory.path(), directory.path() / "absent"}) {
+    const auto read = DirectoryStore(path).read();
+    REQUIRE(read.ok());
+    CHECK(read->state == CertificateState{});
+    CHECK(read->version.empty());
+  }
+}
+
+TEST_CASE("what is written is read back, under names that users know and with keys for the owner only") {
+  const TemporaryDirectory directory;
+  DirectoryStore store(directory.path() / "made" / "here");
+  REQUIRE(written(store, state("1", true), "") == WriteOutcome::kWritten);
+  const auto read = store.read();
+  REQUIRE(read.ok());
+  CHECK(read->state == state("1", true));
+  const auto made = directory.path() / "made" / "here";
+  CHECK(directory.read("made/here/tls.crt") == "leaf 1");
+  CHECK(directory.read("made/here/ca.crt") == "ca 1");
+  for (const char* key : {"tls.key", "ca.key", "next-ca.key"}) CHECK(mode(made / key) == 0600);
+  CHECK(mode(made) == 0700);
+
+  REQUIRE(written(store, state("2"), read->version) == WriteOutcome::kWritten);
+  CHECK(store.read()->state == state("2"));
+  CHECK_FALSE(std::filesystem::exists(made / "next-ca.crt"));
+}
+
+TEST_CASE("a write that expects another version conflicts and changes nothing") {
+  const TemporaryDirectory directory;
+  DirectoryStore first(directory.path());
+  DirectoryStore second(directory.path());
+  REQUIRE(written(first, state("1"), "") == WriteOutcome::kWritten);
+  CHECK(written(second, state("2"), "") == WriteOutcome::kConflict);
+  const std::string version = second.read()->version;
+  REQUIRE(written(first, state("3"), version) == WriteOutcome::kWritten);
+  CHECK(written(second, state("2"), version) == WriteOutcome::kConflict);
+  CHECK(first.read()->state == state("3"));
+}
+
+TEST_CASE("the files of a directory filled by hand are read and then replaced") {
+  const TemporaryDirectory directory;
+  directory.write("tls.crt", "mine");
+  directory.write("ca.key", "secret");
+  DirectoryStore store(directory.path());
+  const auto read = store.read();
+  REQUIRE(read.ok());
+  CHECK(read->state.leaf.certificate == "mine");
+  CHECK(read->state.authority.key == "secret");
+  REQUIRE(written(store, state("1"), read->version) == WriteOutcome::kWritten);
+  CHECK(store.read()->state == state("1"));
+}
+
+TEST_CASE("old states do not pile up and a foreign link is not followed") {
+  const TemporaryDirectory directory;
+  const TemporaryDirectory elsewhere;
+  elsewhere.write("tls.crt", "theirs");
+  std::filesystem::create_directory_symlink(elsewhere.path(), directory.path() / "..data");
+  DirectoryStore store(directory.path());
+  for (int i = 0; i < 5; ++i) {
+    REQUIRE(written(store, state(std::to_string(i)), store.read()->version) == WriteOutcome::kWritten);
+  }
+  CHECK(elsewhere.read("tls.crt") == "theirs");
+  int states = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
+    if (entry.path().filename().string().starts_with("..state_")) ++states;
+  }
+  CHECK(states == 1);
+}
+
+TEST_CASE("a directory that cannot be written is an error that names it") {
+  const TemporaryDirectory directory;
+  directory.write("file", "");
+  DirectoryStore store(directory.path() / "file");
+  const auto outcome = store.write(state("1"), "");
+  REQUIRE_FALSE(outcome.ok());
+  CHECK(outcome.error().message.find((directory.path() / "file").string()) != std::string::npos);
+}
+
+TEST_CASE("a reader beside writers never sees half of two states and no write is lost") {
+  const TemporaryDirectory directory;
+  constexpr int kWrites = 60;
+  std::atomic<int> writers{2};
+  std::atomic<int> won{0};
+  const auto write_all = [&](const std::string& name) {
+    DirectoryStore store(directory.path());
+    for (int i = 0; i < kWrites;) {
+      const auto read = store.read();
+      if (!read) break;
+      const auto outcome = store.write(state(name + std::to_string(i), i % 2 == 1), read->version);
+      if (!outcome) break;
+      if (*outcome == WriteOutcome::kConflict) continue;
+      ++won;
+      ++i;
+    }
+    --writers;
+  };
+  std::thread one(write_all, "a");
+  std::thread two(write_all, "b");
+  DirectoryStore store(directory.path());
+  int mixed = 0;
+  int failed = 0;
+  while (writers > 0) {
+    const auto read = store.read();
+    if (!read)
+      ++failed;
+    else if (!read->version.empty()) {
+      const std::string mark = read->state.leaf.certificate.substr(5);
+      if (read->state != state(mark) && read->state != state(mark, true)) ++mixed;
+    }
+  }
+  one.join();
+  two.join();
+  CHECK(failed == 0);
+  CHECK(mixed == 0);
+  CHECK(won == 2 * kWrites);
+}

@@ -1,0 +1,130 @@
+package cluster
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.batch/test/cluster/harness"
+)
+
+func TestDryRunOfAGangJobSetShowsTheBarrier(t *testing.T) {
+	cluster := harness.Connect(t)
+	harness.StartMuster(t)
+	namespace := cluster.Namespace(t, nil)
+	manifest := toJSON(t, harness.GroupScheduling(harness.JobSet("gang", "workers", "helpers"), 300))
+
+	shown := parse(t, cluster.Kubectl(t, manifest, "apply", "-n", namespace, "--dry-run=server", "-o", "yaml", "-f", "-"))
+	for index := range 2 {
+		if err := checkBarrier(harness.PodSpecOf(shown, index), "gang-group-scheduling"); err != nil {
+			t.Errorf("replicated job %d: %v", index, err)
+		}
+	}
+	if left := cluster.Kubectl(t, "", "get", "jobsets,configmaps", "-n", namespace, "-o", "name"); left != "configmap/kube-root-ca.crt\n" {
+		t.Errorf("the dry run left %q", left)
+	}
+}
+
+func TestOnlyTheTargetsOfAGangGetTheBarrier(t *testing.T) {
+	cluster := harness.Connect(t)
+	harness.StartMuster(t)
+	client := cluster.Resource(t, harness.JobSetGroup, "JobSet", cluster.Namespace(t, nil))
+	jobSet := harness.GroupScheduling(harness.JobSet("gang", "helpers", "workers"), 300, "workers")
+
+	made, err := client.Create(harness.Context(t), jobSet, harness.ForReal)
+	must(t, err)
+	must(t, checkNoBarrier(harness.PodSpecOf(made, 0)))
+	must(t, checkBarrier(harness.PodSpecOf(made, 1), "gang-group-scheduling"))
+}
+
+func TestGeneratedNamesAreGivenByTheWebhook(t *testing.T) {
+	cluster := harness.Connect(t)
+	harness.StartMuster(t)
+	client := cluster.Resource(t, harness.JobSetGroup, "JobSet", cluster.Namespace(t, nil))
+	jobSet := harness.GroupScheduling(harness.JobSet("", "workers"), 300)
+	jobSet.SetGenerateName("gang-")
+
+	made, err := client.Create(harness.Context(t), jobSet, harness.ForReal)
+	must(t, err)
+	if len(made.GetName()) != len("gang-")+5 {
+		t.Errorf("the name is %q", made.GetName())
+	}
+	must(t, checkBarrier(harness.PodSpecOf(made, 0), made.GetName()+"-group-scheduling"))
+}
+
+func TestUpdatingAGangJobSetKeepsTheBarrier(t *testing.T) {
+	cluster := harness.Connect(t)
+	harness.StartMuster(t)
+	client := cluster.Resource(t, harness.JobSetGroup, "JobSet", cluster.Namespace(t, nil))
+	ctx := harness.Context(t)
+	made, err := client.Create(ctx, harness.GroupScheduling(harness.JobSet("gang", "workers"), 300), harness.ForReal)
+	must(t, err)
+
+	before := toJSON(t, made.Object["spec"])
+	made.SetLabels(map[string]string{"team": "blue"})
+	updated, err := client.Update(ctx, made, metav1.UpdateOptions{})
+	must(t, err)
+	if after := toJSON(t, updated.Object["spec"]); after != before {
+		t.Errorf("a new label changed the spec from\n%s\nto\n%s", before, after)
+	}
+	if updated.GetLabels()["team"] != "blue" {
+		t.Error("the label is not there")
+	}
+}
+
+func TestApplyingAGangJobSetAgainIsHarmless(t *testing.T) {
+	for name, flags := range map[string][]string{
+		"client side": nil,
+		"server side": {"--server-side"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := harness.Connect(t)
+			harness.StartMuster(t)
+			namespace := cluster.Namespace(t, nil)
+			manifest := toJSON(t, harness.GroupScheduling(harness.JobSet("gang", "workers"), 300))
+			apply := append([]string{"apply", "-n", namespace, "-f", "-"}, flags...)
+
+			cluster.Kubectl(t, manifest, apply...)
+			first := kubectlGet(t, cluster, namespace, "jobset", "gang")
+			must(t, checkBarrier(harness.PodSpecOf(first, 0), "gang-group-scheduling"))
+			cluster.Kubectl(t, manifest, apply...)
+			second := kubectlGet(t, cluster, namespace, "jobset", "gang")
+			if essence(t, first) != essence(t, second) {
+				t.Errorf("the second apply changed\n%s\nto\n%s", essence(t, first), essence(t, second))
+			}
+			if first.GetGeneration() != second.GetGeneration() {
+				t.Errorf("the second apply made generation %d of %d", second.GetGeneration(), first.GetGeneration())
+			}
+		})
+	}
+}
+
+func TestGoingOverToServerSideApplyKeepsTheBarrier(t *testing.T) {
+	cluster := harness.Connect(t)
+	harness.StartMuster(t)
+	namespace := cluster.Namespace(t, nil)
+	manifest := toJSON(t, harness.GroupScheduling(harness.JobSet("gang", "workers"), 300))
+
+	cluster.Kubectl(t, manifest, "apply", "-n", namespace, "-f", "-")
+	for range 2 {
+		cluster.Kubectl(t, manifest, "apply", "--server-side", "--force-conflicts", "-n", namespace, "-f", "-")
+	}
+	stored := kubectlGet(t, cluster, namespace, "jobset", "gang")
+	must(t, checkBarrier(harness.PodSpecOf(stored, 0), "gang-group-scheduling"))
+}
+
+func TestJobWithATimeoutAnnotationGetsTheBarrier(t *testing.T) {
+	cluster := harness.Connect(t)
+	harness.StartMuster(t)
+	namespace := cluster.Namespace(t, nil)
+	job := harness.Job("gang", nil)
+	job.Annotations = map[string]string{harness.TimeoutAnnotation: "300"}
+	manifest := toJSON(t, job)
+
+	for range 2 { // the second apply is harmless
+		cluster.Kubectl(t, manifest, "apply", "-n", namespace, "-f", "-")
+		stored := kubectlGet(t, cluster, namespace, "job", "gang")
+		template := stored.Object["spec"].(map[string]any)["template"].(map[string]any)
+		must(t, checkBarrier(template["spec"].(map[string]any), "gang-job-group-scheduling"))
+	}
+}

@@ -1,0 +1,180 @@
+// Package harness runs muster against a real API server, for the tests beside it.
+//
+// The environment tells it where things are:
+//
+//	MUSTER_TEST_KUBECONFIG  the cluster to use; without it a lab is started
+//	                        for the time of the test program
+//	MUSTER_BIN              muster (default ../../build/muster)
+//	MUSTER_LAB_BIN          the lab binary, which is also the kubectl (default:
+//	                        beside the test program, or ../../build/cluster/lab)
+//
+// Relative paths are relative to test/cluster, the folder to run the tests in.
+package harness
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Cluster is a connection to the API server under test, as its administrator.
+type Cluster struct {
+	Kubeconfig string
+	Client     kubernetes.Interface
+	Dynamic    dynamic.Interface
+	discovery  discovery.CachedDiscoveryInterface
+}
+
+var (
+	shared     *Cluster
+	errShared  error
+	connecting sync.Once
+	ownLab     *exec.Cmd // nil if the cluster was there before us
+)
+
+// Connect returns the cluster that all tests of this program share.
+func Connect(t testing.TB) *Cluster {
+	t.Helper()
+	connecting.Do(func() { shared, errShared = connect() })
+	if errShared != nil {
+		t.Fatalf("no cluster to test against: %v", errShared)
+	}
+	return shared
+}
+
+// Main runs the tests and ends the lab that they may have started.
+func Main(m *testing.M) {
+	code := m.Run()
+	if ownLab != nil {
+		_ = ownLab.Process.Signal(syscall.SIGTERM)
+		if err := ownLab.Wait(); err != nil {
+			fmt.Fprintf(os.Stderr, "the lab did not end well: %v\n", err)
+			code = max(code, 1)
+		}
+	}
+	os.Exit(code)
+}
+
+func connect() (*Cluster, error) {
+	kubeconfig := os.Getenv("MUSTER_TEST_KUBECONFIG")
+	if kubeconfig == "" {
+		var err error
+		if kubeconfig, err = startLab(); err != nil {
+			return nil, err
+		}
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	// The tests' own load must not be what is measured.
+	config.QPS, config.Burst = -1, -1
+	config.WarningHandler = rest.NoWarnings{}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	dynamicClient, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Cluster{
+		Kubeconfig: kubeconfig,
+		Client:     client,
+		Dynamic:    dynamicClient,
+		discovery:  memory.NewMemCacheClient(client.Discovery()),
+	}, nil
+}
+
+// startLab starts `lab up` and returns its kubeconfig. The lab ends with this
+// program, whatever way that ends.
+func startLab() (string, error) {
+	folder, err := os.MkdirTemp("", "lab-ready-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(folder)
+	ready := filepath.Join(folder, "ready")
+	lab := exec.Command(LabBinary(), "up", "--die-with-parent", "--ready-file", ready)
+	lab.Stderr = os.Stderr
+	if err := lab.Start(); err != nil {
+		return "", fmt.Errorf("%w (build it with test/cluster/build)", err)
+	}
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if path, err := os.ReadFile(ready); err == nil {
+			ownLab = lab
+			return string(path[:len(path)-1]), nil // without the newline
+		}
+	}
+	_ = lab.Process.Signal(syscall.SIGTERM)
+	return "", fmt.Errorf("lab up was not ready within two minutes: %v", lab.Wait())
+}
+
+// Resource is a dynamic client for a kind, in the version that the server prefers.
+func (c *Cluster) Resource(t testing.TB, group, kind, namespace string) dynamic.ResourceInterface {
+	t.Helper()
+	return c.Dynamic.Resource(c.mapping(t, group, kind).Resource).Namespace(namespace)
+}
+
+// Version is the apiVersion that goes with Resource.
+func (c *Cluster) Version(t testing.TB, group, kind string) string {
+	t.Helper()
+	return c.mapping(t, group, kind).GroupVersionKind.GroupVersion().String()
+}
+
+func (c *Cluster) mapping(t testing.TB, group, kind string) *meta.RESTMapping {
+	t.Helper()
+	// The kinds may be younger than what was discovered for an earlier test.
+	c.discovery.Invalidate()
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(c.discovery)
+	mapping, err := mapper.RESTMapping(schema.GroupKind{Group: group, Kind: kind})
+	if err != nil {
+		t.Fatalf("the server does not know %s.%s: %v", kind, group, err)
+	}
+	return mapping
+}
+
+// Context bounds all requests of a test, so that one that hangs fails the test
+// with a message of its own.
+func Context(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// LabBinary is the control plane and the kubectl.
+func LabBinary() string {
+	if path := os.Getenv("MUSTER_LAB_BIN"); path != "" {
+		return path
+	}
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), "lab")
+		if _, err := os.Stat(beside); err == nil {
+			return beside
+		}
+	}
+	return "../../build/cluster/lab"
+}
+
+func musterBinary() string {
+	if path := os.Getenv("MUSTER_BIN"); path != "" {
+		return path
+	}
+	return "../../build/muster"
+}

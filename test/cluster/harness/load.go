@@ -1,0 +1,77 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Outcome is what became of a number of requests.
+type Outcome struct {
+	Latencies []time.Duration // of those that succeeded, sorted
+	Errors    []error         // the first few
+	Failed    int
+}
+
+// Total is the number of requests that were made.
+func (o Outcome) Total() int { return len(o.Latencies) + o.Failed }
+
+// Percentile of the latencies, by the nearest rank.
+func (o Outcome) Percentile(percent float64) time.Duration {
+	if len(o.Latencies) == 0 {
+		return 0
+	}
+	rank := int(percent / 100 * float64(len(o.Latencies)))
+	return o.Latencies[min(rank, len(o.Latencies)-1)]
+}
+
+func (o Outcome) String() string {
+	text := fmt.Sprintf("%d requests, %d failed, p50 %s, p99 %s", o.Total(), o.Failed,
+		o.Percentile(50).Round(time.Microsecond), o.Percentile(99).Round(time.Microsecond))
+	for _, err := range o.Errors {
+		text += "\n  " + err.Error()
+	}
+	return text
+}
+
+// Load calls request with 0, 1, 2, ... from so many workers, until count calls
+// were made (if count is not negative) or the context ends.
+func Load(ctx context.Context, workers, count int, request func(number int) error) Outcome {
+	const shown = 5 // errors kept
+	var (
+		next    atomic.Int64
+		mutex   sync.Mutex
+		outcome Outcome
+		group   sync.WaitGroup
+	)
+	worker := func() {
+		for ctx.Err() == nil {
+			number := int(next.Add(1)) - 1
+			if count >= 0 && number >= count {
+				return
+			}
+			began := time.Now()
+			err := request(number)
+			took := time.Since(began)
+			mutex.Lock()
+			if err == nil {
+				outcome.Latencies = append(outcome.Latencies, took)
+			} else {
+				outcome.Failed++
+				if len(outcome.Errors) < shown {
+					outcome.Errors = append(outcome.Errors, err)
+				}
+			}
+			mutex.Unlock()
+		}
+	}
+	for range workers {
+		group.Go(worker)
+	}
+	group.Wait()
+	slices.Sort(outcome.Latencies)
+	return outcome
+}

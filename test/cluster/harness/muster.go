@@ -1,0 +1,230 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+const (
+	// musterNamespace is where muster runs and keeps its certificates.
+	musterNamespace = "muster-system"
+	// stopWithin is how long muster may take from SIGTERM to its end.
+	stopWithin = 10 * time.Second
+)
+
+// Muster is one running `muster serve`.
+type Muster struct {
+	URL     string // of the webhooks, as the API server calls it
+	Address string // host:port of the webhooks
+	Health  string // http://host:port of the probes
+
+	cluster        *Cluster
+	command        *exec.Cmd
+	ended          chan struct{}
+	over           bool                         // stopped or killed by the test; nothing left to do at cleanup
+	config         []string                     // the --config that it was started with
+	configurations []*unstructured.Unstructured // of its webhooks, once registered
+}
+
+// StartMuster runs muster as a user would have it: CRDs, the server, the
+// webhook configurations; it returns when the API server really calls it. All
+// of it is undone at the test's end, and a muster that does not end well fails
+// the test.
+func StartMuster(t testing.TB, flags ...string) *Muster {
+	t.Helper()
+	muster := LaunchMuster(t, flags...)
+	muster.Register(t)
+	return muster
+}
+
+// LaunchMuster starts the server and waits until it is ready, but registers no
+// webhook. A --webhook-url among the flags replaces the server's own address.
+func LaunchMuster(t testing.TB, flags ...string) *Muster {
+	t.Helper()
+	cluster := Connect(t)
+	cluster.applyCRDs(t)
+	cluster.ensureMusterNamespace(t)
+	address, health, metrics := freeAddress(t), freeAddress(t), freeAddress(t)
+	m := &Muster{
+		URL:     "https://" + address,
+		Address: address,
+		Health:  "http://" + health,
+		cluster: cluster,
+		ended:   make(chan struct{}),
+	}
+	arguments := []string{"serve",
+		"--kubeconfig", cluster.Kubeconfig,
+		"--webhook-bind-address", address,
+		"--health-probe-bind-address", health,
+		"--metrics-bind-address", metrics,
+		"--log-format", "text",
+	}
+	if url := flagValue(flags, "--webhook-url"); url != "" {
+		m.URL = url
+	} else {
+		arguments = append(arguments, "--webhook-url", m.URL)
+	}
+	if config := flagValue(flags, "--config"); config != "" {
+		m.config = []string{"--config", config}
+	}
+	m.start(t, append(arguments, flags...))
+	Eventually(t, 30*time.Second, "muster's /readyz", func() error {
+		if m.hasEnded() {
+			t.Fatalf("muster ended at its start: %s", m.command.ProcessState)
+		}
+		return m.Ready()
+	})
+	return m
+}
+
+// start runs the process; its log is shown if the test fails.
+func (m *Muster) start(t testing.TB, arguments []string) {
+	t.Helper()
+	logPath := filepath.Join(t.TempDir(), "muster.log")
+	log, err := os.Create(logPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	m.command = exec.Command(musterBinary(), arguments...)
+	m.command.Stdout, m.command.Stderr = log, log
+	m.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := m.command.Start(); err != nil {
+		t.Fatalf("muster does not start: %v", err)
+	}
+	go func() {
+		_ = m.command.Wait()
+		close(m.ended)
+	}()
+	t.Cleanup(func() {
+		m.Stop(t)
+		if text, err := os.ReadFile(logPath); err == nil && t.Failed() {
+			t.Logf("muster %s wrote:\n%s", strings.Join(arguments, " "), lastLines(string(text), 60))
+		}
+	})
+}
+
+// Ready is nil if /readyz answers 200.
+func (m *Muster) Ready() error {
+	client := http.Client{Timeout: time.Second}
+	response, err := client.Get(m.Health + "/readyz")
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("/readyz answers %s", response.Status)
+	}
+	return nil
+}
+
+// Terminate sends SIGTERM and does not wait.
+func (m *Muster) Terminate(t testing.TB) {
+	t.Helper()
+	if err := m.command.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Errorf("SIGTERM to muster: %v", err)
+	}
+}
+
+// Stop ends muster and demands that it ends in time, with exit code 0.
+func (m *Muster) Stop(t testing.TB) {
+	t.Helper()
+	if m.over {
+		return
+	}
+	if m.hasEnded() && m.command.ProcessState.ExitCode() != 0 {
+		m.over = true
+		t.Errorf("muster ended by itself: %s", m.command.ProcessState)
+		return
+	}
+	if !m.hasEnded() {
+		m.Terminate(t)
+	}
+	m.WaitEnded(t)
+}
+
+// WaitEnded demands that muster, already asked to, ends in time and well.
+func (m *Muster) WaitEnded(t testing.TB) {
+	t.Helper()
+	m.over = true
+	select {
+	case <-m.ended:
+	case <-time.After(stopWithin):
+		_ = m.command.Process.Kill()
+		<-m.ended
+		t.Errorf("muster did not end within %s after SIGTERM", stopWithin)
+		return
+	}
+	if code := m.command.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("muster ended with %s", m.command.ProcessState)
+	}
+}
+
+// Kill is SIGKILL: as if the node had lost power.
+func (m *Muster) Kill(t testing.TB) {
+	t.Helper()
+	m.over = true
+	if err := m.command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("SIGKILL to muster: %v", err)
+	}
+	<-m.ended
+}
+
+func (m *Muster) hasEnded() bool {
+	select {
+	case <-m.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Manifests runs `muster manifests` and returns what it prints.
+func Manifests(t testing.TB, arguments ...string) string {
+	t.Helper()
+	text, err := run(exec.Command(musterBinary(), append([]string{"manifests"}, arguments...)...), "")
+	if err != nil {
+		t.Fatalf("muster manifests %s: %v", strings.Join(arguments, " "), err)
+	}
+	return text
+}
+
+// freeAddress picks a port that is free now; muster binds it a moment later.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// flagValue finds "--name value" or "--name=value".
+func flagValue(flags []string, name string) string {
+	for i, flag := range flags {
+		if value, found := strings.CutPrefix(flag, name+"="); found {
+			return value
+		}
+		if flag == name && i+1 < len(flags) {
+			return flags[i+1]
+		}
+	}
+	return ""
+}
+
+func lastLines(text string, count int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-count):], "\n")
+}

@@ -1,0 +1,164 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// serverSide takes ownership of what muster itself has written meanwhile (CA
+// bundles, entries that follow the configuration), as a user who re-applies does.
+var serverSide = []string{"apply", "--server-side", "--force-conflicts", "-f", "-"}
+
+// applyCRDs installs muster's kinds. They stay: removing them would take every
+// object along and buys the next test nothing.
+func (c *Cluster) applyCRDs(t testing.TB) {
+	t.Helper()
+	crds := Manifests(t, "--only=crds")
+	c.Kubectl(t, crds, serverSide...)
+	c.Kubectl(t, crds, "wait", "--for=condition=Established", "--timeout=30s", "-f", "-")
+}
+
+// Register applies the webhook configurations and waits until the API server
+// calls them: it learns of a new configuration by a watch of its own.
+func (m *Muster) Register(t testing.TB) {
+	t.Helper()
+	manifests := Manifests(t, append([]string{"--only=webhooks", "--webhook-url", m.URL}, m.config...)...)
+	m.configurations = Documents(t, manifests)
+	t.Cleanup(func() { m.unregister(t) })
+	m.cluster.Kubectl(t, manifests, serverSide...)
+	Eventually(t, 20*time.Second, "the CA bundle in every webhook", func() error {
+		_, err := m.WebhookCABundle()
+		return err
+	})
+	Eventually(t, 20*time.Second, "a labelled Job is suspended", func() error {
+		suspended, err := m.cluster.labelledJobIsSuspended()
+		if err == nil && !suspended {
+			err = errors.New("it came back as it was sent")
+		}
+		return err
+	})
+}
+
+// unregister undoes Register after muster is gone. Since the webhooks fail closed,
+// a labelled Job that passes shows that the API server has forgotten both.
+func (m *Muster) unregister(t testing.TB) {
+	t.Helper()
+	// Cleanups run last one first, so muster still runs here and would put the
+	// configurations back.
+	m.Stop(t)
+	api := m.cluster.Client.AdmissionregistrationV1()
+	ctx := context.Background()
+	for _, one := range m.configurations {
+		var err error
+		switch one.GetKind() {
+		case "MutatingWebhookConfiguration":
+			err = api.MutatingWebhookConfigurations().Delete(ctx, one.GetName(), metav1.DeleteOptions{})
+		case "ValidatingWebhookConfiguration":
+			err = api.ValidatingWebhookConfigurations().Delete(ctx, one.GetName(), metav1.DeleteOptions{})
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Errorf("deleting %s: %v", one.GetName(), err)
+		}
+	}
+	Eventually(t, 20*time.Second, "the API server forgets the webhooks", func() error {
+		suspended, err := m.cluster.labelledJobIsSuspended()
+		if err == nil && suspended {
+			err = errors.New("a labelled Job is still suspended")
+		}
+		return err
+	})
+}
+
+// labelledJobIsSuspended asks by a dry run what becomes of a queued Job.
+func (c *Cluster) labelledJobIsSuspended() (bool, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	job := Job("muster-probe", Queue("probe"))
+	made, err := c.Client.BatchV1().Jobs("default").Create(ctx, job, DryRun)
+	if err != nil {
+		return false, err
+	}
+	return made.Spec.Suspend != nil && *made.Spec.Suspend, nil
+}
+
+// WebhookCABundle is the one CA bundle of all of muster's webhooks. While muster
+// replaces it there are two for a moment, which is an error here.
+func (m *Muster) WebhookCABundle() ([]byte, error) {
+	return m.cluster.CABundle(m.configurations)
+}
+
+// CABundle is the CA bundle that all entries of the configurations carry; an
+// error if one has none, or another one.
+func (c *Cluster) CABundle(configurations []*unstructured.Unstructured) ([]byte, error) {
+	var bundle []byte
+	add := func(name string, config admissionv1.WebhookClientConfig) error {
+		if len(config.CABundle) == 0 {
+			return fmt.Errorf("%s has no caBundle", name)
+		}
+		if bundle != nil && !bytes.Equal(bundle, config.CABundle) {
+			return fmt.Errorf("%s has another caBundle", name)
+		}
+		bundle = config.CABundle
+		return nil
+	}
+	api, ctx := c.Client.AdmissionregistrationV1(), context.Background()
+	for _, one := range configurations {
+		switch one.GetKind() {
+		case "MutatingWebhookConfiguration":
+			found, err := api.MutatingWebhookConfigurations().Get(ctx, one.GetName(), metav1.GetOptions{})
+			if err != nil {
+				return nil, err
+			}
+			for _, hook := range found.Webhooks {
+				if err := add(hook.Name, hook.ClientConfig); err != nil {
+					return nil, err
+				}
+			}
+		case "ValidatingWebhookConfiguration":
+			found, err := api.ValidatingWebhookConfigurations().Get(ctx, one.GetName(), metav1.GetOptions{})
+			if err != nil {
+				return nil, err
+			}
+			for _, hook := range found.Webhooks {
+				if err := add(hook.Name, hook.ClientConfig); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	if bundle == nil {
+		return nil, errors.New("no webhook configuration")
+	}
+	return bundle, nil
+}
+
+// Documents reads a YAML stream.
+func Documents(t testing.TB, text string) []*unstructured.Unstructured {
+	t.Helper()
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader([]byte(text)), 4096)
+	var documents []*unstructured.Unstructured
+	for {
+		document := &unstructured.Unstructured{}
+		err := decoder.Decode(&document.Object)
+		if errors.Is(err, io.EOF) {
+			return documents
+		}
+		if err != nil {
+			t.Fatalf("YAML: %v", err)
+		}
+		if len(document.Object) > 0 {
+			documents = append(documents, document)
+		}
+	}
+}

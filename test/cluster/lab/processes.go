@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// patience is how long a component may take to end by itself.
+const patience = 10 * time.Second
+
+// process is one running component: this same binary, as a child.
+type process struct {
+	name    string
+	log     string // path
+	command *exec.Cmd
+	ended   chan struct{} // closed when it has been waited for
+	outcome string        // set before ended is closed
+}
+
+// start runs a component of this binary with its output in a log file.
+//
+// The child is killed by the kernel when the thread that started it dies, so
+// callers must be locked to the main thread (see up). It has a process group
+// of its own so that Ctrl-C in a terminal reaches only the supervisor, which
+// then stops the components in their order.
+func start(name, logDirectory string, arguments ...string) (*process, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	logPath := filepath.Join(logDirectory, name+".log")
+	logFile, err := os.Create(logPath)
+	if err != nil {
+		return nil, err
+	}
+	defer logFile.Close()
+
+	command := exec.Command(self, append([]string{name}, arguments...)...)
+	command.Stdout, command.Stderr = logFile, logFile
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := command.Start(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	child := &process{name: name, log: logPath, command: command, ended: make(chan struct{})}
+	go func() {
+		_ = command.Wait() // its result is read from ProcessState
+		child.outcome = command.ProcessState.String()
+		close(child.ended)
+	}()
+	return child, nil
+}
+
+// stop asks the process to end and waits until it has; it kills the whole
+// group when that takes too long, and says which of the two happened.
+func (p *process) stop() (killed bool) {
+	_ = p.command.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.ended:
+	case <-time.After(patience):
+		killed = true
+		_ = syscall.Kill(-p.command.Process.Pid, syscall.SIGKILL)
+		<-p.ended
+	}
+	return killed
+}
+
+// hasEnded tells whether the process is gone, without waiting.
+func (p *process) hasEnded() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// tail returns the last lines of the process's log.
+func (p *process) tail(lines int) string {
+	file, err := os.Open(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	defer file.Close()
+	const window = 16 << 10
+	if size, err := file.Seek(0, io.SeekEnd); err == nil {
+		_, _ = file.Seek(max(0, size-window), io.SeekStart)
+	}
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return err.Error()
+	}
+	all := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	return string(bytes.Join(all[max(0, len(all)-lines):], []byte("\n")))
+}

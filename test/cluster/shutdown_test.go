@@ -1,0 +1,165 @@
+package cluster
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+	"testing"
+	"time"
+
+	"muster.batch/test/cluster/harness"
+)
+
+func TestARequestUnderWayAtSIGTERMIsAnswered(t *testing.T) {
+	muster := harness.StartMuster(t)
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(bundleOf(t, muster))
+	body := harness.Review(t, "slow")
+	connection, err := tls.Dial("tcp", muster.Address, &tls.Config{RootCAs: trusted})
+	must(t, err)
+	defer connection.Close()
+	must(t, connection.SetDeadline(time.Now().Add(20*time.Second)))
+
+	half := len(body) / 2
+	_, err = fmt.Fprintf(connection, "POST /mutate HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		muster.Address, len(body), body[:half])
+	must(t, err)
+	muster.Terminate(t)
+	harness.Eventually(t, 5*time.Second, "/readyz turns away after SIGTERM", func() error {
+		if muster.Ready() == nil {
+			return errors.New("still ready")
+		}
+		return nil
+	})
+	_, err = connection.Write(body[half:])
+	must(t, err)
+	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	must(t, err)
+	must(t, harness.CheckReviewResponse(response, "slow"))
+	muster.WaitEnded(t)
+}
+
+// A server that stops reading at SIGTERM loses requests whose connection it has
+// accepted and whose bytes have just arrived (Go's http.Server.Shutdown does);
+// behind failurePolicy Fail each of them is a refused Job.
+func TestSIGTERMUnderLoadLosesNoRequest(t *testing.T) {
+	// The delay is what a rolling update needs: time for the service's endpoints
+	// to follow /readyz while muster still serves.
+	muster := harness.StartMuster(t, "--shutdown-delay", "500ms")
+	client := harness.ReviewClient(bundleOf(t, muster))
+	ctx, cancel := context.WithCancel(harness.Context(t))
+	defer cancel()
+
+	order := watchShutdown(ctx, muster)
+	var refused sync.Once
+	var group sync.WaitGroup
+	group.Go(func() {
+		// Under load means: after the first requests, not after some time.
+		select {
+		case <-order.loaded:
+			muster.Terminate(t)
+		case <-ctx.Done():
+		}
+	})
+	outcome := harness.Load(ctx, 8, -1, func(number int) error {
+		lost, err := postReview(ctx, client, muster, harness.Review(t, fmt.Sprint(number)), fmt.Sprint(number))
+		if number == 200 {
+			close(order.loaded)
+		}
+		if err != nil && !lost { // turned away at the door: the listener has closed
+			refused.Do(cancel)
+			return nil
+		}
+		return err
+	})
+	group.Wait()
+	muster.WaitEnded(t)
+	t.Logf("until the listener closed: %s", outcome)
+	if outcome.Failed > 0 {
+		t.Errorf("%d requests were accepted and not answered", outcome.Failed)
+	}
+	unready, closed := order.times()
+	if unready.IsZero() {
+		t.Error("/readyz never answered 503")
+	} else if !closed.IsZero() && closed.Before(unready) {
+		t.Errorf("the listener closed %s before /readyz answered 503", unready.Sub(closed))
+	}
+}
+
+// postReview sends one review. lost says that an error came after the request
+// had been written: it was in muster's hands.
+func postReview(ctx context.Context, client *http.Client, muster *harness.Muster, body []byte, uid string) (lost bool, err error) {
+	trace := &httptrace.ClientTrace{WroteRequest: func(info httptrace.WroteRequestInfo) { lost = info.Err == nil }}
+	// Not cancelled with the load: what was sent is to be answered.
+	ctx = httptrace.WithClientTrace(context.WithoutCancel(ctx), trace)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+muster.Address+"/mutate", bytes.NewReader(body))
+	if err != nil {
+		return true, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := client.Do(request)
+	if err != nil {
+		return lost, err
+	}
+	return true, harness.CheckReviewResponse(response, uid)
+}
+
+// shutdownOrder is what was seen of a muster that is going away.
+type shutdownOrder struct {
+	loaded chan struct{} // closed by the test when there is load
+
+	mutex           sync.Mutex
+	unready, closed time.Time // first 503 of /readyz, first refused connection
+}
+
+func (o *shutdownOrder) times() (unready, closed time.Time) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	return o.unready, o.closed
+}
+
+// watchShutdown looks at the probe and at the listener, each every few
+// milliseconds, until the context ends.
+func watchShutdown(ctx context.Context, muster *harness.Muster) *shutdownOrder {
+	order := &shutdownOrder{loaded: make(chan struct{})}
+	note := func(first *time.Time, when time.Time) {
+		order.mutex.Lock()
+		defer order.mutex.Unlock()
+		if first.IsZero() {
+			*first = when
+		}
+	}
+	poll := func(first *time.Time, seen func() bool) {
+		for ctx.Err() == nil {
+			if seen() {
+				note(first, time.Now())
+				return
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+	}
+	go poll(&order.unready, func() bool {
+		response, err := http.Get(muster.Health + "/readyz")
+		if err != nil {
+			return false
+		}
+		response.Body.Close()
+		return response.StatusCode == http.StatusServiceUnavailable
+	})
+	go poll(&order.closed, func() bool {
+		connection, err := net.DialTimeout("tcp", muster.Address, time.Second)
+		if err == nil {
+			connection.Close()
+		}
+		return err != nil
+	})
+	return order
+}

@@ -1,0 +1,129 @@
+package cluster
+
+import (
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.batch/test/cluster/harness"
+)
+
+func suspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }
+
+func TestQueuedJobIsCreatedSuspended(t *testing.T) {
+	cluster := harness.Connect(t)
+	harness.StartMuster(t)
+	namespace := cluster.Namespace(t, nil)
+	jobs := cluster.Client.BatchV1().Jobs(namespace)
+	ctx := harness.Context(t)
+
+	for _, how := range []metav1.CreateOptions{harness.DryRun, harness.ForReal} {
+		made, err := jobs.Create(ctx, harness.Job("queued", harness.Queue("some")), how)
+		must(t, err)
+		if !suspended(made) {
+			t.Errorf("created %v: not suspended", how.DryRun)
+		}
+	}
+	stored, err := jobs.Get(ctx, "queued", metav1.GetOptions{})
+	must(t, err)
+	if !suspended(stored) {
+		t.Error("as stored: not suspended")
+	}
+	listed, err := jobs.List(ctx, metav1.ListOptions{})
+	must(t, err)
+	if len(listed.Items) != 1 {
+		t.Errorf("%d Jobs after one dry run and one create", len(listed.Items))
+	}
+}
+
+func TestJobWithoutQueueIsLeftAlone(t *testing.T) {
+	cluster := harness.Connect(t)
+	harness.StartMuster(t)
+	jobs := cluster.Client.BatchV1().Jobs(cluster.Namespace(t, nil))
+
+	for _, how := range []metav1.CreateOptions{harness.DryRun, harness.ForReal} {
+		made, err := jobs.Create(harness.Context(t), harness.Job("free", nil), how)
+		must(t, err)
+		if suspended(made) {
+			t.Errorf("created %v: suspended", how.DryRun)
+		}
+	}
+}
+
+func TestApplyingAQueuedJobAgainIsHarmless(t *testing.T) {
+	cluster := harness.Connect(t)
+	harness.StartMuster(t)
+	namespace := cluster.Namespace(t, nil)
+	manifest := toJSON(t, harness.Job("applied", harness.Queue("some")))
+
+	cluster.Kubectl(t, manifest, "apply", "-n", namespace, "-f", "-")
+	first := kubectlGet(t, cluster, namespace, "job", "applied")
+	said := cluster.Kubectl(t, manifest, "apply", "-n", namespace, "-f", "-")
+	if !strings.Contains(said, "unchanged") {
+		t.Errorf("the second apply said %q", said)
+	}
+	second := kubectlGet(t, cluster, namespace, "job", "applied")
+	if essence(t, first) != essence(t, second) {
+		t.Errorf("the second apply changed\n%s\nto\n%s", essence(t, first), essence(t, second))
+	}
+	if first.Object["spec"].(map[string]any)["suspend"] != true {
+		t.Error("not suspended")
+	}
+}
+
+func TestServerSideApplyOfAQueuedJobAgainGivesNoDiff(t *testing.T) {
+	cluster := harness.Connect(t)
+	harness.StartMuster(t)
+	namespace := cluster.Namespace(t, nil)
+	manifest := toJSON(t, harness.Job("applied", harness.Queue("some")))
+	apply := []string{"apply", "--server-side", "-n", namespace, "-f", "-"}
+
+	cluster.Kubectl(t, manifest, apply...)
+	first := kubectlGet(t, cluster, namespace, "job", "applied")
+	cluster.Kubectl(t, manifest, apply...)
+	second := kubectlGet(t, cluster, namespace, "job", "applied")
+	if essence(t, first) != essence(t, second) {
+		t.Errorf("the second apply changed\n%s\nto\n%s", essence(t, first), essence(t, second))
+	}
+	if second.Object["spec"].(map[string]any)["suspend"] != true {
+		t.Error("not suspended")
+	}
+}
+
+// Whoever goes over to server-side apply sends the same manifest as before.
+// kubectl then gives the fields of the client-side apply to the new manager, with
+// them the suspend that muster had set, and applies once more: the manifest does
+// not name suspend, so the server removes it, and that starts the Job. Such an
+// UPDATE has suspend false, and nobody in managedFields who owns it; a user who
+// starts a Job by hand always does own it.
+func TestGoingOverToServerSideApplyKeepsAQueuedJobSuspended(t *testing.T) {
+	cluster := harness.Connect(t)
+	harness.StartMuster(t)
+	namespace := cluster.Namespace(t, nil)
+	manifest := toJSON(t, harness.Job("applied", harness.Queue("some")))
+
+	cluster.Kubectl(t, manifest, "apply", "-n", namespace, "-f", "-")
+	for range 2 {
+		cluster.Kubectl(t, manifest, "apply", "--server-side", "--force-conflicts", "-n", namespace, "-f", "-")
+	}
+	stored := kubectlGet(t, cluster, namespace, "job", "applied")
+	if stored.Object["spec"].(map[string]any)["suspend"] != true {
+		t.Error("the Job was started")
+	}
+}
+
+func TestQueuedJobSetIsCreatedSuspended(t *testing.T) {
+	cluster := harness.Connect(t)
+	harness.StartMuster(t)
+	jobSet := harness.JobSet("queued", "workers")
+	jobSet.SetLabels(harness.Queue("some"))
+	client := cluster.Resource(t, harness.JobSetGroup, "JobSet", cluster.Namespace(t, nil))
+
+	made, err := client.Create(harness.Context(t), jobSet, harness.ForReal)
+	must(t, err)
+	if made.Object["spec"].(map[string]any)["suspend"] != true {
+		t.Error("not suspended")
+	}
+}

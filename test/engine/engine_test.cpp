@@ -1,0 +1,144 @@
+#include "engine/engine.h"
+
+#include <doctest/doctest.h>
+
+#include "api/watched_kinds.h"
+#include "base/encoding.h"
+
+using namespace muster;
+using nlohmann::json;
+
+namespace {
+
+Now at(int seconds) {
+  return {TimePoint(std::chrono::seconds(1'800'000'000 + seconds)), MonotonicTime(std::chrono::seconds(seconds))};
+}
+
+json object(const char* api_version, const char* kind, const char* ns, const char* name) {
+  json made = {{"apiVersion", api_version}, {"kind", kind}, {"metadata", {{"name", name}}}};
+  if (*ns) made["metadata"]["namespace"] = ns;
+  return made;
+}
+
+json configuration(const char* kind, const char* resource_version) {
+  json made = object("admissionregistration.k8s.io/v1", kind, "", "muster");
+  made["metadata"]["resourceVersion"] = resource_version;
+  made["webhooks"] = json::array();
+  return made;
+}
+
+Engine synced_engine(EngineSettings settings = {}) {
+  Engine engine(std::move(settings));
+  for (const WatchedKind& kind : watched_kinds()) {
+    engine.apply(KindListed{std::string(kind.api_version), std::string(kind.kind), {}}, at(0));
+  }
+  return engine;
+}
+
+}  // namespace
+
+TEST_CASE("engine: synced only after every watched kind was listed or found absent") {
+  Engine engine({});
+  size_t left = watched_kinds().size();
+  for (const WatchedKind& kind : watched_kinds()) {
+    CHECK_FALSE(engine.synced());
+    if (--left % 2) engine.apply(KindListed{std::string(kind.api_version), std::string(kind.kind), {}}, at(0));
+    else engine.apply(KindAbsent{std::string(kind.api_version), std::string(kind.kind)}, at(0));
+  }
+  CHECK(engine.synced());
+}
+
+TEST_CASE("engine: a relist drops what is gone and keeps what is there") {
+  Engine engine = synced_engine();
+  engine.apply(KindListed{"v1", "Namespace", {object("v1", "Namespace", "", "a"), object("v1", "Namespace", "", "b")}}, at(0));
+  engine.apply(ObjectChanged{object("v1", "Namespace", "", "c")}, at(1));
+  engine.apply(KindListed{"v1", "Namespace", {object("v1", "Namespace", "", "b")}}, at(2));
+  const ClusterViewPtr view = engine.view();
+  CHECK(view->namespace_labels("a") == nullptr);
+  CHECK(view->namespace_labels("b") != nullptr);
+  CHECK(view->namespace_labels("c") == nullptr);
+}
+
+TEST_CASE("engine: a removed object leaves the next view but not one already handed out") {
+  Engine engine = synced_engine();
+  const json queue = object("kueue.x-k8s.io/v1beta2", "LocalQueue", "a", "default");
+  engine.apply(ObjectChanged{queue}, at(0));
+  const ClusterViewPtr before = engine.view();
+  engine.apply(ObjectRemoved{queue}, at(1));
+  CHECK(before->local_queue("a", "default") != nullptr);
+  CHECK(engine.view()->local_queue("a", "default") == nullptr);
+}
+
+TEST_CASE("engine: the webhook configurations are written once when sync and bundle are there") {
+  Engine engine = synced_engine();
+  engine.apply(ObjectChanged{configuration("MutatingWebhookConfiguration", "7")}, at(0));
+  CHECK(engine.plan(at(0)).empty());  // no bundle yet
+
+  engine.apply(CaBundleIssued{"PEM"}, at(1));
+  const Commands commands = engine.plan(at(1));
+  REQUIRE(commands.size() == 1);
+  CHECK(commands[0].target == "mutatingwebhookconfigurations/muster");
+  CHECK(commands[0].merge_patch["metadata"]["resourceVersion"] == "7");
+  CHECK(engine.plan(at(2)).empty());  // the write is under way
+
+  // The API server stored exactly what was asked: nothing more to do.
+  json stored = configuration("MutatingWebhookConfiguration", "8");
+  stored["webhooks"] = commands[0].merge_patch["webhooks"];
+  engine.apply(ObjectChanged{stored}, at(2));
+  engine.apply(WriteFinished{commands[0].target, true}, at(2));
+  CHECK(engine.plan(at(60)).empty());
+  CHECK_FALSE(engine.next_tick().has_value());
+}
+
+TEST_CASE("engine: a failed write is tried again after the interval and not before") {
+  Engine engine = synced_engine();
+  engine.apply(CaBundleIssued{"PEM"}, at(0));
+  engine.apply(ObjectChanged{configuration("ValidatingWebhookConfiguration", "7")}, at(0));
+  REQUIRE(engine.plan(at(10)).size() == 1);
+  engine.apply(WriteFinished{"validatingwebhookconfigurations/muster", false}, at(10));
+  CHECK(engine.plan(at(11)).empty());
+  REQUIRE(engine.next_tick().has_value());
+  CHECK(*engine.next_tick() == at(12).monotonic);
+  CHECK(engine.plan(at(12)).size() == 1);
+}
+
+TEST_CASE("engine: a bundle that somebody else injected is not overwritten before ours was confirmed") {
+  Engine engine = synced_engine();
+  engine.apply(CaBundleIssued{"PEM"}, at(0));
+  engine.apply(ObjectChanged{configuration("MutatingWebhookConfiguration", "7")}, at(0));
+  json stored = configuration("MutatingWebhookConfiguration", "8");
+  stored["webhooks"] = engine.plan(at(0)).at(0).merge_patch["webhooks"];
+  engine.apply(WriteFinished{"mutatingwebhookconfigurations/muster", true}, at(0));
+  for (json& webhook : stored["webhooks"]) webhook["clientConfig"]["caBundle"] = base64_encode("NEWER");
+  engine.apply(ObjectChanged{stored}, at(10));
+  CHECK(engine.live_bundles() == std::vector<std::string>{"NEWER"});
+  CHECK(engine.plan(at(10)).empty());
+  engine.apply(CaBundleIssued{"NEWER"}, at(11));
+  CHECK(engine.plan(at(11)).empty());
+  engine.apply(CaBundleIssued{"PEM"}, at(12));
+  CHECK(engine.plan(at(12)).size() == 1);
+}
+
+TEST_CASE("engine: a configuration that a relist no longer has is not written") {
+  Engine engine = synced_engine();
+  engine.apply(ObjectChanged{configuration("MutatingWebhookConfiguration", "7")}, at(0));
+  engine.apply(KindListed{"admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", {}}, at(1));
+  engine.apply(CaBundleIssued{"PEM"}, at(1));
+  CHECK(engine.plan(at(1)).empty());
+}
+
+TEST_CASE("engine: other webhook configurations and switched-off keeping are left alone") {
+  EngineSettings off;
+  off.keep_webhook_configurations = false;
+  Engine engine = synced_engine(off);
+  engine.apply(CaBundleIssued{"PEM"}, at(0));
+  engine.apply(ObjectChanged{configuration("MutatingWebhookConfiguration", "7")}, at(0));
+  CHECK(engine.plan(at(1)).empty());
+
+  Engine keeper = synced_engine();
+  keeper.apply(CaBundleIssued{"PEM"}, at(0));
+  json foreign = configuration("MutatingWebhookConfiguration", "7");
+  foreign["metadata"]["name"] = "somebody-else";
+  keeper.apply(ObjectChanged{foreign}, at(0));
+  CHECK(keeper.plan(at(1)).empty());
+}

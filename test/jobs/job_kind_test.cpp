@@ -1,0 +1,119 @@
+#include "jobs/job_kind.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+using namespace muster;
+using nlohmann::json;
+
+TEST_CASE("a job kind is found by group and kind and by nothing else") {
+  CHECK(find_job_kind("batch", "Job") == &batch_job);
+  CHECK(find_job_kind("jobset.x-k8s.io", "JobSet") == &jobset);
+  CHECK(find_job_kind("batch", "CronJob") == nullptr);
+  CHECK(find_job_kind("", "Job") == nullptr);
+  CHECK(find_job_kind("jobset.x-k8s.io", "Job") == nullptr);
+}
+
+TEST_CASE("a Job is stopped when it is suspended and no stop of it is under way") {
+  struct Row {
+    const char* name;
+    const char* job;
+    bool suspended, stopped;
+  };
+  const Row rows[] = {
+      {"a running Job is neither", R"({"spec": {"suspend": false}})", false, false},
+      {"a Job without the field runs", R"({"spec": {}})", false, false},
+      {"a suspended Job is stopped", R"({"spec": {"suspend": true}})", true, true},
+      {"a Job that is being stopped is not stopped yet",
+       R"({"metadata": {"annotations": {"kueue.x-k8s.io/stopping": "true"}}, "spec": {"suspend": true}})", true, false},
+      {"another value of the annotation says nothing",
+       R"({"metadata": {"annotations": {"kueue.x-k8s.io/stopping": "false"}}, "spec": {"suspend": true}})", true, true},
+      {"a field of the wrong type is no suspension", R"({"spec": {"suspend": "true"}})", false, false},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const json job = json::parse(row.job);
+    CHECK(batch_job.suspended(job) == row.suspended);
+    CHECK(batch_job.stopped(job) == row.stopped);
+  }
+}
+
+TEST_CASE("a JobSet is stopped as soon as it is suspended") {
+  const json stopping =
+      json::parse(R"({"metadata": {"annotations": {"kueue.x-k8s.io/stopping": "true"}}, "spec": {"suspend": true}})");
+  CHECK(jobset.stopped(stopping));
+}
+
+TEST_CASE("suspending makes a spec where there is none and touches nothing else") {
+  for (const JobKind* kind : job_kinds()) {
+    json job = {{"metadata", {{"name", "train"}}}};
+    kind->set_suspend(job, true);
+    CHECK(job == json{{"metadata", {{"name", "train"}}}, {"spec", {{"suspend", true}}}});
+    kind->set_suspend(job, false);
+    CHECK(job["spec"] == json{{"suspend", false}});
+
+    json malformed = {{"spec", "text"}};
+    kind->set_suspend(malformed, true);
+    CHECK(malformed == json{{"spec", "text"}});
+  }
+}
+
+TEST_CASE("the pods of a Job are the smaller of parallelism and completions") {
+  struct Row {
+    const char* name;
+    const char* spec;
+    int64_t pods;
+  };
+  const Row rows[] = {
+      {"one pod by default", R"({"template": {}})", 1},
+      {"parallelism counts alone", R"({"parallelism": 4, "template": {}})", 4},
+      {"fewer completions bound it", R"({"parallelism": 4, "completions": 2, "template": {}})", 2},
+      {"more completions do not", R"({"parallelism": 4, "completions": 9, "template": {}})", 4},
+      {"completions without parallelism come one after the other", R"({"completions": 9, "template": {}})", 1},
+      {"no parallelism means no pods", R"({"parallelism": 0, "template": {}})", 0},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const json job = {{"spec", json::parse(row.spec)}};
+    const auto templates = batch_job.read_pod_templates(job);
+    REQUIRE(templates.size() == 1);
+    CHECK(templates[0].name == "main");
+    CHECK(templates[0].path.text() == "spec.template");
+    CHECK(templates[0].count == row.pods);
+    CHECK(templates[0].template_json == &job["spec"]["template"]);
+  }
+}
+
+TEST_CASE("a JobSet has one pod template per replicated job with replicas counted") {
+  json job = json::parse(R"({"spec": {"replicatedJobs": [
+      {"name": "leader", "template": {"spec": {"template": {"spec": {}}}}},
+      {"name": "broken", "template": "none"},
+      {"name": "workers", "replicas": 3, "template": {"spec": {"parallelism": 4, "completions": 2, "template": {}}}}]}})");
+  const auto templates = jobset.pod_templates(job);
+  REQUIRE(templates.size() == 2);
+  CHECK(templates[0].name == "leader");
+  CHECK(templates[0].count == 1);
+  CHECK(templates[1].name == "workers");
+  CHECK(templates[1].count == 6);
+  CHECK(templates[1].path.text() == "spec.replicatedJobs[2].template.spec.template");
+
+  (*templates[1].template_json)["spec"]["hostNetwork"] = true;
+  CHECK(job["spec"]["replicatedJobs"][2]["template"]["spec"]["template"]["spec"]["hostNetwork"] == true);
+}
+
+TEST_CASE("numbers beyond what the schema allows do not overflow a count") {
+  const json job = json::parse(R"({"spec": {"replicatedJobs": [{"name": "a", "replicas": 9223372036854775807,
+      "template": {"spec": {"parallelism": 9223372036854775807, "template": {}}}}]}})");
+  const auto templates = jobset.read_pod_templates(job);
+  REQUIRE(templates.size() == 1);
+  CHECK(templates[0].count == int64_t{2147483647} * 2147483647);
+}
+
+TEST_CASE("a job without templates has none") {
+  for (const JobKind* kind : job_kinds()) {
+    CHECK(kind->read_pod_templates(json::object()).empty());
+    CHECK(kind->read_pod_templates(json{{"spec", nullptr}}).empty());
+    CHECK(kind->read_pod_templates(json{{"spec", {{"template", "none"}, {"replicatedJobs", 1}}}}).empty());
+  }
+}

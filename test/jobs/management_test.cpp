@@ -1,0 +1,119 @@
+#include "jobs/management.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+using namespace muster;
+using nlohmann::json;
+
+namespace {
+
+json owned(const char* uid, std::optional<json> owner, const char* queue = nullptr) {
+  json object = {{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
+                 {"kind", "JobSet"},
+                 {"metadata", {{"name", uid}, {"namespace", "team-a"}, {"uid", uid}}}};
+  if (queue) object["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = queue;
+  if (owner) object["metadata"]["ownerReferences"] = json::array({*owner});
+  return object;
+}
+
+json reference_to(const char* name, const char* api_version = "jobset.x-k8s.io/v1alpha2", const char* kind = "JobSet") {
+  return {{"apiVersion", api_version}, {"kind", kind}, {"name", name}, {"uid", name}, {"controller", true}};
+}
+
+// A Job under review, its settings and its cluster.
+struct World {
+  AdmissionRequest request;
+  ClusterView view;
+  RuleSettings settings;
+
+  explicit World(json object) {
+    request.group = "batch";
+    request.kind = "Job";
+    request.namespace_ = "team-a";
+    request.object = std::move(object);
+  }
+  Review review() const { return {request, view, settings}; }
+};
+
+}  // namespace
+
+TEST_CASE("a kind under review counts only when its integration is enabled") {
+  World world(json::object());
+  CHECK(enabled_kind(world.review()) == &batch_job);
+  world.settings.frameworks = {"jobset.x-k8s.io/jobset"};
+  CHECK(enabled_kind(world.review()) == nullptr);
+  world.request.kind = "CronJob";
+  CHECK(enabled_kind(world.review()) == nullptr);
+}
+
+TEST_CASE("the namespace is the request's and else the object's") {
+  World world(json{{"metadata", {{"namespace", "team-b"}}}});
+  CHECK(namespace_of(world.request) == "team-a");
+  world.request.namespace_.clear();
+  CHECK(namespace_of(world.request) == "team-b");
+}
+
+TEST_CASE("a reference that is no controller makes no ancestor") {
+  json parent = reference_to("parent");
+  parent["controller"] = false;
+  World world(owned("job", parent, "research"));
+  world.view.put(owned("parent", std::nullopt, "research"));
+  const auto managed = has_managed_ancestor(world.review(), world.request.object);
+  REQUIRE(managed.ok());
+  CHECK_FALSE(*managed);
+}
+
+TEST_CASE("the search passes through an owner of an unknown kind that the view has") {
+  World world(owned("job", reference_to("middle", "example.com/v1", "Pipeline"), "research"));
+  json middle = owned("middle", reference_to("top"));
+  middle["apiVersion"] = "example.com/v1";
+  middle["kind"] = "Pipeline";
+  world.view.put(middle);
+  world.view.put(owned("top", std::nullopt, "research"));
+  const auto managed = has_managed_ancestor(world.review(), world.request.object);
+  REQUIRE(managed.ok());
+  CHECK(*managed);
+}
+
+TEST_CASE("a managed parent counts although the search ends at a namesake above it") {
+  World world(owned("job", reference_to("parent"), "research"));
+  json parent = owned("parent", reference_to("top"), "research");
+  world.view.put(parent);
+  json namesake = owned("top", std::nullopt);
+  namesake["metadata"]["uid"] = "another";
+  world.view.put(namesake);
+  const auto managed = has_managed_ancestor(world.review(), world.request.object);
+  REQUIRE(managed.ok());
+  CHECK(*managed);
+}
+
+TEST_CASE("owners in another namespace are not looked at") {
+  World world(owned("job", reference_to("parent"), "research"));
+  json elsewhere = owned("parent", std::nullopt, "research");
+  elsewhere["metadata"]["namespace"] = "team-b";
+  world.view.put(elsewhere);
+  const auto managed = has_managed_ancestor(world.review(), world.request.object);
+  CHECK_FALSE(managed.ok());
+  if (!managed.ok()) {
+    CHECK(managed.error().message == "jobsets.jobset.x-k8s.io \"parent\" not found");
+    CHECK_FALSE(managed.error().retry);
+  }
+}
+
+TEST_CASE("a namespace that is not known is an error that passes") {
+  World world(json::object());
+  world.settings.managed_jobs_namespace_selector =
+      LabelSelector::parse(json{{"matchLabels", {{"managed", "yes"}}}}).value();
+  const auto unknown = in_managed_namespace(world.review());
+  CHECK_FALSE(unknown.ok());
+  if (!unknown.ok()) CHECK(unknown.error().retry);
+
+  world.view.put(json{{"apiVersion", "v1"},
+                      {"kind", "Namespace"},
+                      {"metadata", {{"name", "team-a"}, {"labels", {{"managed", "yes"}}}}}});
+  const auto known = in_managed_namespace(world.review());
+  REQUIRE(known.ok());
+  CHECK(*known);
+}

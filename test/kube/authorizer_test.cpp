@@ -1,0 +1,112 @@
+#include "kube/authorizer.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "test/kube/client_fixture.h"
+
+namespace muster::kube::test {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+// Knows the tokens "good" (may read) and "poor" (may not); counts its answers.
+FakeApiServer::Handler reviewer() {
+  return [](const FakeRequest& request, FakeExchange& exchange) {
+    const json body = json::parse(request.body);
+    if (request.path == "/apis/authentication.k8s.io/v1/tokenreviews") {
+      const std::string token = body["spec"]["token"];
+      json status = {{"authenticated", token != "bad"}};
+      if (token != "bad")
+        status["user"] = {{"username", token}, {"uid", "7"}, {"groups", {"scrapers"}}, {"extra", {{"k", {"v"}}}}};
+      return exchange.respond(201, {{"status", status}});
+    }
+    exchange.respond(201, {{"status", {{"allowed", body["spec"]["user"] == "good"}}}});
+  };
+}
+
+struct TestAuthorizer {
+  TestAuthorizer() : server(reviewer()), client(server), authorizer(*client.client, client.time, "get", "/metrics") {}
+  AccessDecision decide(const std::string& token) {
+    const auto decision = authorizer.decide(token);
+    REQUIRE(decision.ok());
+    return *decision;
+  }
+  size_t asked(std::string_view kind) const {
+    size_t count = 0;
+    for (const auto& request : server.requests()) count += request.path.ends_with(kind) ? 1 : 0;
+    return count;
+  }
+  FakeApiServer server;
+  TestClient client;
+  Authorizer authorizer;
+};
+
+TEST_CASE("a token is allowed forbidden or unknown by the server's word") {
+  TestAuthorizer test;
+  CHECK(test.decide("good") == AccessDecision::kAllow);
+  CHECK(test.decide("poor") == AccessDecision::kForbidden);
+  CHECK(test.decide("bad") == AccessDecision::kUnauthenticated);
+  const size_t before = test.server.requests().size();
+  CHECK(test.decide("") == AccessDecision::kUnauthenticated);
+  CHECK(test.server.requests().size() == before);
+}
+
+TEST_CASE("the review names the user with groups and the path") {
+  TestAuthorizer test;
+  test.decide("good");
+  const json asked = json::parse(test.server.requests().at(1).body);
+  CHECK(asked["kind"] == "SubjectAccessReview");
+  CHECK(asked["spec"] == json{{"user", "good"},
+                              {"uid", "7"},
+                              {"groups", {"scrapers"}},
+                              {"extra", {{"k", {"v"}}}},
+                              {"nonResourceAttributes", {{"path", "/metrics"}, {"verb", "get"}}}});
+}
+
+TEST_CASE("who it is holds for a minute and an allowance for five") {
+  TestAuthorizer test;
+  test.decide("good");
+  test.client.time.advance(59s);
+  test.decide("good");
+  CHECK(test.asked("tokenreviews") == 1);
+  test.client.time.advance(2s);
+  test.decide("good");
+  CHECK(test.asked("tokenreviews") == 2);
+  CHECK(test.asked("subjectaccessreviews") == 1);
+  test.client.time.advance(4min);
+  test.decide("good");
+  CHECK(test.asked("subjectaccessreviews") == 2);
+}
+
+TEST_CASE("a refusal holds for half a minute") {
+  TestAuthorizer test;
+  test.decide("poor");
+  test.client.time.advance(29s);
+  test.decide("poor");
+  CHECK(test.asked("subjectaccessreviews") == 1);
+  test.client.time.advance(2s);
+  test.decide("poor");
+  CHECK(test.asked("subjectaccessreviews") == 2);
+}
+
+TEST_CASE("an API server without an answer is an error and is not remembered") {
+  std::atomic<bool> broken = true;
+  const auto answer = reviewer();
+  FakeApiServer server([&](const FakeRequest& request, FakeExchange& exchange) {
+    if (broken) return exchange.respond(500, status_body(500, "InternalError", "no"));
+    answer(request, exchange);
+  });
+  TestClient client(server);
+  Authorizer authorizer(*client.client, client.time, "get", "/metrics");
+  CHECK_FALSE(authorizer.decide("good").ok());
+  broken = false;
+  const auto decision = authorizer.decide("good");
+  REQUIRE(decision.ok());
+  CHECK(*decision == AccessDecision::kAllow);
+}
+
+}  // namespace
+}  // namespace muster::kube::test

@@ -1,0 +1,88 @@
+// A client of a fake API server, and what it told its observer.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "kube/client.h"
+#include "test/kube/fake_api_server.h"
+#include "test/kube/virtual_time.h"
+
+namespace muster::kube::test {
+
+class RecordingObserver final : public KubeObserver {
+ public:
+  void retrying(std::string_view, std::string_view, const std::string& why, Duration) override {
+    note("retry: " + why);
+  }
+  void throttled(std::string_view, std::string_view, Duration) override { note("throttled"); }
+  void credentials_stale(const std::string& why) override { note("stale: " + why); }
+  void listing(const Resource&, const std::string& why) override { note("list: " + why); }
+  void reconnecting(const Resource&, const std::string& why, Duration) override { note("reconnect: " + why); }
+  void absent(const Resource&) override { note("absent"); }
+  void forbidden(const Resource&, const std::string& message) override { note("forbidden: " + message); }
+
+  std::vector<std::string> notes() const EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return notes_;
+  }
+  size_t count(std::string_view prefix) const {
+    size_t found = 0;
+    for (const auto& text : notes()) found += text.starts_with(prefix) ? 1 : 0;
+    return found;
+  }
+
+ private:
+  void note(std::string text) EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    notes_.push_back(std::move(text));
+  }
+  mutable Mutex mutex_;
+  std::vector<std::string> notes_ GUARDED_BY(mutex_);
+};
+
+inline ClusterAccess access_to(const FakeApiServer& server) {
+  ClusterAccess access;
+  access.source = "the test";
+  access.server = server.url();
+  return access;
+}
+
+inline ClientOptions test_options() {
+  ClientOptions options;
+  options.user_agent = "muster/test";
+  return options;
+}
+
+inline std::unique_ptr<KubeClient> make_client(ClusterAccess access, ClientOptions options, Timing timing,
+                                               KubeObserver& observer) {
+  auto client = KubeClient::make(std::move(access), std::move(options), std::move(timing), observer);
+  REQUIRE_MESSAGE(client.ok(), client.error().message);
+  return std::move(*client);
+}
+
+// A client that runs in virtual time.
+struct TestClient {
+  explicit TestClient(const FakeApiServer& server, ClientOptions options = test_options())
+      : client(make_client(access_to(server), std::move(options), time.timing(), observer)) {}
+  KubeClient* operator->() const { return client.get(); }
+
+  VirtualTime time;
+  RecordingObserver observer;
+  std::unique_ptr<KubeClient> client;
+};
+
+inline nlohmann::json status_body(int code, const std::string& reason, const std::string& message) {
+  return {{"kind", "Status"}, {"apiVersion", "v1"}, {"status", "Failure"},
+          {"code", code},     {"reason", reason},   {"message", message}};
+}
+
+inline nlohmann::json object(const std::string& name, const std::string& version) {
+  return {{"metadata", {{"name", name}, {"resourceVersion", version}}}};
+}
+
+}  // namespace muster::kube::test

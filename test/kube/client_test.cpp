@@ -1,0 +1,402 @@
+#include "kube/client.h"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <latch>
+#include <nlohmann/json.hpp>
+
+#include "api/json.h"
+#include "test/kube/client_fixture.h"
+#include "test/kube/temp_folder.h"
+
+namespace muster::kube::test {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+const Resource kConfigMaps{"", "v1", "configmaps", true, "ConfigMap"};
+const Resource kJobs{"batch", "v1", "jobs", true, "Job"};
+
+const FakeApiServer::Handler kEcho = [](const FakeRequest& request, FakeExchange& exchange) {
+  exchange.respond(200, object(request.path, "1"));
+};
+
+TEST_CASE("each verb sends its method, path, query, content type and body") {
+  FakeApiServer server(kEcho);
+  TestClient client(server);
+  const json body = {{"data", {{"a", "b"}}}};
+  REQUIRE(client->get(kConfigMaps, "ns", "one").ok());
+  REQUIRE(client->create(kConfigMaps, "ns", body, {.field_manager = "muster", .dry_run = true}).ok());
+  REQUIRE(client->update(kConfigMaps, "ns", "one", body).ok());
+  REQUIRE(client->patch_merge(kJobs, "ns", "j", body, {.subresource = "status"}).ok());
+  REQUIRE(client->patch_json(kConfigMaps, "ns", "one", json::array()).ok());
+  REQUIRE(client->apply(kConfigMaps, "ns", "one", body, {.field_manager = "muster"}).ok());
+  REQUIRE(client->remove(kConfigMaps, "ns", "one", {.propagation = "Background", .uid = "u1"}).ok());
+
+  const auto sent = server.requests();
+  REQUIRE(sent.size() == 7);
+  const std::string one = "/api/v1/namespaces/ns/configmaps/one";
+  CHECK((sent[0].method == "GET" && sent[0].path == one && sent[0].body.empty()));
+  CHECK((sent[1].method == "POST" && sent[1].path == "/api/v1/namespaces/ns/configmaps"));
+  CHECK(sent[1].query == std::map<std::string, std::string>{{"fieldManager", "muster"}, {"dryRun", "All"}});
+  CHECK(sent[1].headers.at("content-type") == "application/json");
+  CHECK(json::parse(sent[1].body) == body);
+  CHECK((sent[2].method == "PUT" && sent[2].path == one));
+  CHECK((sent[3].method == "PATCH" && sent[3].path == "/apis/batch/v1/namespaces/ns/jobs/j/status"));
+  CHECK(sent[3].headers.at("content-type") == "application/merge-patch+json");
+  CHECK(sent[4].headers.at("content-type") == "application/json-patch+json");
+  CHECK(sent[5].headers.at("content-type") == "application/apply-patch+yaml");
+  CHECK(sent[5].query == std::map<std::string, std::string>{{"fieldManager", "muster"}, {"force", "true"}});
+  CHECK(sent[6].method == "DELETE");
+  CHECK(json::parse(sent[6].body)["preconditions"]["uid"] == "u1");
+  CHECK(json::parse(sent[6].body)["propagationPolicy"] == "Background");
+  for (const auto& request : sent) CHECK(request.headers.at("user-agent") == "muster/test");
+}
+
+TEST_CASE("requests in a row share one connection and are counted by code") {
+  FakeApiServer server([](const FakeRequest& request, FakeExchange& exchange) {
+    exchange.respond(request.path.ends_with("/none") ? 404 : 200, status_body(404, "NotFound", "not there"));
+  });
+  TestClient client(server);
+  for (int i = 0; i < 5; ++i) REQUIRE(client->get(kConfigMaps, "ns", "one").ok());
+  const auto none = client->get(kConfigMaps, "ns", "none");
+  REQUIRE_FALSE(none.ok());
+  CHECK(none.error().not_found());
+  CHECK(none.error().reason == "NotFound");
+  CHECK(server.connections() == 1);
+  const std::string host = "127.0.0.1:" + std::to_string(server.port());
+  const auto counts = client->request_counts();
+  CHECK(counts.at({"GET", host, "200"}) == 5);
+  CHECK(counts.at({"GET", host, "404"}) == 1);
+}
+
+TEST_CASE("a prefix in the server's address comes before every path") {
+  FakeApiServer server(kEcho);
+  VirtualTime time;
+  RecordingObserver observer;
+  ClusterAccess access = access_to(server);
+  access.server += "/k8s/c-1/";
+  REQUIRE(make_client(access, test_options(), time.timing(), observer)->get(kConfigMaps, "ns", "one").ok());
+  CHECK(server.requests()[0].path == "/k8s/c-1/api/v1/namespaces/ns/configmaps/one");
+}
+
+TEST_CASE("lists come in pages and carry selectors and the metadata-only form") {
+  FakeApiServer server([](const FakeRequest& request, FakeExchange& exchange) {
+    const bool second = request.query.contains("continue");
+    json page = {{"metadata", {{"resourceVersion", "77"}}}, {"items", {object(second ? "b" : "a", "1")}}};
+    if (!second) page["metadata"]["continue"] = "next/+=";
+    exchange.respond(200, page);
+  });
+  TestClient client(server);
+  std::vector<std::string> names;
+  const auto version =
+      client->list(kJobs, {.ns = "ns", .label_selector = "a in (b)", .field_selector = "x=y", .metadata_only = true},
+                   {[&] { names.emplace_back("start"); },
+                    [&](json& item) {
+                      names.emplace_back(string_at(item, {"metadata", "name"}));
+                    }});
+  REQUIRE(version.ok());
+  CHECK(*version == "77");
+  CHECK(names == std::vector<std::string>{"start", "a", "b"});
+  const auto sent = server.requests();
+  REQUIRE(sent.size() == 2);
+  CHECK(sent[0].query.at("limit") == "500");
+  CHECK(sent[0].query.at("labelSelector") == "a in (b)");
+  CHECK(sent[0].query.at("fieldSelector") == "x=y");
+  CHECK(sent[0].headers.at("accept") == "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
+  CHECK(sent[1].query.at("continue") == "next/+=");
+}
+
+TEST_CASE("a list whose next page has expired begins again and ends in one piece") {
+  std::atomic<int> expired = 0;
+  FakeApiServer server([&](const FakeRequest& request, FakeExchange& exchange) {
+    if (request.query.contains("continue")) {
+      ++expired;
+      return exchange.respond(410, status_body(410, "Expired", "the continue token is too old"));
+    }
+    json page = {{"metadata", {{"resourceVersion", "5"}}}, {"items", {object("a", "1")}}};
+    if (request.query.contains("limit")) page["metadata"]["continue"] = "more";
+    exchange.respond(200, page);
+  });
+  TestClient client(server);
+  int starts = 0;
+  int items = 0;
+  const auto version = client->list(kJobs, {}, {[&] { ++starts, items = 0; }, [&](json&) { ++items; }});
+  REQUIRE(version.ok());
+  CHECK(expired == 3);
+  CHECK(starts == 4);
+  CHECK(items == 1);
+}
+
+TEST_CASE("429 with Retry-After is waited out and then succeeds") {
+  std::atomic<int> turned_away = 0;
+  FakeApiServer server([&](const FakeRequest&, FakeExchange& exchange) {
+    if (turned_away++ < 3)
+      return exchange.respond(429, status_body(429, "TooManyRequests", "busy"), {{"Retry-After", "4"}});
+    exchange.respond(201, object("x", "1"));
+  });
+  TestClient client(server);
+  CHECK(client->create(kJobs, "ns", json::object()).ok());
+  CHECK(server.requests().size() == 4);
+  CHECK(client.time.slept() >= 12s);
+  CHECK(client.time.slept() <= 15s);
+  CHECK(client.observer.count("retry: busy") == 3);
+}
+
+TEST_CASE("a server that turns everything away is given up on within its bounds") {
+  FakeApiServer server([](const FakeRequest&, FakeExchange& exchange) {
+    exchange.respond(503, status_body(503, "ServiceUnavailable", "starting"), {{"Retry-After", "1"}});
+  });
+  TestClient client(server);
+  const auto answer = client->get(kJobs, "ns", "x");
+  REQUIRE_FALSE(answer.ok());
+  CHECK(answer.error().code == 503);
+  CHECK(answer.error().retry_after == std::optional<Duration>(1s));
+  CHECK(server.requests().size() == 11);
+  CHECK(client.time.slept() <= 60s);
+}
+
+TEST_CASE("a broken connection repeats a GET and never a POST") {
+  std::atomic<int> asked = 0;
+  FakeApiServer server([&](const FakeRequest&, FakeExchange& exchange) {
+    if (asked++ < 2) return exchange.break_off();
+    exchange.respond(200, object("x", "1"));
+  });
+  TestClient client(server);
+  CHECK(client->get(kJobs, "ns", "x").ok());
+  CHECK(asked == 3);
+  asked = 0;
+  const auto created = client->create(kJobs, "ns", json::object());
+  REQUIRE_FALSE(created.ok());
+  CHECK(created.error().unanswered());
+  CHECK(created.error().reason == kUnreachableReason);
+  CHECK(asked == 1);
+}
+
+TEST_CASE("a connection that the server has closed is not used for a POST") {
+  FakeApiServer server(kEcho);
+  TestClient client(server);
+  REQUIRE(client->get(kJobs, "ns", "x").ok());
+  server.drop_connections();
+  // The farewell is on its way through the kernel; both orders must succeed.
+  for (int i = 0; i < 20; ++i) CHECK(client->get(kJobs, "ns", "x").ok());
+  server.drop_connections();
+  REQUIRE(eventually([&] { return client->get(kJobs, "ns", "x").ok() && server.connections() >= 3; }));
+  CHECK(client->create(kJobs, "ns", json::object()).ok());
+}
+
+TEST_CASE("a connection that was idle for a minute is not used again") {
+  FakeApiServer server(kEcho);
+  TestClient client(server);
+  REQUIRE(client->get(kJobs, "ns", "x").ok());
+  client.time.advance(59s);
+  REQUIRE(client->get(kJobs, "ns", "x").ok());
+  CHECK(server.connections() == 1);
+  client.time.advance(61s);
+  REQUIRE(client->create(kJobs, "ns", json::object()).ok());
+  CHECK(server.connections() == 2);
+}
+
+TEST_CASE("a server that is not there is told by name after a few tries") {
+  int port = 0;
+  {
+    FakeApiServer gone(kEcho);
+    port = gone.port();
+  }
+  FakeApiServer server(kEcho);
+  ClusterAccess access = access_to(server);
+  access.server = "http://127.0.0.1:" + std::to_string(port);
+  VirtualTime time;
+  RecordingObserver observer;
+  const auto client = make_client(access, test_options(), time.timing(), observer);
+  const auto answer = client->create(kJobs, "ns", json::object());
+  REQUIRE_FALSE(answer.ok());
+  CHECK(answer.error().message.find("127.0.0.1:" + std::to_string(port)) != std::string::npos);
+  CHECK(observer.count("retry: ") == 3);
+  CHECK(client->request_counts().at({"POST", "127.0.0.1:" + std::to_string(port), "<error>"}) == 4);
+}
+
+TEST_CASE("a silent server ends the request at its timeout") {
+  FakeApiServer server([](const FakeRequest&, FakeExchange& exchange) { exchange.wait_for_close(); });
+  RecordingObserver observer;
+  const Timing real{system_clock(), system_sleeper(), [] { return 0.5; }};
+  const auto client = make_client(access_to(server), test_options(), real, observer);
+  KubeRequest request;
+  request.path = "/version";
+  request.timeout = 100ms;
+  request.repeatable = true;
+  const auto answer = client->send(request, {});
+  REQUIRE_FALSE(answer.ok());
+  CHECK(answer.error().reason == kNoAnswerInTimeReason);
+  CHECK(server.requests().size() == 1);
+}
+
+TEST_CASE("a server that trickles cannot stretch a request past its timeout") {
+  FakeApiServer server([](const FakeRequest&, FakeExchange& exchange) {
+    exchange.begin_stream();
+    for (int i = 0; i < 100; ++i) {
+      exchange.write(" ");
+      std::this_thread::sleep_for(20ms);  // the fault itself, not a wait for anything
+    }
+    exchange.end_stream();
+  });
+  RecordingObserver observer;
+  const Timing real{system_clock(), system_sleeper(), [] { return 0.5; }};
+  const auto client = make_client(access_to(server), test_options(), real, observer);
+  KubeRequest request;
+  request.path = "/version";
+  request.timeout = 200ms;
+  const auto started = system_clock().now().monotonic;
+  const auto answer = client->send(request, {});
+  REQUIRE_FALSE(answer.ok());
+  CHECK(answer.error().reason == kNoAnswerInTimeReason);
+  CHECK(system_clock().now().monotonic - started < 1500ms);
+}
+
+TEST_CASE("a stop ends a request that waits for its answer") {
+  FakeApiServer server([](const FakeRequest&, FakeExchange& exchange) { exchange.wait_for_close(); });
+  TestClient client(server);
+  std::stop_source stop;
+  std::optional<StatusError> error;
+  std::jthread caller([&] {
+    const auto answer = client->get(kJobs, "ns", "x", stop.get_token());
+    if (!answer.ok()) error = answer.error();
+  });
+  REQUIRE(eventually([&] { return server.requests().size() == 1; }));
+  stop.request_stop();
+  caller.join();
+  REQUIRE(error.has_value());
+  CHECK(error->cancelled());
+}
+
+TEST_CASE("an answer larger than the bound is refused and not kept") {
+  FakeApiServer server([](const FakeRequest& request, FakeExchange& exchange) {
+    exchange.respond_text(200, request.path == "/small" ? "{}" : "{\"a\":\"" + std::string(5000, 'x') + "\"}");
+  });
+  ClientOptions options = test_options();
+  options.max_answer_bytes = 4096;
+  TestClient client(server, options);
+  KubeRequest request;
+  request.path = "/big";
+  const auto answer = client->send(request, {});
+  REQUIRE_FALSE(answer.ok());
+  CHECK(answer.error().reason == kUnreadableReason);
+  CHECK(answer.error().message.find("4096") != std::string::npos);
+  request.path = "/small";
+  CHECK(client->send(request, {}).ok());
+}
+
+TEST_CASE("an answer that is no JSON is an error and not a crash") {
+  FakeApiServer server([](const FakeRequest&, FakeExchange& exchange) { exchange.respond_text(200, "<html>"); });
+  TestClient client(server);
+  const auto answer = client->get(kJobs, "ns", "x");
+  REQUIRE_FALSE(answer.ok());
+  CHECK(answer.error().reason == kUnreadableReason);
+}
+
+TEST_CASE("no more requests than the bound are in flight") {
+  std::atomic<int> now = 0;
+  std::atomic<int> most = 0;
+  std::atomic<bool> open = false;
+  FakeApiServer server([&](const FakeRequest&, FakeExchange& exchange) {
+    const int current = ++now;
+    int seen = most;
+    while (current > seen && !most.compare_exchange_weak(seen, current)) {
+    }
+    exchange.wait_for([&] { return open.load(); });
+    --now;
+    exchange.respond(200, object("x", "1"));
+  });
+  ClientOptions options = test_options();
+  options.max_in_flight = 4;
+  TestClient client(server, options);
+  std::atomic<int> succeeded = 0;
+  {
+    std::vector<std::jthread> callers;
+    std::latch all(12);
+    for (int i = 0; i < 12; ++i) {
+      callers.emplace_back([&] {
+        all.arrive_and_wait();
+        if (client->get(kJobs, "ns", "x").ok()) ++succeeded;
+      });
+    }
+    REQUIRE(eventually([&] { return now == 4; }));
+    open = true;
+  }
+  CHECK(succeeded == 12);
+  CHECK(most == 4);
+  CHECK(server.connections() == 4);
+}
+
+TEST_CASE("the default bound is 64 requests in flight") {
+  CHECK(ClientOptions().max_in_flight == 64);
+}
+
+TEST_CASE("a stop ends the wait for a free place") {
+  std::atomic<bool> open = false;
+  FakeApiServer server([&](const FakeRequest&, FakeExchange& exchange) {
+    exchange.wait_for([&] { return open.load(); });
+    exchange.respond(200, object("x", "1"));
+  });
+  ClientOptions options = test_options();
+  options.max_in_flight = 1;
+  TestClient client(server, options);
+  std::jthread holder([&] { CHECK(client->get(kJobs, "ns", "x").ok()); });
+  REQUIRE(eventually([&] { return server.requests().size() == 1; }));
+  std::stop_source stop;
+  std::optional<bool> cancelled;
+  std::jthread waiter([&] {
+    const auto answer = client->get(kJobs, "ns", "y", stop.get_token());
+    cancelled = !answer.ok() && answer.error().cancelled();
+  });
+  stop.request_stop();
+  waiter.join();
+  CHECK(cancelled == std::optional<bool>(true));
+  CHECK(server.requests().size() == 1);
+  open = true;
+}
+
+TEST_CASE("a rate limit spaces requests out and says so") {
+  FakeApiServer server(kEcho);
+  ClientOptions options = test_options();
+  options.rate_limit = {50, 10};
+  TestClient client(server, options);
+  for (int i = 0; i < 60; ++i) REQUIRE(client->get(kJobs, "ns", "x").ok());
+  CHECK(client.time.slept() >= 990ms);
+  CHECK(client.time.slept() <= 1010ms);
+  CHECK(client.observer.count("throttled") == 50);
+}
+
+TEST_CASE("a refused token is read again once and the request repeated") {
+  TempFolder folder;
+  folder.write("token", "old\n");
+  FakeApiServer server([](const FakeRequest& request, FakeExchange& exchange) {
+    if (request.headers.at("authorization") == "Bearer new") return exchange.respond(200, object("x", "1"));
+    exchange.respond(401, status_body(401, "Unauthorized", "Unauthorized"));
+  });
+  ClusterAccess access = access_to(server);
+  access.token.path = folder / "token";
+  VirtualTime time;
+  RecordingObserver observer;
+  const auto client = make_client(access, test_options(), time.timing(), observer);
+  const auto refused = client->get(kJobs, "ns", "x");
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == 401);
+  CHECK(server.requests().size() == 1);
+  folder.write("token", "new\n");
+  CHECK(client->create(kJobs, "ns", json::object()).ok());
+  CHECK(server.requests().size() == 3);
+}
+
+TEST_CASE("an empty answer is null") {
+  FakeApiServer server([](const FakeRequest&, FakeExchange& exchange) { exchange.respond_text(200, ""); });
+  TestClient client(server);
+  const auto answer = client->get(kJobs, "ns", "x");
+  REQUIRE(answer.ok());
+  CHECK(answer->is_null());
+}
+
+}  // namespace
+}  // namespace muster::kube::test

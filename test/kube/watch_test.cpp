@@ -1,0 +1,381 @@
+#include "kube/watch.h"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+
+#include "api/json.h"
+#include "test/kube/client_fixture.h"
+
+namespace muster::kube::test {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+const Resource kQueues{"kueue.x-k8s.io", "v1beta2", "localqueues", true, "LocalQueue"};
+
+// Writes down what it is told: "list", "+name", "=version", "ADDED name".
+class RecordingSink final : public WatchSink {
+ public:
+  void on_list_started() override { note("list"); }
+  void on_listed(const json& item) override {
+    note("+" + std::string(string_at(item, {"metadata", "name"})));
+    remember_kind(item);
+  }
+  void on_replaced(const std::string& version) override { note("=" + version); }
+  void on_event(WatchChange change, const json& item) override {
+    constexpr const char* kWords[] = {"added ", "modified ", "deleted "};
+    note(kWords[static_cast<int>(change)] + std::string(string_at(item, {"metadata", "name"})));
+    remember_kind(item);
+  }
+
+  std::vector<std::string> notes() const {
+    const MutexLock lock(mutex_);
+    return notes_;
+  }
+  bool has(const std::string& text) const {
+    const auto all = notes();
+    return std::find(all.begin(), all.end(), text) != all.end();
+  }
+  std::string kind() const {
+    const MutexLock lock(mutex_);
+    return kind_;
+  }
+
+ private:
+  void note(std::string text) {
+    const MutexLock lock(mutex_);
+    notes_.push_back(std::move(text));
+  }
+  void remember_kind(const json& item) {
+    const MutexLock lock(mutex_);
+    kind_ = std::string(string_at(item, {"apiVersion"})) + " " + std::string(string_at(item, {"kind"}));
+  }
+  mutable Mutex mutex_;
+  std::vector<std::string> notes_ GUARDED_BY(mutex_);
+  std::string kind_ GUARDED_BY(mutex_);
+};
+
+json list_of(const std::string& version, std::vector<json> items) {
+  return {{"kind", "List"}, {"metadata", {{"resourceVersion", version}}}, {"items", items}};
+}
+
+bool is_watch(const FakeRequest& request) {
+  return request.query.contains("watch");
+}
+
+std::vector<FakeRequest> watches(const FakeApiServer& server) {
+  auto all = server.requests();
+  std::erase_if(all, [](const FakeRequest& request) { return !is_watch(request); });
+  return all;
+}
+
+size_t lists(const FakeApiServer& server) {
+  return server.requests().size() - watches(server).size();
+}
+
+// Answers lists with one object "a" at version 10, and watches as the test says.
+using WatchScript = std::function<void(int attempt, const FakeRequest&, FakeExchange&)>;
+FakeApiServer::Handler scripted(WatchScript script) {
+  auto attempt = std::make_shared<std::atomic<int>>(0);
+  return [script = std::move(script), attempt](const FakeRequest& request, FakeExchange& exchange) {
+    if (!is_watch(request)) return exchange.respond(200, list_of("10", {object("a", "9")}));
+    script((*attempt)++, request, exchange);
+  };
+}
+
+struct TestWatch {
+  explicit TestWatch(const FakeApiServer& server, Selection selection = {})
+      : client(server),
+        watch(*client.client, kQueues, std::move(selection), sink, client.observer, client.time.timing()) {}
+  TestClient client;
+  RecordingSink sink;
+  Watch watch;
+};
+
+TEST_CASE("a watch lists and then follows changes from the list's version") {
+  FakeApiServer server(scripted([](int, const FakeRequest&, FakeExchange& exchange) {
+    exchange.begin_stream();
+    exchange.write_event("ADDED", object("b", "11"));
+    exchange.write_event("MODIFIED", object("a", "12"));
+    exchange.write_event("DELETED", object("b", "13"));
+    exchange.wait_for_close();
+  }));
+  TestWatch test(server, {.label_selector = "x=y", .metadata_only = true});
+  REQUIRE(eventually([&] { return test.sink.has("deleted b"); }));
+  CHECK(test.watch.synced());
+  CHECK(test.sink.notes() == std::vector<std::string>{"list", "+a", "=10", "added b", "modified a", "deleted b"});
+  CHECK(test.sink.kind() == "kueue.x-k8s.io/v1beta2 LocalQueue");
+  const auto asked = watches(server);
+  REQUIRE(asked.size() == 1);
+  CHECK(asked[0].path == "/apis/kueue.x-k8s.io/v1beta2/localqueues");
+  CHECK(asked[0].query.at("resourceVersion") == "10");
+  CHECK(asked[0].query.at("allowWatchBookmarks") == "true");
+  CHECK(asked[0].query.at("labelSelector") == "x=y");
+  CHECK(asked[0].query.at("timeoutSeconds") == "450");
+  CHECK(asked[0].headers.at("accept") == "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
+}
+
+TEST_CASE("a watch resumes after the last bookmark or event that it saw") {
+  TestClient* clock = nullptr;
+  FakeApiServer server(scripted([&](int attempt, const FakeRequest&, FakeExchange& exchange) {
+    exchange.begin_stream();
+    if (attempt == 0) exchange.write_event("BOOKMARK", object("", "50"));
+    if (attempt == 1) exchange.write_event("MODIFIED", object("a", "60"));
+    if (attempt == 2) exchange.break_off();
+    if (attempt == 3) exchange.wait_for_close();
+    clock->time.advance(7min);
+    exchange.end_stream();
+  }));
+  TestClient client(server);
+  clock = &client;
+  RecordingSink sink;
+  Watch watch(*client.client, kQueues, {}, sink, client.observer, client.time.timing());
+  REQUIRE(eventually([&] { return watches(server).size() == 4; }));
+  const auto asked = watches(server);
+  CHECK(asked[0].query.at("resourceVersion") == "10");
+  CHECK(asked[1].query.at("resourceVersion") == "50");
+  CHECK(asked[2].query.at("resourceVersion") == "60");
+  CHECK(asked[3].query.at("resourceVersion") == "60");
+  CHECK(lists(server) == 1);
+  CHECK(client.observer.count("reconnect: ") == 1);
+}
+
+TEST_CASE("410 lists again whether it comes as an answer or in the stream") {
+  FakeApiServer server(scripted([](int attempt, const FakeRequest&, FakeExchange& exchange) {
+    const json gone = status_body(410, "Expired", "too old resource version");
+    if (attempt == 0) return exchange.respond(410, gone);
+    exchange.begin_stream();
+    if (attempt == 1) exchange.write_event("ERROR", gone);
+    exchange.wait_for_close();
+  }));
+  TestWatch test(server);
+  REQUIRE(eventually([&] { return watches(server).size() == 3; }));
+  CHECK(lists(server) == 3);
+  CHECK(test.client.observer.count("list: too old resource version") == 2);
+  CHECK(test.client.time.slept() >= 2s);  // a second between lists
+  CHECK(test.client.time.slept() <= 3s);
+}
+
+TEST_CASE("a relist replaces what the list before it brought") {
+  std::atomic<int> listed = 0;
+  FakeApiServer server([&](const FakeRequest& request, FakeExchange& exchange) {
+    if (!is_watch(request)) {
+      return exchange.respond(200,
+                              ++listed == 1 ? list_of("10", {object("a", "9")}) : list_of("20", {object("c", "19")}));
+    }
+    if (request.query.at("resourceVersion") == "10") return exchange.respond(410, status_body(410, "Gone", "gone"));
+    exchange.begin_stream();
+    exchange.wait_for_close();
+  });
+  TestWatch test(server);
+  REQUIRE(eventually([&] { return test.sink.has("=20"); }));
+  CHECK(test.sink.notes() == std::vector<std::string>{"list", "+a", "=10", "list", "+c", "=20"});
+}
+
+TEST_CASE("watches that the server ends at once do not spin") {
+  struct Row {
+    const char* name;
+    WatchScript script;
+    size_t most_watches;
+    size_t most_lists;
+  };
+  const Row rows[] = {
+      {"closed without a word",
+       [](int, const FakeRequest&, FakeExchange& exchange) { exchange.begin_stream(), exchange.end_stream(); }, 30, 1},
+      {"closed after a bookmark",
+       [](int, const FakeRequest&, FakeExchange& exchange) {
+         exchange.begin_stream();
+         exchange.write_event("BOOKMARK", object("", "50"));
+         exchange.end_stream();
+       },
+       30, 1},
+      {"broken off", [](int, const FakeRequest&, FakeExchange& exchange) { exchange.break_off(); }, 30, 1},
+      {"refused with 500",
+       [](int, const FakeRequest&, FakeExchange& exchange) {
+         exchange.respond(500, status_body(500, "InternalError", "x"));
+       },
+       30, 1},
+      {"expired every time",
+       [](int, const FakeRequest&, FakeExchange& exchange) { exchange.respond(410, status_body(410, "Expired", "x")); },
+       30, 30},
+      {"bytes that are no event",
+       [](int, const FakeRequest&, FakeExchange& exchange) {
+         exchange.begin_stream();
+         exchange.write("garbage\n");
+         exchange.end_stream();
+       },
+       30, 30},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.name);
+    FakeApiServer server(scripted(row.script));
+    TestWatch test(server);
+    REQUIRE(eventually([&] { return test.client.time.slept() > 10min; }));
+    CHECK(watches(server).size() >= 20);
+    CHECK(watches(server).size() <= row.most_watches);
+    CHECK(lists(server) <= row.most_lists);
+  }
+}
+
+TEST_CASE("a stream cut anywhere loses and repeats nothing") {
+  std::string bytes;
+  for (const char* name : {"b", "c", "d"}) {
+    bytes += json({{"type", "ADDED"}, {"object", object(name, "11")}}).dump() + "\n";
+  }
+  FakeApiServer server(scripted([&](int, const FakeRequest&, FakeExchange& exchange) {
+    exchange.begin_stream();
+    for (const char byte : bytes) exchange.write({&byte, 1});
+    exchange.wait_for_close();
+  }));
+  TestWatch test(server);
+  REQUIRE(eventually([&] { return test.sink.has("added d"); }));
+  CHECK(test.sink.notes() == std::vector<std::string>{"list", "+a", "=10", "added b", "added c", "added d"});
+}
+
+TEST_CASE("a kind that is not served counts as empty until it appears") {
+  std::atomic<bool> served = false;
+  FakeApiServer server([&](const FakeRequest& request, FakeExchange& exchange) {
+    if (!served) return exchange.respond_text(404, "404 page not found\n");
+    if (!is_watch(request)) return exchange.respond(200, list_of("10", {object("a", "9")}));
+    exchange.begin_stream();
+    exchange.wait_for_close();
+  });
+  TestWatch test(server);
+  REQUIRE(eventually([&] { return test.watch.synced(); }));
+  REQUIRE(eventually([&] { return test.client.time.slept() >= 2min; }));
+  CHECK(test.client.observer.count("absent") == 1);
+  CHECK(server.requests().size() <= static_cast<size_t>(test.client.time.slept() / 30s) + 2);
+  served = true;
+  REQUIRE(eventually([&] { return test.sink.has("=10"); }));
+  CHECK(test.sink.notes() == std::vector<std::string>{"list", "=", "list", "+a", "=10"});
+}
+
+TEST_CASE("a kind whose CRD is removed becomes empty") {
+  std::atomic<bool> served = true;
+  FakeApiServer server([&](const FakeRequest& request, FakeExchange& exchange) {
+    if (!served) return exchange.respond_text(404, "404 page not found\n");
+    if (!is_watch(request)) return exchange.respond(200, list_of("10", {object("a", "9")}));
+    served = false;
+    exchange.begin_stream();
+    exchange.end_stream();
+  });
+  TestWatch test(server);
+  REQUIRE(eventually([&] { return test.sink.has("="); }));
+  CHECK(test.sink.notes() == std::vector<std::string>{"list", "+a", "=10", "list", "="});
+}
+
+TEST_CASE("a missing right is told once in the server's words and then tried for") {
+  std::atomic<bool> granted = false;
+  const std::string words = "localqueues.kueue.x-k8s.io is forbidden: User \"m\" cannot list resource \"localqueues\"";
+  FakeApiServer server([&](const FakeRequest& request, FakeExchange& exchange) {
+    if (!granted) return exchange.respond(403, status_body(403, "Forbidden", words));
+    if (!is_watch(request)) return exchange.respond(200, list_of("10", {}));
+    exchange.begin_stream();
+    exchange.wait_for_close();
+  });
+  TestWatch test(server);
+  REQUIRE(eventually([&] { return test.client.time.slept() >= 5min; }));
+  CHECK(test.client.observer.count("forbidden: " + words) == 1);
+  CHECK_FALSE(test.watch.synced());
+  CHECK(server.requests().size() <= 30);
+  granted = true;
+  CHECK(eventually([&] { return test.watch.synced(); }));
+}
+
+TEST_CASE("429 on a watch waits as long as the server asks and resumes") {
+  FakeApiServer server(scripted([](int attempt, const FakeRequest&, FakeExchange& exchange) {
+    if (attempt == 0)
+      return exchange.respond(429, status_body(429, "TooManyRequests", "busy"), {{"Retry-After", "17"}});
+    exchange.begin_stream();
+    exchange.wait_for_close();
+  }));
+  TestWatch test(server);
+  REQUIRE(eventually([&] { return watches(server).size() == 2; }));
+  CHECK(test.client.time.sleeps() == std::vector<Duration>{17s});
+  CHECK(lists(server) == 1);
+}
+
+TEST_CASE("a watch whose token is refused resumes with a fresh one and does not list again") {
+  FakeApiServer server(scripted([](int attempt, const FakeRequest&, FakeExchange& exchange) {
+    if (attempt == 0) return exchange.respond(401, status_body(401, "Unauthorized", "Unauthorized"));
+    exchange.begin_stream();
+    exchange.wait_for_close();
+  }));
+  TestWatch test(server);
+  REQUIRE(eventually([&] { return watches(server).size() == 2; }));
+  CHECK(watches(server)[1].query.at("resourceVersion") == "10");
+  CHECK(lists(server) == 1);
+}
+
+TEST_CASE("a server behind the listed version is listed again") {
+  FakeApiServer server(scripted([](int attempt, const FakeRequest&, FakeExchange& exchange) {
+    if (attempt == 0) {
+      json body = status_body(504, "Timeout", "Too large resource version");
+      body["details"] = {
+          {"causes", {{{"reason", "ResourceVersionTooLarge"}, {"message", "Too large resource version"}}}}};
+      return exchange.respond(504, body);
+    }
+    exchange.begin_stream();
+    exchange.wait_for_close();
+  }));
+  TestWatch test(server);
+  REQUIRE(eventually([&] { return watches(server).size() == 2; }));
+  CHECK(lists(server) == 2);
+}
+
+TEST_CASE("a watch stops at once whatever it is doing") {
+  struct Row {
+    const char* name;
+    FakeApiServer::Handler handler;
+  };
+  const Row rows[] = {
+      {"while it waits for events", scripted([](int, const FakeRequest&, FakeExchange& exchange) {
+         exchange.begin_stream();
+         exchange.wait_for_close();
+       })},
+      {"while it waits for the watch to begin",
+       scripted([](int, const FakeRequest&, FakeExchange& exchange) { exchange.wait_for_close(); })},
+      {"while it lists", [](const FakeRequest&, FakeExchange& exchange) { exchange.wait_for_close(); }},
+      {"while it waits to try again",
+       [](const FakeRequest&, FakeExchange& exchange) { exchange.respond_text(404, ""); }},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.name);
+    FakeApiServer server(row.handler);
+    RecordingObserver observer;
+    const Timing real{system_clock(), system_sleeper(), [] { return 0.5; }};
+    const auto client = make_client(access_to(server), test_options(), real, observer);
+    RecordingSink sink;
+    std::optional<Watch> watch;
+    watch.emplace(*client, kQueues, Selection{}, sink, observer, real);
+    const size_t expected = std::string_view(row.name).find("list") != std::string_view::npos ||
+                                    std::string_view(row.name).find("again") != std::string_view::npos
+                                ? 1
+                                : 2;
+    REQUIRE(eventually([&] { return server.requests().size() >= expected; }));
+    const auto asked = system_clock().now().monotonic;
+    watch.reset();
+    CHECK(system_clock().now().monotonic - asked < 100ms);
+  }
+}
+
+TEST_CASE("watches do not take the places of requests in flight") {
+  FakeApiServer server(scripted([](int, const FakeRequest&, FakeExchange& exchange) {
+    exchange.begin_stream();
+    exchange.wait_for_close();
+  }));
+  ClientOptions options = test_options();
+  options.max_in_flight = 1;
+  TestClient client(server, options);
+  RecordingSink sink;
+  Watch one(*client.client, kQueues, {}, sink, client.observer, client.time.timing());
+  Watch two(*client.client, kQueues, {}, sink, client.observer, client.time.timing());
+  REQUIRE(eventually([&] { return watches(server).size() == 2; }));
+  CHECK(client->get(kQueues, "ns", "x").ok());
+}
+
+}  // namespace
+}  // namespace muster::kube::test

@@ -1,0 +1,227 @@
+#include "manifests/catalog.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "api/configuration.h"
+#include "api/json.h"
+#include "api/watched_kinds.h"
+#include "api/yaml.h"
+#include "manifests/embedded.h"
+#include "manifests/rbac.h"
+#include "test/support/vectors.h"
+
+using namespace muster;
+using nlohmann::json;
+using Documents = std::vector<json>;
+
+namespace {
+
+Documents read(const std::string& text) {
+  const auto documents = read_yaml(text);
+  REQUIRE(documents.ok());
+  Documents values;
+  for (const YamlDocument& document : *documents) values.push_back(document.value);
+  return values;
+}
+
+Documents on_disk(const std::string& path) {
+  return read(test::read_source_file("manifests/" + path));
+}
+
+std::string id(const json& object) {
+  return std::string(string_at(object, {"kind"})) + " " + std::string(string_at(object, {"metadata", "namespace"})) +
+         "/" + std::string(string_at(object, {"metadata", "name"}));
+}
+
+const json& find(const Documents& documents, const std::string& wanted) {
+  static const json kNone;
+  for (const json& document : documents) {
+    if (id(document) == wanted) return document;
+  }
+  FAIL_CHECK("there is no ", wanted);
+  return kNone;
+}
+
+// verbs that `rules` allow on a resource, with the names they are limited to.
+std::set<std::string> verbs_on(const json& rules, const std::string& group, const std::string& resource) {
+  std::set<std::string> verbs;
+  for (const json& rule : rules) {
+    const auto has = [&](const char* key, const std::string& value) {
+      return rule.contains(key) && std::find(rule[key].begin(), rule[key].end(), value) != rule[key].end();
+    };
+    if (!has("apiGroups", group) || !has("resources", resource)) continue;
+    for (const json& verb : rule["verbs"]) {
+      const std::string only = rule.contains("resourceNames") ? "@" + rule["resourceNames"].dump() : "";
+      verbs.insert(verb.get<std::string>() + only);
+    }
+  }
+  return verbs;
+}
+
+}  // namespace
+
+TEST_CASE("the files made from tables equal what the binary prints") {
+  for (const std::string name : {"webhooks", "rbac"}) {
+    INFO("if the change is wanted: build/muster manifests --only ", name, " > manifests/", name, ".yaml");
+    CHECK(test::read_source_file("manifests/" + name + ".yaml") ==
+          print_yaml(manifests(*parse_manifest_set(name), {})));
+  }
+}
+
+TEST_CASE("the embedded files are those on disk") {
+  for (const EmbeddedFile& file : manifests_files()) {
+    INFO(std::string(file.path));
+    CHECK(test::read_source_file("manifests/" + std::string(file.path)) == file.text);
+  }
+}
+
+TEST_CASE("all is what the kustomization applies") {
+  std::multiset<std::string> wanted;
+  const json kustomization = on_disk("kustomization.yaml").at(0);
+  for (const json& resource : kustomization.at("resources")) {
+    for (const json& document : on_disk(resource)) wanted.insert(id(document));
+  }
+  std::multiset<std::string> printed;
+  const Documents all = manifests(ManifestSet::kAll, {});
+  for (const json& document : all) printed.insert(id(document));
+  CHECK(printed == wanted);
+  CHECK(id(all.front()) == "Namespace /muster-system");
+  CHECK(id(all.back()) == "ValidatingWebhookConfiguration /muster");
+  CHECK_FALSE(printed.contains("CustomResourceDefinition /jobsets.jobset.x-k8s.io"));
+}
+
+TEST_CASE("the samples are those of the samples folder and muster knows their kinds") {
+  std::multiset<std::string> wanted;
+  const json kustomization = on_disk("samples/kustomization.yaml").at(0);
+  for (const json& file : kustomization.at("resources")) {
+    for (const json& document : on_disk("samples/" + file.get<std::string>())) wanted.insert(id(document));
+  }
+  std::multiset<std::string> printed;
+  for (const json& document : manifests(ManifestSet::kSamples, {})) {
+    printed.insert(id(document));
+    const auto kinds = watched_kinds();
+    CHECK(std::any_of(kinds.begin(), kinds.end(), [&](const WatchedKind& kind) {
+      return kind.kind == string_at(document, {"kind"}) && kind.api_version == string_at(document, {"apiVersion"});
+    }));
+  }
+  CHECK(printed == wanted);
+  CHECK(printed.size() >= 6);
+}
+
+TEST_CASE("namespace image names and configuration are fitted in") {
+  ManifestOptions options;
+  options.registration.own_namespace = "batch";
+  options.registration.service = "gate";
+  options.secret = "gate-cert";
+  options.image = "registry.example/muster:9";
+  options.configuration = "kind: Configuration\n";
+  const Documents all = manifests(ManifestSet::kAll, options);
+  for (const json& document : all) {
+    INFO(id(document));
+    CHECK(document.dump().find("muster-system") == std::string::npos);
+  }
+  CHECK(find(all, "Deployment batch/muster").at("/spec/template/spec/containers/0/image"_json_pointer) ==
+        "registry.example/muster:9");
+  CHECK(find(all, "ConfigMap batch/muster-config").at("data").at("config.yaml") == "kind: Configuration\n");
+  CHECK(find(all, "Service batch/gate").at("spec").at("ports").at(0).at("port") == 443);
+  CHECK(verbs_on(find(all, "Role batch/muster").at("rules"), "", "secrets").contains("update@[\"gate-cert\"]"));
+  CHECK(find(all, "ClusterRoleBinding /muster").at("subjects").at(0).at("namespace") == "batch");
+  CHECK(find(all, "MutatingWebhookConfiguration /muster").at("/webhooks/0/clientConfig/service/name"_json_pointer) ==
+        "gate");
+}
+
+TEST_CASE("the default image is the release that the build is") {
+  const Documents all = manifests(ManifestSet::kDeployment, {});
+  const std::string image =
+      find(all, "Deployment muster-system/muster").at("/spec/template/spec/containers/0/image"_json_pointer);
+  const std::string cmake = test::read_source_file("CMakeLists.txt");
+  CHECK(image.starts_with("muster:"));
+  CHECK(cmake.find("project(muster VERSION " + image.substr(7) + " ") != std::string::npos);
+}
+
+TEST_CASE("the shipped configuration is read without complaint and names the shipped objects") {
+  const Documents config = manifests(ManifestSet::kDeployment, {});
+  const std::string text = find(config, "ConfigMap muster-system/muster-config").at("data").at("config.yaml");
+  const json kueue = read(text).at(0);
+  CHECK(string_at(kueue, {"internalCertManagement", "webhookServiceName"}) == kWebhookServiceName);
+  CHECK(string_at(kueue, {"internalCertManagement", "webhookSecretName"}) == kCertificateSecretName);
+  const auto loaded = load_configuration(text);
+  REQUIRE(loaded.ok());
+}
+
+TEST_CASE("the pods pass the restricted Pod Security level and spread") {
+  const json pod = find(manifests(ManifestSet::kDeployment, {}), "Deployment muster-system/muster")
+                       .at("/spec/template/spec"_json_pointer);
+  CHECK(pod.at("securityContext").at("runAsNonRoot") == true);
+  CHECK(pod.at("securityContext").at("runAsUser").get<int>() > 0);
+  CHECK(pod.at("securityContext").at("seccompProfile").at("type") == "RuntimeDefault");
+  CHECK_FALSE(pod.at("topologySpreadConstraints").empty());
+  for (const json& container : pod.at("containers")) {
+    const json& security = container.at("securityContext");
+    CHECK(security.at("allowPrivilegeEscalation") == false);
+    CHECK(security.at("readOnlyRootFilesystem") == true);
+    CHECK(security.at("capabilities") == json{{"drop", {"ALL"}}});
+    CHECK(container.contains("readinessProbe"));
+    CHECK(container.contains("livenessProbe"));
+    CHECK(container.at("resources").contains("requests"));
+  }
+}
+
+TEST_CASE("every selector of muster's objects selects its pods and every named port is one of theirs") {
+  const Documents all = manifests(ManifestSet::kDeployment, {});
+  const json pod = find(all, "Deployment muster-system/muster").at("/spec/template"_json_pointer);
+  std::set<std::string> ports;
+  for (const json& port : pod.at("/spec/containers/0/ports"_json_pointer)) ports.insert(port.at("name"));
+  for (const json& document : all) {
+    INFO(id(document));
+    const std::string_view kind = string_at(document, {"kind"});
+    if (kind == "Service") {
+      CHECK(document.at("/spec/selector"_json_pointer) == pod.at("/metadata/labels"_json_pointer));
+      CHECK(ports.contains(document.at("/spec/ports/0/targetPort"_json_pointer)));
+    } else if (kind == "PodDisruptionBudget") {
+      CHECK(document.at("/spec/selector/matchLabels"_json_pointer) == pod.at("/metadata/labels"_json_pointer));
+      CHECK(document.at("/spec/minAvailable"_json_pointer) == 1);
+    } else if (kind == "NetworkPolicy") {
+      CHECK(document.at("/spec/podSelector/matchLabels"_json_pointer) == pod.at("/metadata/labels"_json_pointer));
+      for (const json& rule : document.at("/spec/ingress"_json_pointer))
+        CHECK(ports.contains(rule.at("ports").at(0).at("port")));
+    }
+  }
+}
+
+TEST_CASE("muster may read what it watches and change only its own") {
+  const Documents objects = rbac_objects("muster-system", "muster-webhook-cert");
+  const json& cluster = find(objects, "ClusterRole /muster").at("rules");
+  const std::set<std::string> read_only{"get", "list", "watch"};
+  for (const WatchedKind& kind : watched_kinds()) {
+    INFO(std::string(kind.plural));
+    CHECK(verbs_on(cluster, std::string(kind.group), std::string(kind.plural)) == read_only);
+  }
+  const std::set<std::string> own{"get@[\"muster\"]", "list@[\"muster\"]", "patch@[\"muster\"]", "update@[\"muster\"]",
+                                  "watch@[\"muster\"]"};
+  for (const char* resource : {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}) {
+    CHECK(verbs_on(cluster, "admissionregistration.k8s.io", resource) == own);
+  }
+  CHECK(verbs_on(cluster, "", "secrets").empty());
+  const json& role = find(objects, "Role muster-system/muster").at("rules");
+  CHECK(verbs_on(role, "", "secrets") == std::set<std::string>{"create", "get@[\"muster-webhook-cert\"]",
+                                                               "patch@[\"muster-webhook-cert\"]",
+                                                               "update@[\"muster-webhook-cert\"]"});
+  CHECK(verbs_on(role, "", "pods") == std::set<std::string>{"get"});
+  for (const json& object : objects) CHECK(object.dump().find("\"*\"") == std::string::npos);
+}
+
+TEST_CASE("the parts of the manifests have names") {
+  for (const char* name : {"all", "crds", "rbac", "deployment", "webhooks", "samples"}) {
+    const auto set = parse_manifest_set(name);
+    REQUIRE(set.ok());
+    CHECK_FALSE(manifests(*set, {}).empty());
+  }
+  const auto wrong = parse_manifest_set("crd");
+  REQUIRE_FALSE(wrong.ok());
+  CHECK(wrong.error().message.find("all, crds, rbac, deployment, webhooks, samples") != std::string::npos);
+}

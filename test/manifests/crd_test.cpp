@@ -1,0 +1,101 @@
+// The CRDs keep every field that the originals' objects have: nothing of a recorded
+// object is pruned, in either version.
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "api/json.h"
+#include "manifests/catalog.h"
+#include "test/support/vectors.h"
+
+using namespace muster;
+using nlohmann::json;
+
+namespace {
+
+json schema_of(std::string_view kind, std::string_view version) {
+  for (const json& crd : manifests(ManifestSet::kCrds, {})) {
+    if (string_at(crd, {"spec", "names", "kind"}) != kind) continue;
+    for (const json& one : crd.at("spec").at("versions")) {
+      if (one.at("name") == version) return one.at("schema").at("openAPIV3Schema");
+    }
+  }
+  FAIL("no schema for ", std::string(kind), " ", std::string(version));
+  return {};
+}
+
+// Paths of fields that a structural schema drops, as the API server prunes.
+void find_pruned(const json& schema, const json& value, const std::string& path, std::vector<std::string>& pruned) {
+  if (value.is_array() && schema.contains("items")) {
+    for (const json& item : value) find_pruned(schema["items"], item, path + "[]", pruned);
+  }
+  if (!value.is_object()) return;
+  const json& properties = object_at(schema, {"properties"});
+  for (const auto& [key, child] : value.items()) {
+    const std::string at = path + "." + key;
+    if (at == ".metadata") continue;
+    if (properties.contains(key))
+      find_pruned(properties[key], child, at, pruned);
+    else if (schema.contains("additionalProperties"))
+      find_pruned(schema["additionalProperties"], child, at, pruned);
+    else if (!bool_at(schema, {"x-kubernetes-preserve-unknown-fields"}))
+      pruned.push_back(at);
+  }
+}
+
+std::vector<std::string> pruned(const json& object) {
+  const std::string_view api_version = string_at(object, {"apiVersion"});
+  std::vector<std::string> found;
+  find_pruned(schema_of(string_at(object, {"kind"}), api_version.substr(api_version.find('/') + 1)), object, "", found);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a JobSet keeps its gang configuration and loses what nobody knows") {
+  const json jobset = json::parse(R"({"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","spec":{"typo":1,
+      "groupSchedulingConfig":{"timeoutAfterSeconds":300,"targetReplicatedJobs":["a"]},
+      "replicatedJobs":[{"name":"a","template":{"spec":{"template":{"spec":{"any":{"thing":1}}}}}}]}})");
+  CHECK(pruned(jobset) == std::vector<std::string>{".spec.typo"});
+}
+
+TEST_CASE("both CRDs are structural: every property has a type or is int-or-string") {
+  std::vector<std::string> untyped;
+  const std::function<void(const json&, const std::string&)> walk = [&](const json& schema, const std::string& path) {
+    if (!schema.contains("type") && !bool_at(schema, {"x-kubernetes-int-or-string"})) untyped.push_back(path);
+    for (const auto& [key, child] : object_at(schema, {"properties"}).items()) walk(child, path + "." + key);
+    if (schema.contains("items")) walk(schema["items"], path + "[]");
+    if (schema.contains("additionalProperties")) walk(schema["additionalProperties"], path + ".*");
+  };
+  walk(schema_of("JobSet", "v1alpha2"), "JobSet");
+  walk(schema_of("LocalQueue", "v1beta1"), "v1beta1");
+  walk(schema_of("LocalQueue", "v1beta2"), "v1beta2");
+  CHECK(untyped == std::vector<std::string>{});
+}
+
+TEST_SUITE("vectors") {
+  TEST_CASE("no recorded JobSet loses a field") {
+    const auto lines = test::load_vectors("jobset_webhook");
+    if (!lines) return;
+    for (const json& line : *lines) {
+      INFO(line.at("id").get<std::string>());
+      if (line.at("output").contains("object")) CHECK(pruned(line["output"]["object"]) == std::vector<std::string>{});
+    }
+  }
+
+  TEST_CASE("no recorded LocalQueue loses a field in either version") {
+    for (const char* set : {"validation", "conversion"}) {
+      const auto lines = test::load_vectors(set);
+      if (!lines) return;
+      for (const json& line : *lines) {
+        if (line.at("input").at("kind") != "LocalQueue") continue;
+        INFO(line.at("id").get<std::string>());
+        const json& output = line.at("output");
+        for (const char* key : {"object", "converted", "roundTrip"}) {
+          if (output.contains(key) && output[key].is_object()) CHECK(pruned(output[key]) == std::vector<std::string>{});
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,196 @@
+#include "manifests/webhooks.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/encoding.h"
+#include "mutators/mutator.h"
+#include "validators/validator.h"
+
+using namespace muster;
+using nlohmann::json;
+
+namespace {
+
+// (group, resource, operation)
+using Asked = std::set<std::tuple<std::string, std::string, std::string>>;
+
+template <class Rules>
+Asked declared(const Rules& rules) {
+  Asked asked;
+  for (const auto* rule : rules) {
+    for (const RuleMatch& match : rule->matches) {
+      for (Operation operation : rule->operations) {
+        asked.emplace(match.group, match.resource, to_text(operation));
+      }
+    }
+  }
+  return asked;
+}
+
+Asked registered(const json& entry) {
+  Asked asked;
+  for (const json& rule : entry.at("rules")) {
+    for (const json& group : rule.at("apiGroups")) {
+      for (const json& resource : rule.at("resources")) {
+        for (const json& operation : rule.at("operations")) asked.emplace(group, resource, operation);
+      }
+    }
+  }
+  return asked;
+}
+
+std::vector<std::string> names(const json& entries) {
+  std::vector<std::string> found;
+  for (const json& entry : entries) found.push_back(entry.at("name"));
+  return found;
+}
+
+WebhookRegistration everything() {
+  WebhookRegistration registration;
+  registration.manage_jobs_without_queue_name = true;
+  registration.every_jobset = true;
+  return registration;
+}
+
+json condition(const json& entry, const std::string& name) {
+  for (const json& one : entry.at("matchConditions")) {
+    if (one.at("name") == name) return one.at("expression");
+  }
+  return nullptr;
+}
+
+constexpr WebhookKind kBoth[] = {WebhookKind::kMutating, WebhookKind::kValidating};
+
+}  // namespace
+
+TEST_CASE("what the rules declare is registered and nothing more") {
+  for (WebhookKind kind : kBoth) {
+    const Asked wanted = kind == WebhookKind::kMutating ? declared(mutator_chain()) : declared(all_validators());
+    REQUIRE_FALSE(wanted.empty());
+    for (const WebhookRegistration& registration : {WebhookRegistration{}, everything()}) {
+      Asked asked;
+      for (const json& entry : webhook_entries(kind, registration, {"team-a"}, "")) asked.merge(registered(entry));
+      CHECK(asked == wanted);
+    }
+  }
+}
+
+TEST_CASE("DELETE is never registered, since matchConditions read the object") {
+  for (WebhookKind kind : kBoth) {
+    for (const json& entry : webhook_entries(kind, everything(), {"team-a"}, "")) {
+      for (const auto& [group, resource, operation] : registered(entry)) {
+        INFO(group, " ", resource);
+        CHECK((operation == "CREATE" || operation == "UPDATE"));
+      }
+    }
+  }
+}
+
+TEST_CASE("every entry fails closed, answers dry runs and spares deletion and the control plane") {
+  WebhookRegistration registration = everything();
+  registration.own_namespace = "batch-gate";
+  for (WebhookKind kind : kBoth) {
+    const json entries = webhook_entries(kind, registration, {"kube-system", "team-a"}, "");
+    REQUIRE(entries.size() == 4);
+    for (const json& entry : entries) {
+      INFO(entry.at("name").get<std::string>());
+      CHECK(entry.at("failurePolicy") == "Fail");
+      CHECK(entry.at("sideEffects") == "None");
+      CHECK(entry.at("timeoutSeconds") == 5);
+      CHECK(entry.at("admissionReviewVersions") == json{"v1"});
+      CHECK(condition(entry, "not-being-deleted") == "!has(object.metadata.deletionTimestamp)");
+      const json spared = json::parse(
+          R"({"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["kube-system","batch-gate"]})");
+      CHECK(entry.at("namespaceSelector").at("matchExpressions").back() == spared);
+      CHECK(entry.contains("reinvocationPolicy") == (kind == WebhookKind::kMutating));
+    }
+  }
+}
+
+TEST_CASE("the entries follow the settings") {
+  using Names = std::vector<std::string>;
+  const auto of = [](const WebhookRegistration& registration, const std::vector<std::string>& namespaces) {
+    return names(webhook_entries(WebhookKind::kMutating, registration, namespaces, ""));
+  };
+  WebhookRegistration registration;
+  CHECK(of(registration, {}) == Names{"queued.mutate.muster.batch"});
+  CHECK(of(registration, {"team-a"}) == Names{"queued.mutate.muster.batch", "default.mutate.muster.batch"});
+  registration.manage_jobs_without_queue_name = true;
+  CHECK(of(registration, {}) == Names{"queued.mutate.muster.batch", "managed.mutate.muster.batch"});
+  registration.managed_namespaces = LabelSelector();
+  CHECK(of(registration, {}) == Names{"queued.mutate.muster.batch"});
+  registration.every_jobset = true;
+  CHECK(of(registration, {}) == Names{"queued.mutate.muster.batch", "own.mutate.muster.batch"});
+}
+
+TEST_CASE("native mode sends every JobSet once and external mode only those with our keys") {
+  const json external = webhook_entries(WebhookKind::kValidating, {}, {}, "");
+  REQUIRE(external.size() == 1);
+  CHECK(registered(external[0]).contains({"jobset.x-k8s.io", "jobsets", "CREATE"}));
+  CHECK_FALSE(condition(external[0], "queued-or-gang").is_null());
+
+  WebhookRegistration native;
+  native.every_jobset = true;
+  const json entries = webhook_entries(WebhookKind::kValidating, native, {}, "");
+  REQUIRE(entries.size() == 2);
+  CHECK_FALSE(registered(entries[0]).contains({"jobset.x-k8s.io", "jobsets", "CREATE"}));
+  CHECK(registered(entries[1]).contains({"jobset.x-k8s.io", "jobsets", "CREATE"}));
+  CHECK(entries[1].at("matchConditions").size() == 1);
+}
+
+TEST_CASE("the managed entry carries the configured namespace selector") {
+  WebhookRegistration registration;
+  registration.manage_jobs_without_queue_name = true;
+  const auto selector = LabelSelector::parse(json::parse(R"({"matchLabels":{"team":"a"},"matchExpressions":[
+      {"key":"env","operator":"NotIn","values":["dev","test"]},{"key":"batch","operator":"Exists"},
+      {"key":"frozen","operator":"DoesNotExist"}]})"));
+  REQUIRE(selector.ok());
+  registration.managed_namespaces = *selector;
+  const json entries = webhook_entries(WebhookKind::kMutating, registration, {}, "");
+  std::set<json> requirements;
+  for (const json& one : entries.at(1).at("namespaceSelector").at("matchExpressions")) requirements.insert(one);
+  CHECK(requirements == std::set<json>{
+                            json::parse(R"({"key":"team","operator":"In","values":["a"]})"),
+                            json::parse(R"({"key":"env","operator":"NotIn","values":["dev","test"]})"),
+                            json::parse(R"({"key":"batch","operator":"Exists"})"),
+                            json::parse(R"({"key":"frozen","operator":"DoesNotExist"})"),
+                            json::parse(R"({"key":"kubernetes.io/metadata.name","operator":"NotIn",
+                                           "values":["kube-system","muster-system"]})"),
+                        });
+}
+
+TEST_CASE("the default entry names the namespaces that have a default LocalQueue") {
+  const json entries = webhook_entries(WebhookKind::kMutating, {}, {"team-a", "team-b"}, "");
+  CHECK(entries.at(1).at("namespaceSelector").at("matchExpressions").at(0) ==
+        json::parse(R"({"key":"kubernetes.io/metadata.name","operator":"In","values":["team-a","team-b"]})"));
+}
+
+TEST_CASE("the API server is told a Service or a URL, one path per webhook, and the bundle") {
+  WebhookRegistration registration;
+  registration.service = "gate";
+  registration.own_namespace = "batch";
+  const json by_service = webhook_entries(WebhookKind::kMutating, registration, {}, "PEM").at(0).at("clientConfig");
+  CHECK(by_service.at("service") == json::parse(R"({"name":"gate","namespace":"batch","path":"/mutate","port":443})"));
+  CHECK(by_service.at("caBundle") == base64_encode("PEM"));
+  CHECK_FALSE(by_service.contains("url"));
+
+  registration.url = "https://10.0.0.5:9443";
+  const json by_url = webhook_entries(WebhookKind::kValidating, registration, {}, "").at(0).at("clientConfig");
+  CHECK(by_url == json{{"url", "https://10.0.0.5:9443/validate"}});
+}
+
+TEST_CASE("entries have unique names that the API server accepts") {
+  for (WebhookKind kind : kBoth) {
+    std::set<std::string> seen;
+    for (const std::string& name : names(webhook_entries(kind, everything(), {"team-a"}, ""))) {
+      INFO(name);
+      CHECK(seen.insert(name).second);
+      CHECK(std::count(name.begin(), name.end(), '.') >= 2);
+    }
+  }
+}

@@ -1,0 +1,97 @@
+// A server on a free port of the loopback, with routes that say what reached them.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "server/http_server.h"
+#include "test/server/test_certificate.h"
+#include "test/server/test_client.h"
+
+namespace muster::test {
+
+class RecordingEvents final : public ServerEventSink {
+ public:
+  void on_event(ServerEvent event, std::string_view detail) override {
+    MutexLock lock(mutex_);
+    events_.emplace_back(event, std::string(detail));
+    changed_.notify_all();
+  }
+  // Waits up to ten seconds for such an event.
+  bool wait_for(ServerEvent wanted, std::string_view detail = "") {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    MutexLock lock(mutex_);
+    for (;;) {
+      for (const auto& [event, text] : events_) {
+        if (event == wanted && text.find(detail) != std::string::npos) return true;
+      }
+      if (changed_.wait_until(mutex_, deadline) == std::cv_status::timeout) return false;
+    }
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  std::vector<std::pair<ServerEvent, std::string>> events_ GUARDED_BY(mutex_);
+};
+
+// Waits for what the server will do by itself, such as forgetting a closed connection.
+inline bool eventually(const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+// POST /echo gives the body back and counts; POST /throw throws; GET /hello says "hello".
+class TestServer {
+ public:
+  using Adjust = std::function<void(HttpServerOptions&)>;
+
+  explicit TestServer(Wire wire = Wire::kTls, const Adjust& adjust = nullptr) {
+    if (wire == Wire::kTls) {
+      auto made = TlsContext::create({});
+      REQUIRE(made.ok());
+      tls = *made;
+      const auto certificate = make_certificate("first");
+      REQUIRE(tls->set_certificate(certificate.chain_pem, certificate.key_pem).ok());
+    }
+    HttpServerOptions options;
+    options.bind_address = "127.0.0.1:0";
+    options.tls = tls;
+    options.events = &events;
+    if (adjust) adjust(options);
+    Routes routes = {{HttpMethod::kPost, "/echo",
+                      [this](const HttpRequest& request) {
+                        ++handled;
+                        return HttpResponse{200, "application/json", std::string(request.body)};
+                      }},
+                     {HttpMethod::kPost, "/throw",
+                      [](const HttpRequest&) -> HttpResponse { throw std::runtime_error("secret of the house"); }},
+                     {HttpMethod::kGet, "/hello", [](const HttpRequest& request) {
+                        return HttpResponse{200, "text/plain", "hello " + std::string(request.bearer_token)};
+                      }}};
+    server = std::make_unique<HttpServer>(std::move(options), std::move(routes));
+    const auto started = server->start();
+    REQUIRE_MESSAGE(started.ok(), (started.ok() ? "" : started.error().message));
+  }
+
+  uint16_t port() const { return server->port(); }
+
+  RecordingEvents events;
+  std::shared_ptr<TlsContext> tls;
+  std::atomic<int> handled{0};
+  std::unique_ptr<HttpServer> server;
+};
+
+}  // namespace muster::test

@@ -1,0 +1,226 @@
+// The recorded behaviour of Kueue's hooks for Jobs and JobSets: mutated object and
+// errors on CREATE, errors on UPDATE.
+//
+// Three differences are applied to the recording, each by a rule:
+//  - the recording went through typed Go structs, which print empty objects, nulls
+//    and zeros for fields that nobody wrote (normalised below);
+//  - muster gives the default priority class to queued jobs only;
+//  - muster says which field is wrong where Kueue's hook failed with a bare error.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "api/constants.h"
+#include "api/json.h"
+#include "mutators/mutator.h"
+#include "test/support/vectors.h"
+#include "validators/validator.h"
+
+using namespace muster;
+using nlohmann::json;
+
+namespace {
+
+bool is_empty_artefact(const json& value) {
+  return value.is_null() || (value.is_object() && value.empty());
+}
+
+// Without what a Go struct prints although nobody wrote it.
+json normalised(const json& value) {
+  if (value.is_array()) {
+    json copy = json::array();
+    for (const json& element : value) copy.push_back(normalised(element));
+    return copy;
+  }
+  if (!value.is_object()) return value;
+  json copy = json::object();
+  for (const auto& [key, member] : value.items()) {
+    json kept = normalised(member);
+    if (key == "status" && kept == json{{"restarts", 0}}) continue;
+    if (!is_empty_artefact(kept)) copy[key] = std::move(kept);
+  }
+  return copy;
+}
+
+json cluster_object(const char* api_version, const char* kind, const char* name, json spec, const char* ns = nullptr) {
+  json object = {
+      {"apiVersion", api_version}, {"kind", kind}, {"metadata", {{"name", name}}}, {"spec", std::move(spec)}};
+  if (ns) object["metadata"]["namespace"] = ns;
+  return object;
+}
+
+json name_space(const char* name, json labels) {
+  labels["kubernetes.io/metadata.name"] = name;
+  return {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}, {"labels", std::move(labels)}}}};
+}
+
+ClusterView view_of(const json& environment) {
+  constexpr const char* kKueue = "kueue.x-k8s.io/v1beta2";
+  ClusterView view;
+  view.put(name_space("team-a", environment.value("namespaceLabels", json::object())));
+  view.put(name_space("kube-system", json::object()));
+  view.put(name_space("kueue-system", json::object()));
+  if (environment.value("defaultLocalQueue", false)) {
+    view.put(cluster_object(kKueue, "LocalQueue", "default", {{"clusterQueue", "cq"}}, "team-a"));
+  }
+  if (environment.value("defaultWorkloadPriorityClass", false)) {
+    view.put(cluster_object(kKueue, "WorkloadPriorityClass", "default", json::object()));
+  }
+  if (environment.value("multiKueueQueue", false)) {
+    view.put(cluster_object(kKueue, "LocalQueue", "mk-queue", {{"clusterQueue", "mk-cq"}}, "team-a"));
+    view.put(cluster_object(kKueue, "ClusterQueue", "mk-cq",
+                            {{"admissionChecksStrategy", {{"admissionChecks", {{{"name", "mk"}}}}}}}));
+    view.put(cluster_object(kKueue, "AdmissionCheck", "mk", {{"controllerName", "kueue.x-k8s.io/multikueue"}}));
+  }
+  for (const json& owner : environment.value("objects", json::array())) view.put(owner);
+  return view;
+}
+
+RuleSettings settings_of(const json& input) {
+  const json default_selector = json::parse(R"({"matchExpressions": [
+      {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "kueue-system"]}]})");
+  const json& config = input.at("config");
+  RuleSettings settings;
+  settings.manage_jobs_without_queue_name = config.value("manageJobsWithoutQueueName", false);
+  settings.managed_jobs_namespace_selector =
+      LabelSelector::parse(config.value("managedJobsNamespaceSelector", default_selector)).value();
+  if (config.contains("frameworks")) {
+    settings.frameworks.clear();
+    for (const json& name : config["frameworks"]) settings.frameworks.insert(name.get<std::string>());
+  }
+  settings.feature_gates = input.value("featureGates", std::map<std::string, bool, std::less<>>());
+  // Kueue has no such guard.
+  settings.suspend_guard = SuspendGuard::kObserve;
+  return settings;
+}
+
+AdmissionRequest request_of(const json& input) {
+  AdmissionRequest request;
+  request.uid = "705ab4f5-6393-11e8-b7cc-42010a800002";
+  request.object = input.at("object");
+  request.old_object = input.value("oldObject", json());
+  request.operation = parse_operation(input.at("operation").get<std::string>()).value();
+  request.group = group_of(string_at(request.object, {"apiVersion"}));
+  request.kind = string_at(request.object, {"kind"});
+  request.version = request.kind == "Job" ? "v1" : "v1alpha2";
+  request.resource = request.kind == "Job" ? "jobs" : "jobsets";
+  request.namespace_ = string_at(request.object, {"metadata", "namespace"});
+  return request;
+}
+
+using Complaint = std::tuple<std::string, std::string, std::string, std::string>;
+
+// The rules themselves: the driver never asks them about an object that is being deleted.
+std::vector<Complaint> complaints_of(const Review& review) {
+  std::vector<Complaint> complaints;
+  for (const Validator* validator : all_validators()) {
+    const auto& operations = validator->operations;
+    if (std::find(operations.begin(), operations.end(), review.request.operation) == operations.end()) continue;
+    const bool matches = std::any_of(validator->matches.begin(), validator->matches.end(), [&](const RuleMatch& match) {
+      return match.group == review.request.group && match.resource == review.request.resource;
+    });
+    if (!matches) continue;
+    for (const FieldError& error : validator->check(review)) {
+      complaints.emplace_back(error.field, reason_of(error.type), error.detail, error.message());
+    }
+  }
+  std::sort(complaints.begin(), complaints.end());
+  return complaints;
+}
+
+std::vector<Complaint> recorded_complaints(const json& output) {
+  std::vector<Complaint> complaints;
+  for (const json& error : output.value("errors", json::array())) {
+    complaints.emplace_back(error.at("field"), error.at("type"), error.at("detail"), error.value("message", ""));
+  }
+  std::sort(complaints.begin(), complaints.end());
+  return complaints;
+}
+
+// Long messages are recorded by their two ends.
+bool same_message(const std::string& ours, const json& recorded) {
+  if (recorded.contains("message")) return ours == recorded["message"];
+  return ours.size() > 400 && ours.starts_with(recorded.at("messageStart").get<std::string>()) &&
+         ours.ends_with(recorded.at("messageEnd").get<std::string>());
+}
+
+std::string text_of(const std::vector<Complaint>& complaints) {
+  std::string text;
+  for (const auto& [field, type, detail, message] : complaints) text += "\n  " + field + " " + type + ": " + message;
+  return text.empty() ? "none" : text;
+}
+
+void check_complaints(const Review& review, const json& output) {
+  const auto ours = complaints_of(review);
+  const auto recorded = recorded_complaints(output);
+  INFO("ours: ", text_of(ours), "\nrecorded: ", text_of(recorded));
+  CHECK(ours.size() == recorded.size());
+  std::vector<json> left = output.value("errors", std::vector<json>());
+  for (const auto& [field, type, detail, message] : ours) {
+    const auto match = std::find_if(left.begin(), left.end(), [&](const json& error) {
+      return error["field"] == field && error["type"] == type && error["detail"] == detail &&
+             same_message(message, error);
+    });
+    CHECK_MESSAGE(match != left.end(), field, ": ", message);
+    if (match != left.end()) left.erase(match);
+  }
+}
+
+// Kueue labels jobs that are in no queue, too.
+json expected_object(const json& input, const json& output, const RuleSettings& settings, const ClusterView& view) {
+  json expected = output.at("object");
+  const bool given = label(input.at("object"), kPriorityClassLabel).has_value();
+  const Labels* labels = view.namespace_labels(string_at(expected, {"metadata", "namespace"}));
+  const bool queued =
+      !label(expected, kQueueNameLabel).value_or("").empty() ||
+      (settings.manage_jobs_without_queue_name && labels && settings.managed_jobs_namespace_selector.matches(*labels));
+  if (!queued && !given && label(expected, kPriorityClassLabel)) {
+    expected["metadata"]["labels"].erase(std::string(kPriorityClassLabel));
+  }
+  return normalised(expected);
+}
+
+// request.object with the response's patch applied.
+json patched(const AdmissionRequest& request, const AdmissionResponse& response) {
+  return request.object.patch(response.patch());
+}
+
+void check_line(const json& input, const json& output) {
+  const RuleSettings settings = settings_of(input);
+  const ClusterView view = view_of(input.at("environment"));
+  AdmissionRequest request = request_of(input);
+  const Review review{request, view, settings};
+
+  if (request.operation == Operation::kCreate) {
+    const AdmissionResponse response = mutate(review);
+    if (output.contains("mutatingError")) {
+      CHECK_FALSE(response.is_allowed());
+      CHECK(response.message() == output["mutatingError"].get<std::string>());
+      return;
+    }
+    CHECK_MESSAGE(response.is_allowed(), response.message());
+    const json object = patched(request, response);
+    if (output.contains("object")) CHECK(normalised(object) == expected_object(input, output, settings, view));
+    request.object = object;
+  }
+  if (output.contains("validatingError")) {
+    CHECK_FALSE(complaints_of(review).empty());
+    return;
+  }
+  check_complaints(review, output);
+}
+
+}  // namespace
+
+TEST_SUITE("vectors") {
+  TEST_CASE("Jobs and JobSets are changed and refused as by the recorded hooks") {
+    const auto lines = test::load_vectors("job_webhook");
+    if (!lines) return;
+    for (const json& line : *lines) {
+      INFO(line.at("id").get<std::string>());
+      check_line(line.at("input"), line.at("output"));
+    }
+  }
+}

@@ -1,0 +1,54 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "jobs/job_kind.h"
+#include "mutators/mutator.h"
+#include "validators/validator.h"
+
+using namespace muster;
+
+namespace {
+
+bool is_known(const RuleMatch& match) {
+  const auto kinds = job_kinds();
+  return std::any_of(kinds.begin(), kinds.end(), [&](const JobKind* kind) {
+    return kind->group == match.group && kind->resource == match.resource;
+  });
+}
+
+template <class Rule>
+void check_rule(const Rule& rule, std::set<std::string_view>& names) {
+  INFO(rule.name);
+  CHECK(names.insert(rule.name).second);
+  CHECK_FALSE(rule.matches.empty());
+  CHECK_FALSE(rule.operations.empty());
+  for (const RuleMatch& match : rule.matches) CHECK_MESSAGE(is_known(match), match.group, " ", match.resource);
+}
+
+}  // namespace
+
+TEST_CASE("every validator has a name of its own and matches only kinds that muster knows") {
+  std::set<std::string_view> names;
+  for (const Validator* validator : all_validators()) {
+    check_rule(*validator, names);
+    CHECK((validator->check != nullptr));
+  }
+  CHECK(names.contains("suspend_guard"));
+}
+
+TEST_CASE("the table of validators is in the order of their names") {
+  const auto table = all_validators();
+  CHECK(std::is_sorted(table.begin(), table.end(),
+                       [](const Validator* a, const Validator* b) { return a->name < b->name; }));
+}
+
+TEST_CASE("every mutator has a name of its own and matches only kinds that muster knows") {
+  std::set<std::string_view> names;
+  for (const Mutator* mutator : mutator_chain()) {
+    check_rule(*mutator, names);
+    CHECK((mutator->mutate != nullptr));
+  }
+  CHECK(names.contains("suspend"));
+}

@@ -1,0 +1,114 @@
+// The driver of the validating webhook. What each rule says is in test/cases.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "validators/validator.h"
+
+using namespace muster;
+using nlohmann::json;
+
+namespace {
+
+// Two rules object to it: the queue's name and the execution time.
+json bad_job() {
+  return json::parse(R"({"apiVersion": "batch/v1", "kind": "Job",
+      "metadata": {"name": "train", "namespace": "team-a", "labels": {
+          "kueue.x-k8s.io/queue-name": "Bad", "kueue.x-k8s.io/max-exec-time-seconds": "0"}},
+      "spec": {"suspend": true, "template": {"spec": {"containers": [{"name": "main"}]}}}})");
+}
+
+AdmissionRequest request_for(json object, Operation operation = Operation::kCreate) {
+  AdmissionRequest request;
+  request.uid = "705ab4f5-6393-11e8-b7cc-42010a800002";
+  request.operation = operation;
+  request.group = "batch";
+  request.version = "v1";
+  request.kind = "Job";
+  request.resource = "jobs";
+  request.namespace_ = "team-a";
+  request.user.username = "alice";
+  if (operation == Operation::kUpdate) request.old_object = object;
+  request.object = std::move(object);
+  return request;
+}
+
+class Log : public RuleObserver {
+ public:
+  void started(std::string_view rule) override { open = rule; }
+  void finished(std::string_view rule, RuleOutcome outcome) override {
+    CHECK(open == rule);
+    outcomes[std::string(rule)] = outcome;
+  }
+  std::string_view open;
+  std::map<std::string, RuleOutcome> outcomes;
+};
+
+const ClusterView kEmptyView;
+const RuleSettings kSettings;
+
+}  // namespace
+
+TEST_CASE("every rule's errors are collected and every rule that ran is reported") {
+  const AdmissionRequest request = request_for(bad_job());
+  Log log;
+  const AdmissionResponse response = validate({request, kEmptyView, kSettings}, &log);
+  CHECK_FALSE(response.is_allowed());
+  CHECK(response.errors().size() == 2);
+  CHECK(log.outcomes.at("queue_name_format") == RuleOutcome::kRejected);
+  CHECK(log.outcomes.at("max_execution_time_format") == RuleOutcome::kRejected);
+  CHECK(log.outcomes.at("topology_request") == RuleOutcome::kAllowed);
+  CHECK_FALSE(log.outcomes.contains("queue_name_immutable"));
+}
+
+TEST_CASE("requests that are no business of the rules are allowed") {
+  struct Row {
+    const char* name;
+    void (*change)(AdmissionRequest&);
+  };
+  const Row rows[] = {
+      {"another resource", [](AdmissionRequest& request) { request.resource = "cronjobs"; }},
+      {"another group", [](AdmissionRequest& request) { request.group = "example.com"; }},
+      {"a subresource", [](AdmissionRequest& request) { request.sub_resource = "status"; }},
+      {"a deletion",
+       [](AdmissionRequest& request) {
+         request.operation = Operation::kDelete;
+         request.object = nullptr;
+       }},
+      {"an update of an object that is being deleted",
+       [](AdmissionRequest& request) { request.object["metadata"]["deletionTimestamp"] = "2026-01-01T12:00:00Z"; }},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    AdmissionRequest request = request_for(bad_job(), Operation::kUpdate);
+    row.change(request);
+    Log log;
+    CHECK(validate({request, kEmptyView, kSettings}, &log).is_allowed());
+    CHECK(log.outcomes.empty());
+  }
+}
+
+TEST_CASE("a deletionTimestamp on CREATE opens no way around the rules") {
+  json object = bad_job();
+  object["metadata"]["deletionTimestamp"] = "2026-01-01T12:00:00Z";
+  const AdmissionRequest request = request_for(object);
+  CHECK_FALSE(validate({request, kEmptyView, kSettings}).is_allowed());
+}
+
+TEST_CASE("warnings come with an allowed request and with a refused one") {
+  RuleSettings settings;
+  settings.suspend_guard = SuspendGuard::kObserve;
+  json object = bad_job();
+  object["metadata"]["labels"] = {{"kueue.x-k8s.io/queue-name", "research"}};
+  AdmissionRequest request = request_for(object, Operation::kUpdate);
+  request.object["spec"]["suspend"] = false;
+  const AdmissionResponse allowed = validate({request, kEmptyView, settings});
+  CHECK(allowed.is_allowed());
+  CHECK(allowed.warnings().size() == 1);
+
+  request.object["metadata"]["labels"]["kueue.x-k8s.io/max-exec-time-seconds"] = "0";
+  const AdmissionResponse refused = validate({request, kEmptyView, settings});
+  CHECK_FALSE(refused.is_allowed());
+  CHECK(refused.warnings().size() == 1);
+}

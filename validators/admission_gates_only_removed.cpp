@@ -1,0 +1,37 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/constants.h"
+#include "api/json.h"
+#include "jobs/admission_gates.h"
+#include "jobs/management.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+// A gate that came later could hold back what is admitted already.
+FieldErrors check(const Review& review) {
+  if (!enabled_kind(review) || !review.settings.enabled("AdmissionGatedBy")) return {};
+  const auto before =
+      admission_gates_in(annotation(review.request.old_object, kAdmissionGatedByAnnotation).value_or(""));
+  const auto after = admission_gates_in(annotation(review.request.object, kAdmissionGatedByAnnotation).value_or(""));
+  const std::string field = FieldPath("metadata.annotations").key(kAdmissionGatedByAnnotation);
+  if (before.empty() && !after.empty()) return {forbidden(field, "cannot add admission gate after creation")};
+  const bool only_removed = std::all_of(after.begin(), after.end(), [&](std::string_view gate) {
+    return std::find(before.begin(), before.end(), gate) != before.end();
+  });
+  if (!only_removed) return {forbidden(field, "can only remove gates, not add new ones")};
+  return {};
+}
+
+}  // namespace
+
+extern const Validator admission_gates_only_removed = {
+    .name = "admission_gates_only_removed",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

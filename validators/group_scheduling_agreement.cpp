@@ -1,0 +1,31 @@
+// A JobSet may say the same in spec.groupSchedulingConfig and in annotations (so that
+// one manifest serves clusters with and without the field), but not two different
+// things. Rejected, for example:
+//
+//   metadata: {annotations: {muster.batch/group-scheduling-timeout-seconds: "300"}}
+//   spec: {groupSchedulingConfig: {timeoutAfterSeconds: 600}}
+#include <nlohmann/json.hpp>
+
+#include "jobs/group_scheduling.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+FieldErrors check(const Review& review) {
+  const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
+  if (kind == nullptr) return {};
+  return read_group_scheduling(*kind, review.request.object).disagreements;
+}
+
+}  // namespace
+
+extern const Validator group_scheduling_agreement;
+const Validator group_scheduling_agreement = {
+    .name = "group_scheduling_agreement",
+    .matches = {{"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

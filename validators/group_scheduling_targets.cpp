@@ -1,0 +1,29 @@
+// A gang's targets are replicated jobs of its JobSet, each listed once. Rejected, for
+// example, where the JobSet has `workers` only:
+//
+//   groupSchedulingConfig: {timeoutAfterSeconds: 300, targetReplicatedJobs: [wrokers]}
+#include <nlohmann/json.hpp>
+
+#include "jobs/group_scheduling.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+FieldErrors check(const Review& review) {
+  const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
+  if (kind == nullptr) return {};
+  return read_group_scheduling(*kind, review.request.object).target_errors;
+}
+
+}  // namespace
+
+extern const Validator group_scheduling_targets;
+const Validator group_scheduling_targets = {
+    .name = "group_scheduling_targets",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

@@ -1,0 +1,35 @@
+#include <nlohmann/json.hpp>
+
+#include "jobs/management.h"
+#include "jobs/prebuilt_workload.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+std::string_view name_in(const std::optional<PrebuiltWorkloadName>& prebuilt) {
+  return prebuilt ? prebuilt->name : std::string_view();
+}
+
+// A running job keeps its Workload; an elastic one goes from slice to slice.
+FieldErrors check(const Review& review) {
+  const JobKind* kind = enabled_kind(review);
+  const nlohmann::json& object = review.request.object;
+  const nlohmann::json& old_object = review.request.old_object;
+  if (!kind || kind->stopped(object) || is_elastic(review.settings, old_object)) return {};
+  const auto before = prebuilt_workload_name_of(review.settings, old_object);
+  const auto after = prebuilt_workload_name_of(review.settings, object);
+  if (name_in(before) == name_in(after)) return {};
+  return {invalid(after ? after->field : before->field, name_in(after), "field is immutable")};
+}
+
+}  // namespace
+
+extern const Validator prebuilt_workload_immutable = {
+    .name = "prebuilt_workload_immutable",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

@@ -1,0 +1,33 @@
+#include <nlohmann/json.hpp>
+
+#include "jobs/management.h"
+#include "jobs/topology.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+// The size of a slice is compared with the pod set where the request is right
+// otherwise; of a JobSet's pod sets always.
+FieldErrors check(const Review& review) {
+  const JobKind* kind = enabled_kind(review);
+  if (!kind || !review.settings.enabled("TopologyAwareScheduling")) return {};
+  FieldErrors errors;
+  for (const ConstPodTemplateRef& pod_template : kind->read_pod_templates(review.request.object)) {
+    FieldErrors found = check_topology_annotations(review.settings, pod_template);
+    if (found.empty() || kind != &batch_job) append(found, check_slice_bounds(pod_template));
+    append(errors, std::move(found));
+  }
+  return errors;
+}
+
+}  // namespace
+
+extern const Validator topology_request = {
+    .name = "topology_request",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

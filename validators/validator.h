@@ -1,0 +1,30 @@
+// The validating webhook: rules without order, every error is collected.
+// A new rule is a new file in this folder; CMake makes the table. Pure.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/review.h"
+
+namespace muster {
+
+struct Validator {
+  std::string_view name;            // the file's name: "startup_policy_conflict"
+  std::vector<RuleMatch> matches;
+  std::vector<Operation> operations;
+  FieldErrors (*check)(const Review& review);
+  // Optional: what the user should know although the request is allowed.
+  std::vector<std::string> (*warn)(const Review& review) = nullptr;
+};
+
+// Generated: every `extern const Validator` of this folder, ordered by name.
+std::span<const Validator* const> all_validators();
+
+// Runs every matching rule. Objects with a deletionTimestamp are always allowed, so
+// that finalizers can be removed. `observer` may be null.
+AdmissionResponse validate(const Review& review, RuleObserver* observer = nullptr);
+
+}  // namespace muster
