@@ -48,8 +48,13 @@ void KubeLog::credentials_stale(const std::string& why) {
 }
 
 void KubeLog::listing(const kube::Resource& resource, const std::string& why) {
-  if (why.empty()) log_debug("listing", {{"resource", kube::display_name(resource)}});
-  else log_info("listing again", {{"resource", kube::display_name(resource)}, {"why", why}});
+  const std::string name = kube::display_name(resource);
+  bool news = !why.empty();
+  {
+    MutexLock lock(mutex_);
+    news = news && !absent_.contains(name);
+  }
+  log(news ? LogLevel::kInfo : LogLevel::kDebug, "listing", {{"resource", name}, {"why", why}});
 }
 
 void KubeLog::reconnecting(const kube::Resource& resource, const std::string& why, Duration delay) {
@@ -60,6 +65,10 @@ void KubeLog::reconnecting(const kube::Resource& resource, const std::string& wh
 }
 
 void KubeLog::absent(const kube::Resource& resource) {
+  {
+    MutexLock lock(mutex_);
+    absent_.insert(kube::display_name(resource));
+  }
   log_info("the API server does not serve this kind; muster goes on without and looks again every 30 s",
            {{"resource", kube::display_name(resource)}});
 }

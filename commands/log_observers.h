@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/clock.h"
@@ -56,6 +57,9 @@ class KubeLog final : public kube::KubeObserver {
  private:
   const Clock& clock_;
   LogThrottle throttle_;
+  Mutex mutex_;
+  // Kinds that are not served: looking for them again and again is no news.
+  std::set<std::string> absent_ GUARDED_BY(mutex_);
 };
 
 }  // namespace muster
