@@ -15,8 +15,8 @@ constexpr std::string_view kKueueGroup = "kueue.x-k8s.io";
 
 std::string join_key(std::initializer_list<std::string_view> parts) {
   std::string key;
-  for (std::string_view part : parts) {
-    if (!key.empty() || &part != parts.begin()) key += '/';
+  for (const std::string_view& part : parts) {
+    if (&part != parts.begin()) key += '/';
     key += part;
   }
   return key;

@@ -29,6 +29,9 @@ enum class RuleOutcome { kUnchanged, kChanged, kAllowed, kRejected };
 class RuleObserver {
  public:
   virtual ~RuleObserver() = default;
+  // Whether kChanged is to be told from kUnchanged, which costs a comparison of the
+  // whole object after each mutator; otherwise a mutator ends as kUnchanged.
+  virtual bool wants_changes() const { return true; }
   virtual void started(std::string_view rule) = 0;
   virtual void finished(std::string_view rule, RuleOutcome outcome) = 0;
 };

@@ -7,6 +7,7 @@ find_package(spdlog REQUIRED)
 pkg_check_modules(LIBYAML REQUIRED IMPORTED_TARGET yaml-0.1)
 find_package(CLI11 REQUIRED)
 find_package(prometheus-cpp REQUIRED)
+find_package(mimalloc 2.0 REQUIRED)
 
 # The size of httplib::Request depends on these flags, and the package is compiled
 # with them: take pkg-config's, never our own.

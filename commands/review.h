@@ -18,12 +18,12 @@ enum class ReviewFormat {
 };
 
 struct ReviewOptions {
-  std::vector<std::string> files;
+  std::vector<std::string> files{};
   ReviewFormat format = ReviewFormat::kYaml;
   Operation operation = Operation::kCreate;
-  std::string old_file;     // the stored objects, for UPDATE
-  std::string config_file;  // as for `muster serve`
-  std::string user;         // who asks; matters to the suspend guard
+  std::string old_file{};     // the stored objects, for UPDATE
+  std::string config_file{};  // as for `muster serve`
+  std::string user{};         // who asks; matters to the suspend guard
 };
 
 struct ReviewStreams {

@@ -46,7 +46,7 @@ class Watch {
   }
   void finished(const Mutator& mutator, const json& object, bool is_last) {
     if (!observer_) return;
-    const bool changed = object != *before_;
+    const bool changed = observer_->wants_changes() && object != *before_;
     observer_->finished(mutator.name, changed ? RuleOutcome::kChanged : RuleOutcome::kUnchanged);
     if (!changed || is_last) return;
     snapshot_ = object;

@@ -15,6 +15,7 @@ class RuleTimer final : public RuleObserver {
   RuleTimer(Metrics& metrics, const ReviewLabels& labels, const Clock& clock)
       : metrics_(metrics), labels_(labels), clock_(clock) {}
 
+  bool wants_changes() const override { return false; }
   void started(std::string_view) override { began_ = clock_.now().monotonic; }
   void finished(std::string_view rule, RuleOutcome) override {
     metrics_.rule_finished(rule, labels_, clock_.now().monotonic - began_);

@@ -45,7 +45,7 @@ TEST_CASE("admission review: every part of a request arrives") {
 
 TEST_CASE("admission review: what cannot be answered is named") {
   struct Row {
-    const char* name;
+    std::string name;
     std::string body;
     const char* message;
   };

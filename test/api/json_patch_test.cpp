@@ -10,7 +10,7 @@ using nlohmann::json;
 
 TEST_CASE("json patch: the smallest operations that tell the difference") {
   struct Row {
-    const char* name;
+    std::string name;
     const char* before;
     const char* after;
     const char* patch;

@@ -9,7 +9,7 @@ using nlohmann::json;
 
 TEST_CASE("json: what Kubernetes would refuse is refused with a reason") {
   struct Row {
-    const char* name;
+    std::string name;
     std::string text;
     const char* reason;
   };

@@ -164,7 +164,7 @@ TEST_CASE("review: DELETE is no business of the rules") {
 
 TEST_CASE("review: unusable input says which file and line and why") {
   struct Row {
-    const char* name;
+    std::string name;
     std::string input;
     ReviewOptions options;
     const char* message;

@@ -26,7 +26,7 @@ TEST_CASE("the name of a prebuilt Workload is found where the gate says") {
   const std::string in_annotation = std::string("metadata.annotations[") + kKey + "]";
   const std::string long_name(64, 'a');
   struct Row {
-    const char* name;
+    std::string name;
     std::optional<std::string> label, annotation;
     bool annotation_first;
     std::optional<std::string> expected, field;

@@ -9,7 +9,7 @@ using nlohmann::json;
 
 TEST_CASE("a label is set whether or not there are labels") {
   struct Row {
-    const char* name;
+    std::string name;
     json before, after;
   };
   const Row rows[] = {

@@ -19,7 +19,7 @@ json jobset_with(const char* parts) {
 }
 
 struct Row {
-  const char* name;
+  std::string name;
   const char* parts;
   const char* error;  // what the only error begins with; empty when the gang is usable
 };
@@ -172,7 +172,7 @@ TEST_CASE("names of a gang follow its owner") {
 }
 
 struct WaiterRow {
-  const char* name;
+  std::string name;
   bool ours;
   const char* container;
 };

@@ -17,7 +17,7 @@ TEST_CASE("a job kind is found by group and kind and by nothing else") {
 
 TEST_CASE("a Job is stopped when it is suspended and no stop of it is under way") {
   struct Row {
-    const char* name;
+    std::string name;
     const char* job;
     bool suspended, stopped;
   };
@@ -61,7 +61,7 @@ TEST_CASE("suspending makes a spec where there is none and touches nothing else"
 
 TEST_CASE("the pods of a Job are the smaller of parallelism and completions") {
   struct Row {
-    const char* name;
+    std::string name;
     const char* spec;
     int64_t pods;
   };

@@ -54,7 +54,7 @@ class DeafServer {
 
 TEST_CASE("a stop ends an exchange at every stage of connecting") {
   struct Row {
-    const char* name;
+    std::string name;
     bool tls;
     bool full;
   };

@@ -204,7 +204,7 @@ TEST_CASE("a plugin is told the version and if it asks the cluster") {
 TEST_CASE("what a plugin prints is checked") {
   const std::string head = R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":)";
   struct Row {
-    const char* name;
+    std::string name;
     std::string output;
     const char* expected;
   };
@@ -250,7 +250,7 @@ TEST_CASE("a program's output is taken and its environment extended") {
 TEST_CASE("programs that fail are told with the end of what they complained about") {
   TempFolder folder;
   struct Row {
-    const char* name;
+    std::string name;
     const char* script;
     const char* expected;
   };

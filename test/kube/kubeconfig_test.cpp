@@ -85,7 +85,7 @@ TEST_CASE("what muster cannot honour is refused with the field and the remedy") 
   const std::string v1 = "apiVersion: client.authentication.k8s.io/v1";
   const std::string server = "server: 'https://a'";
   struct Row {
-    const char* name;
+    std::string name;
     std::string cluster;
     std::string user;
     const char* expected;

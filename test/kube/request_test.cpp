@@ -98,7 +98,7 @@ StatusError answered(int code, std::optional<Duration> retry_after) {
 
 TEST_CASE("which failures are sent again and after how long") {
   struct Row {
-    const char* name;
+    std::string name;
     StatusError error;
     bool repeatable;
     bool sent;

@@ -28,7 +28,7 @@ TEST_CASE("a server is trusted by its authority, its name and its dates") {
   const TestAuthority ours("ours");
   const TestAuthority foreign("foreign");
   struct Row {
-    const char* name;
+    std::string name;
     IssuedCertificate shown;
     std::string server_name;
     std::string refused;  // empty: trusted
@@ -102,7 +102,7 @@ TEST_CASE("material that cannot work is refused with the reason") {
   const auto one = authority.issue("one", "");
   const auto two = authority.issue("two", "");
   struct Row {
-    const char* name;
+    std::string name;
     TlsPem pem;
     const char* expected;
   };

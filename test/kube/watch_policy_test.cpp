@@ -19,7 +19,7 @@ struct Step {
 
 TEST_CASE("what follows each end of a watch") {
   struct Row {
-    const char* name;
+    std::string name;
     std::vector<Step> steps;
   };
   const Row rows[] = {

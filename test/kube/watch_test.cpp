@@ -177,7 +177,7 @@ TEST_CASE("a relist replaces what the list before it brought") {
 
 TEST_CASE("watches that the server ends at once do not spin") {
   struct Row {
-    const char* name;
+    std::string name;
     WatchScript script;
     size_t most_watches;
     size_t most_lists;
@@ -328,7 +328,7 @@ TEST_CASE("a server behind the listed version is listed again") {
 
 TEST_CASE("a watch stops at once whatever it is doing") {
   struct Row {
-    const char* name;
+    std::string name;
     FakeApiServer::Handler handler;
   };
   const Row rows[] = {

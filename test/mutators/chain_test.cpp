@@ -113,7 +113,7 @@ TEST_CASE("what time will answer is refused as unavailable") {
 
 TEST_CASE("requests that are no business of the chain pass untouched") {
   struct Row {
-    const char* name;
+    std::string name;
     void (*change)(AdmissionRequest&);
   };
   const Row rows[] = {

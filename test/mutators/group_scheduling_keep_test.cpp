@@ -144,7 +144,7 @@ TEST_CASE("no other change of suspend makes a new epoch") {
 }
 
 struct Row {
-  const char* name;
+  std::string name;
   const char* status;  // of the suspended Job
   const char* epoch;
 };

@@ -52,7 +52,7 @@ TEST_CASE("an image that has only a shell gets the loop with the same arguments"
 }
 
 struct Row {
-  const char* name;
+  std::string name;
   const char* containers;
   ContainerMinimum minimum;
   const char* amounts;  // requests and limits alike; "null" for no resources at all

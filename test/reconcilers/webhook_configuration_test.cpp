@@ -46,7 +46,7 @@ TEST_CASE("webhook configuration: every difference is mended under the version t
   json edited = live;
   edited["webhooks"][0]["failurePolicy"] = "Ignore";
   struct Row {
-    const char* name;
+    std::string name;
     const json& live;
     const ClusterView& view;
     WebhookRegistration registration;

@@ -56,7 +56,7 @@ TEST_CASE("A range is not cut out of an answer") {
 
 TEST_CASE("A refused request gets its status and the connection is closed") {
   struct Row {
-    const char* name;
+    std::string name;
     std::string request;
     int status;
   };

@@ -14,7 +14,7 @@ std::string post_head(std::string headers) {
 }
 
 struct Row {
-  const char* name;
+  std::string name;
   std::string head;
   int status;  // 0: accepted
 };

@@ -109,7 +109,7 @@ TEST_CASE("A rule that throws costs its own request and nothing else") {
 
 TEST_CASE("Bodies that are no review get an HTTP error over a real connection and it stays usable") {
   struct Row {
-    const char* name;
+    std::string name;
     std::string body;
   };
   auto wrong_version = review_of_job();

@@ -28,7 +28,7 @@ TEST_CASE("each mistake of a configuration is told by one rule") {
 }
 
 struct Row {
-  const char* name;
+  std::string name;
   const char* before;
   const char* after;
   Fields complaints;

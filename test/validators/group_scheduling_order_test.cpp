@@ -11,7 +11,7 @@ using Fields = std::vector<std::string>;
 constexpr const char* kOrder = "spec.startupPolicy.startupPolicyOrder";
 
 struct PolicyRow {
-  const char* name;
+  std::string name;
   const char* parts;
   bool allowed;
 };
@@ -49,7 +49,7 @@ TEST_CASE("a gang over several replicated jobs excludes the InOrder startup poli
 }
 
 struct DependencyRow {
-  const char* name;
+  std::string name;
   const char* targets;                      // of a, b, c
   const char *a_needs, *b_needs, *c_needs;  // lists of names
   Fields complaints;

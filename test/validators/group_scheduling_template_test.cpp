@@ -8,7 +8,7 @@ using nlohmann::json;
 using Fields = std::vector<std::string>;
 
 struct Row {
-  const char* name;
+  std::string name;
   const char* pod_spec;
   Fields complaints;
 };

@@ -64,7 +64,7 @@ TEST_CASE("every rule's errors are collected and every rule that ran is reported
 
 TEST_CASE("requests that are no business of the rules are allowed") {
   struct Row {
-    const char* name;
+    std::string name;
     void (*change)(AdmissionRequest&);
   };
   const Row rows[] = {

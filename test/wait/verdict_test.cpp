@@ -10,7 +10,7 @@ namespace muster::wait {
 namespace {
 
 struct Row {
-  const char* name;
+  std::string name;
   const char* started;
   const char* expired;
   int64_t waited;

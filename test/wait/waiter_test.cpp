@@ -166,7 +166,7 @@ bool is_waiting(Process& process, const Volume& volume) {
 }
 
 struct Row {
-  const char* name;
+  std::string name;
   std::map<std::string, std::string> first, then;  // `then` is published once it waits
   int exit_code;
   const char* says;
