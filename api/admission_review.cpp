@@ -12,7 +12,9 @@ using nlohmann::json;
 constexpr std::string_view kApiVersion = "admission.k8s.io/v1";
 constexpr std::string_view kKind = "AdmissionReview";
 
-Failure<ReviewError> bad_request(std::string message) { return fail_with(ReviewError{400, std::move(message)}); }
+Failure<ReviewError> bad_request(std::string message) {
+  return fail_with(ReviewError{400, std::move(message)});
+}
 
 // Takes request.object or request.oldObject out of the request; null when absent.
 Result<json, ReviewError> take_object(json& request, const char* key) {
@@ -26,7 +28,8 @@ Outcome<ReviewError> check_objects(const AdmissionRequest& request) {
   const bool wants_object = request.operation == Operation::kCreate || request.operation == Operation::kUpdate;
   const bool wants_old = request.operation == Operation::kUpdate || request.operation == Operation::kDelete;
   const std::string operation(to_text(request.operation));
-  if (wants_object && request.object.is_null()) return bad_request("request.object is missing; " + operation + " needs it");
+  if (wants_object && request.object.is_null())
+    return bad_request("request.object is missing; " + operation + " needs it");
   if (wants_old && request.old_object.is_null()) {
     return bad_request("request.oldObject is missing; " + operation + " needs it");
   }
@@ -79,10 +82,14 @@ std::string join_errors(const FieldErrors& errors) {
 
 std::string_view to_text(Operation operation) {
   switch (operation) {
-    case Operation::kCreate: return "CREATE";
-    case Operation::kUpdate: return "UPDATE";
-    case Operation::kDelete: return "DELETE";
-    case Operation::kConnect: return "CONNECT";
+    case Operation::kCreate:
+      return "CREATE";
+    case Operation::kUpdate:
+      return "UPDATE";
+    case Operation::kDelete:
+      return "DELETE";
+    case Operation::kConnect:
+      return "CONNECT";
   }
   return "CONNECT";
 }
@@ -123,7 +130,9 @@ Result<AdmissionRequest, ReviewError> decode_review(std::string_view body) {
 AdmissionResponse::AdmissionResponse(const AdmissionRequest& request)
     : uid_(request.uid), group_(request.group), kind_(request.kind), name_(request.name), patch_(json::array()) {}
 
-AdmissionResponse AdmissionResponse::allowed(const AdmissionRequest& request) { return AdmissionResponse(request); }
+AdmissionResponse AdmissionResponse::allowed(const AdmissionRequest& request) {
+  return AdmissionResponse(request);
+}
 
 AdmissionResponse AdmissionResponse::patched(const AdmissionRequest& request, const json& object) {
   AdmissionResponse response(request);

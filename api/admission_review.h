@@ -26,9 +26,9 @@ struct UserInfo {
 // A decoded request. `object` is null on DELETE, `old_object` on CREATE.
 struct AdmissionRequest {
   std::string uid;
-  std::string group, version, kind;          // of the object as sent: request.kind
-  std::string resource, sub_resource;        // "jobs", "" or "status"
-  std::string name, namespace_;              // name is empty with generateName
+  std::string group, version, kind;    // of the object as sent: request.kind
+  std::string resource, sub_resource;  // "jobs", "" or "status"
+  std::string name, namespace_;        // name is empty with generateName
   Operation operation = Operation::kCreate;
   UserInfo user;
   bool dry_run = false;
@@ -56,7 +56,8 @@ class AdmissionResponse {
   // Status 422 Invalid with every error as a cause. `errors` must not be empty.
   static AdmissionResponse denied(const AdmissionRequest& request, const FieldErrors& errors);
   // Another refusal: 403 Forbidden, 503 ServiceUnavailable, 400 BadRequest.
-  static AdmissionResponse refused(const AdmissionRequest& request, int code, std::string_view reason, std::string message);
+  static AdmissionResponse refused(const AdmissionRequest& request, int code, std::string_view reason,
+                                   std::string message);
 
   // Shown to the user by kubectl; each is cut to 256 characters as the API server would refuse longer ones.
   AdmissionResponse& with_warnings(std::vector<std::string> warnings);

@@ -54,8 +54,9 @@ std::string_view group_of(std::string_view api_version) {
 std::optional<OwnerReference> controller_of(const json& object) {
   for (const json& reference : array_at(object, {"metadata", "ownerReferences"})) {
     if (!bool_at(reference, {"controller"})) continue;
-    return OwnerReference{std::string(string_at(reference, {"apiVersion"})), std::string(string_at(reference, {"kind"})),
-                          std::string(string_at(reference, {"name"})), std::string(string_at(reference, {"uid"}))};
+    return OwnerReference{std::string(string_at(reference, {"apiVersion"})),
+                          std::string(string_at(reference, {"kind"})), std::string(string_at(reference, {"name"})),
+                          std::string(string_at(reference, {"uid"}))};
   }
   return std::nullopt;
 }
@@ -151,8 +152,10 @@ void ClusterView::refresh_container_minimum(std::string_view ns) {
     if (!minimum.cpu.empty()) merged.cpu = minimum.cpu;
     if (!minimum.memory.empty()) merged.memory = minimum.memory;
   }
-  if (found.empty()) container_minimums_.erase(ns);
-  else container_minimums_.set(ns, merged);
+  if (found.empty())
+    container_minimums_.erase(ns);
+  else
+    container_minimums_.set(ns, merged);
 }
 
 }  // namespace muster

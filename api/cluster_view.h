@@ -56,7 +56,8 @@ class ClusterView {
   // Whether the ClusterQueue behind this LocalQueue uses a MultiKueue admission check.
   bool uses_multikueue(std::string_view ns, std::string_view local_queue) const;
   // `group` without version; namespaced kinds only.
-  const OwnerFacts* owner(std::string_view group, std::string_view kind, std::string_view ns, std::string_view name) const;
+  const OwnerFacts* owner(std::string_view group, std::string_view kind, std::string_view ns,
+                          std::string_view name) const;
   ContainerMinimum container_minimum(std::string_view ns) const;
   // Namespaces that have a LocalQueue named `default`, sorted.
   std::vector<std::string> namespaces_with_default_queue() const;
@@ -72,14 +73,14 @@ class ClusterView {
   void refresh_container_minimum(std::string_view ns);
 
   SharedMap<Labels> namespaces_;
-  SharedMap<LocalQueueFacts> local_queues_;                // "ns/name"
-  SharedMap<std::vector<std::string>> cluster_queues_;     // name -> admission checks
-  SharedMap<std::string> admission_checks_;                // name -> controllerName
+  SharedMap<LocalQueueFacts> local_queues_;             // "ns/name"
+  SharedMap<std::vector<std::string>> cluster_queues_;  // name -> admission checks
+  SharedMap<std::string> admission_checks_;             // name -> controllerName
   SharedMap<bool> priority_classes_;
-  SharedMap<bool> default_queue_namespaces_;               // namespaces with a LocalQueue `default`
-  SharedMap<ContainerMinimum> limit_ranges_;               // "ns/name"
-  SharedMap<ContainerMinimum> container_minimums_;         // ns -> all of its LimitRanges
-  SharedMap<OwnerFacts> owners_;                           // "group/kind/ns/name"
+  SharedMap<bool> default_queue_namespaces_;        // namespaces with a LocalQueue `default`
+  SharedMap<ContainerMinimum> limit_ranges_;        // "ns/name"
+  SharedMap<ContainerMinimum> container_minimums_;  // ns -> all of its LimitRanges
+  SharedMap<OwnerFacts> owners_;                    // "group/kind/ns/name"
 };
 
 using ClusterViewPtr = std::shared_ptr<const ClusterView>;

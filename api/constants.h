@@ -13,7 +13,8 @@ inline constexpr std::string_view kPriorityClassLabel = "kueue.x-k8s.io/priority
 inline constexpr std::string_view kMaxExecTimeLabel = "kueue.x-k8s.io/max-exec-time-seconds";
 inline constexpr std::string_view kPrebuiltWorkload = "kueue.x-k8s.io/prebuilt-workload-name";  // label or annotation
 inline constexpr std::string_view kMinParallelismAnnotation = "kueue.x-k8s.io/job-min-parallelism";
-inline constexpr std::string_view kCompletionsEqualParallelismAnnotation = "kueue.x-k8s.io/job-completions-equal-parallelism";
+inline constexpr std::string_view kCompletionsEqualParallelismAnnotation =
+    "kueue.x-k8s.io/job-completions-equal-parallelism";
 inline constexpr std::string_view kElasticJobAnnotation = "kueue.x-k8s.io/elastic-job";
 inline constexpr std::string_view kAdmissionGatedByAnnotation = "kueue.x-k8s.io/admission-gated-by";
 inline constexpr std::string_view kStoppingAnnotation = "kueue.x-k8s.io/stopping";

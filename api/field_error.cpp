@@ -9,20 +9,32 @@ namespace {
 
 using nlohmann::json;
 
-std::string show(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string show(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 std::string_view phrase_of(FieldErrorType type) {
   switch (type) {
-    case FieldErrorType::kInvalid: return "Invalid value";
-    case FieldErrorType::kRequired: return "Required value";
-    case FieldErrorType::kNotSupported: return "Unsupported value";
-    case FieldErrorType::kForbidden: return "Forbidden";
-    case FieldErrorType::kDuplicate: return "Duplicate value";
-    case FieldErrorType::kNotFound: return "Not found";
-    case FieldErrorType::kTooLong: return "Too long";
-    case FieldErrorType::kTooMany: return "Too many";
-    case FieldErrorType::kTypeInvalid: return "Invalid value";
-    case FieldErrorType::kInternal: return "Internal error";
+    case FieldErrorType::kInvalid:
+      return "Invalid value";
+    case FieldErrorType::kRequired:
+      return "Required value";
+    case FieldErrorType::kNotSupported:
+      return "Unsupported value";
+    case FieldErrorType::kForbidden:
+      return "Forbidden";
+    case FieldErrorType::kDuplicate:
+      return "Duplicate value";
+    case FieldErrorType::kNotFound:
+      return "Not found";
+    case FieldErrorType::kTooLong:
+      return "Too long";
+    case FieldErrorType::kTooMany:
+      return "Too many";
+    case FieldErrorType::kTypeInvalid:
+      return "Invalid value";
+    case FieldErrorType::kInternal:
+      return "Internal error";
   }
   return "Internal error";
 }
@@ -31,16 +43,26 @@ std::string_view phrase_of(FieldErrorType type) {
 
 std::string_view reason_of(FieldErrorType type) {
   switch (type) {
-    case FieldErrorType::kInvalid: return "FieldValueInvalid";
-    case FieldErrorType::kRequired: return "FieldValueRequired";
-    case FieldErrorType::kNotSupported: return "FieldValueNotSupported";
-    case FieldErrorType::kForbidden: return "FieldValueForbidden";
-    case FieldErrorType::kDuplicate: return "FieldValueDuplicate";
-    case FieldErrorType::kNotFound: return "FieldValueNotFound";
-    case FieldErrorType::kTooLong: return "FieldValueTooLong";
-    case FieldErrorType::kTooMany: return "FieldValueTooMany";
-    case FieldErrorType::kTypeInvalid: return "FieldValueTypeInvalid";
-    case FieldErrorType::kInternal: return "InternalError";
+    case FieldErrorType::kInvalid:
+      return "FieldValueInvalid";
+    case FieldErrorType::kRequired:
+      return "FieldValueRequired";
+    case FieldErrorType::kNotSupported:
+      return "FieldValueNotSupported";
+    case FieldErrorType::kForbidden:
+      return "FieldValueForbidden";
+    case FieldErrorType::kDuplicate:
+      return "FieldValueDuplicate";
+    case FieldErrorType::kNotFound:
+      return "FieldValueNotFound";
+    case FieldErrorType::kTooLong:
+      return "FieldValueTooLong";
+    case FieldErrorType::kTooMany:
+      return "FieldValueTooMany";
+    case FieldErrorType::kTypeInvalid:
+      return "FieldValueTypeInvalid";
+    case FieldErrorType::kInternal:
+      return "InternalError";
   }
   return "InternalError";
 }
@@ -52,7 +74,9 @@ std::string FieldError::message() const {
   return text;
 }
 
-std::string FieldError::text() const { return field.empty() ? message() : field + ": " + message(); }
+std::string FieldError::text() const {
+  return field.empty() ? message() : field + ": " + message();
+}
 
 FieldError invalid(std::string field, const json& value, std::string detail) {
   return {std::move(field), FieldErrorType::kInvalid, show(value), std::move(detail)};
@@ -75,7 +99,8 @@ FieldError not_found(std::string field, const json& value) {
   return {std::move(field), FieldErrorType::kNotFound, show(value), ""};
 }
 FieldError too_long(std::string field, size_t max_bytes) {
-  return {std::move(field), FieldErrorType::kTooLong, "", "may not be more than " + std::to_string(max_bytes) + " bytes"};
+  return {std::move(field), FieldErrorType::kTooLong, "",
+          "may not be more than " + std::to_string(max_bytes) + " bytes"};
 }
 FieldError too_many(std::string field, size_t actual, size_t max) {
   return {std::move(field), FieldErrorType::kTooMany, std::to_string(actual),

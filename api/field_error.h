@@ -57,7 +57,9 @@ void append(FieldErrors& to, FieldErrors more);
 class FieldPath {
  public:
   explicit FieldPath(std::string root) : text_(std::move(root)) {}
-  FieldPath child(std::string_view name) const { return FieldPath(text_.empty() ? std::string(name) : text_ + "." + std::string(name)); }
+  FieldPath child(std::string_view name) const {
+    return FieldPath(text_.empty() ? std::string(name) : text_ + "." + std::string(name));
+  }
   FieldPath index(size_t i) const { return FieldPath(text_ + "[" + std::to_string(i) + "]"); }
   FieldPath key(std::string_view name) const { return FieldPath(text_ + "[" + std::string(name) + "]"); }
   const std::string& text() const { return text_; }

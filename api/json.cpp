@@ -112,7 +112,9 @@ Result<json> parse_json(std::string_view bytes, JsonLimits limits) {
   return builder.take();
 }
 
-std::string to_text(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string to_text(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 const json* find_path(const json& value, std::initializer_list<std::string_view> keys) {
   const json* at = &value;

@@ -12,9 +12,12 @@ using nlohmann::json;
 std::string escape(const std::string& key) {
   std::string text;
   for (char c : key) {
-    if (c == '~') text += "~0";
-    else if (c == '/') text += "~1";
-    else text += c;
+    if (c == '~')
+      text += "~0";
+    else if (c == '/')
+      text += "~1";
+    else
+      text += c;
   }
   return text;
 }
@@ -32,8 +35,10 @@ class Differ {
   void diff_objects(const json& before, const json& after, const std::string& path) {
     for (const auto& [key, old_value] : before.items()) {
       auto now = after.find(key);
-      if (now == after.end()) remove(path + "/" + escape(key));
-      else diff(old_value, *now, path + "/" + escape(key));
+      if (now == after.end())
+        remove(path + "/" + escape(key));
+      else
+        diff(old_value, *now, path + "/" + escape(key));
     }
     for (const auto& [key, value] : after.items()) {
       if (!before.contains(key)) add(path + "/" + escape(key), value);

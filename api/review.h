@@ -1,6 +1,7 @@
 // What one rule is given, and how somebody watches rules at work.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "api/admission_review.h"
@@ -21,6 +22,14 @@ struct RuleMatch {
   std::string_view group;     // "batch"
   std::string_view resource;  // "jobs"
 };
+
+// Whether a rule wants to see a request. Subresources are nobody's.
+bool applies(std::span<const RuleMatch> matches, std::span<const Operation> operations,
+             const AdmissionRequest& request);
+
+// An UPDATE of an object that is on its way out: removing a finalizer must never
+// depend on a rule.
+bool being_deleted(const AdmissionRequest& request);
 
 enum class RuleOutcome { kUnchanged, kChanged, kAllowed, kRejected };
 

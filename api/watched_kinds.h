@@ -8,7 +8,7 @@
 namespace muster {
 
 struct WatchedKind {
-  std::string_view group;    // "" for the core group
+  std::string_view group;  // "" for the core group
   std::string_view version;
   std::string_view plural;
   std::string_view kind;

@@ -26,9 +26,9 @@ std::string digest_hex(const EVP_MD* algorithm, std::string_view bytes) {
 
 std::string base64_encode(std::string_view bytes) {
   std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');
-  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                                   reinterpret_cast<const unsigned char*>(bytes.data()),
-                                   static_cast<int>(bytes.size()));
+  const int size =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                      reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
   text.resize(static_cast<size_t>(size));
   return text;
 }
@@ -50,7 +50,11 @@ Result<std::string> base64_decode(std::string_view text) {
   return bytes;
 }
 
-std::string sha1_hex(std::string_view bytes) { return digest_hex(EVP_sha1(), bytes); }
-std::string sha256_hex(std::string_view bytes) { return digest_hex(EVP_sha256(), bytes); }
+std::string sha1_hex(std::string_view bytes) {
+  return digest_hex(EVP_sha1(), bytes);
+}
+std::string sha256_hex(std::string_view bytes) {
+  return digest_hex(EVP_sha256(), bytes);
+}
 
 }  // namespace muster

@@ -22,9 +22,13 @@ struct Failure {
   E error;
 };
 
-inline Failure<Error> fail(std::string message) { return {Error{std::move(message)}}; }
+inline Failure<Error> fail(std::string message) {
+  return {Error{std::move(message)}};
+}
 template <class E>
-Failure<E> fail_with(E error) { return {std::move(error)}; }
+Failure<E> fail_with(E error) {
+  return {std::move(error)};
+}
 
 // Either a value or an error. Reading the one that is not there stops the
 // process: it is a broken invariant of the caller, never an input error.
@@ -37,16 +41,28 @@ class [[nodiscard]] Result {
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  const T& value() const& { assert(ok()); return *std::get_if<0>(&state_); }
-  T& value() & { assert(ok()); return *std::get_if<0>(&state_); }
-  T&& value() && { assert(ok()); return std::move(*std::get_if<0>(&state_)); }
+  const T& value() const& {
+    assert(ok());
+    return *std::get_if<0>(&state_);
+  }
+  T& value() & {
+    assert(ok());
+    return *std::get_if<0>(&state_);
+  }
+  T&& value() && {
+    assert(ok());
+    return std::move(*std::get_if<0>(&state_));
+  }
   const T& operator*() const& { return value(); }
   T& operator*() & { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
   const T* operator->() const { return &value(); }
   T* operator->() { return &value(); }
 
-  const E& error() const { assert(!ok()); return *std::get_if<1>(&state_); }
+  const E& error() const {
+    assert(!ok());
+    return *std::get_if<1>(&state_);
+  }
 
  private:
   std::variant<T, E> state_;

@@ -53,8 +53,10 @@ class SharedMap {
   static size_t index(std::string_view key) { return std::hash<std::string_view>{}(key) % kShards; }
   Shard& own(size_t i) {
     auto& shard = shards_[i];
-    if (!shard) shard = std::make_shared<Shard>();
-    else if (shard.use_count() > 1) shard = std::make_shared<Shard>(*shard);
+    if (!shard)
+      shard = std::make_shared<Shard>();
+    else if (shard.use_count() > 1)
+      shard = std::make_shared<Shard>(*shard);
     return *shard;
   }
 

@@ -24,8 +24,9 @@ CLI::Validator parsed_by(Parse parse) {
 }
 
 void add_settings_flags(CLI::App& command, SettingsFlags& flags) {
-  command.add_option("--config", flags.config_file,
-                     "Kueue's Configuration, and muster's own in a second document; see docs/configuration.md")
+  command
+      .add_option("--config", flags.config_file,
+                  "Kueue's Configuration, and muster's own in a second document; see docs/configuration.md")
       ->type_name("FILE");
   command.add_option("--feature-gates", flags.feature_gates, "Kueue's feature gates, as A=true,B=false");
   command.add_flag("--ignore-unsupported-frameworks", flags.ignore_unsupported_frameworks,
@@ -73,9 +74,9 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
 }
 
 void add_review(CLI::App& app, ReviewOptions& options) {
-  CLI::App& review = *app.add_subcommand(
-      "review", "Say what the webhooks would do with files, without a cluster. "
-                "Exit code 0: all allowed; 1: something rejected; 2: unusable input");
+  CLI::App& review = *app.add_subcommand("review",
+                                         "Say what the webhooks would do with files, without a cluster. "
+                                         "Exit code 0: all allowed; 1: something rejected; 2: unusable input");
   review.add_option("-f,--filename", options.files, "Manifests, Lists or AdmissionReviews, YAML or JSON; - for stdin")
       ->required();
   static const std::map<std::string, ReviewFormat> formats = {

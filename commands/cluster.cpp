@@ -55,12 +55,16 @@ class Cluster::Feed final : public kube::WatchSink {
   void on_list_started() override { listed_.clear(); }
   void on_listed(const json& object) override { listed_.push_back(object); }
   void on_replaced(const std::string& version) override {
-    if (version.empty()) loop_.post(KindAbsent{api_version_, kind_});
-    else loop_.post(KindListed{api_version_, kind_, std::exchange(listed_, {})});
+    if (version.empty())
+      loop_.post(KindAbsent{api_version_, kind_});
+    else
+      loop_.post(KindListed{api_version_, kind_, std::exchange(listed_, {})});
   }
   void on_event(kube::WatchChange change, const json& object) override {
-    if (change == kube::WatchChange::kDeleted) loop_.post(ObjectRemoved{object});
-    else loop_.post(ObjectChanged{object});
+    if (change == kube::WatchChange::kDeleted)
+      loop_.post(ObjectRemoved{object});
+    else
+      loop_.post(ObjectChanged{object});
   }
 
  private:
@@ -85,18 +89,23 @@ Result<std::unique_ptr<Cluster>> Cluster::connect(const Options& options, const 
 
 Cluster::Cluster(const Clock& clock) : clock_(clock), log_(clock) {}
 
-Cluster::~Cluster() { stop_watches(); }
+Cluster::~Cluster() {
+  stop_watches();
+}
 
 OwnIdentity Cluster::identify() {
   OwnIdentity own;
   const auto pod_name = environment("POD_NAME"), pod_namespace = environment("POD_NAMESPACE");
   if (pod_name && pod_namespace) {
     auto pod = api().get({"", "v1", "pods", true, "Pod"}, *pod_namespace, *pod_name);
-    if (pod) own.image = image_of(*pod);
-    else log_warning("own Pod cannot be read; the waiter's image is muster:<version>", {{"why", pod.error().message}});
+    if (pod)
+      own.image = image_of(*pod);
+    else
+      log_warning("own Pod cannot be read; the waiter's image is muster:<version>", {{"why", pod.error().message}});
   }
   const json review = {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}};
-  auto answer = api().create({"authentication.k8s.io", "v1", "selfsubjectreviews", false, "SelfSubjectReview"}, "", review);
+  auto answer =
+      api().create({"authentication.k8s.io", "v1", "selfsubjectreviews", false, "SelfSubjectReview"}, "", review);
   if (!answer) {
     log_warning("own user name is not known; name it in admitters", {{"why", answer.error().message}});
     return own;
@@ -143,8 +152,11 @@ bool Cluster::write(const PatchObject& command) {
     return true;
   }
   // A conflict is another replica's or an admin's write; the watch brings the new state.
-  if (written.error().conflict()) log_debug("webhook configuration changed meanwhile", {{"object", command.target}});
-  else log_warning("webhook configuration cannot be written", {{"object", command.target}, {"why", written.error().message}});
+  if (written.error().conflict())
+    log_debug("webhook configuration changed meanwhile", {{"object", command.target}});
+  else
+    log_warning("webhook configuration cannot be written",
+                {{"object", command.target}, {"why", written.error().message}});
   return false;
 }
 

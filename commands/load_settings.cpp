@@ -66,8 +66,7 @@ Result<Settings> load_settings(const SettingsFlags& flags, const std::string& ow
 
 RuleSettings rule_settings_of(const Settings& settings, const OwnIdentity& own) {
   const std::string image = own.image.empty() ? "muster:" + std::string(kVersion) : own.image;
-  return make_rule_settings(settings.configuration.kueue, settings.configuration.muster,
-                            {image, own.user});
+  return make_rule_settings(settings.configuration.kueue, settings.configuration.muster, {image, own.user});
 }
 
 WebhookRegistration registration_of(const Settings& settings, const std::string& own_namespace,

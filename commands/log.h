@@ -24,10 +24,18 @@ using LogFields = std::initializer_list<std::pair<std::string_view, nlohmann::js
 void set_up_log(LogFormat format, LogLevel level);
 
 void log(LogLevel level, std::string_view message, LogFields fields = {});
-inline void log_debug(std::string_view message, LogFields fields = {}) { log(LogLevel::kDebug, message, fields); }
-inline void log_info(std::string_view message, LogFields fields = {}) { log(LogLevel::kInfo, message, fields); }
-inline void log_warning(std::string_view message, LogFields fields = {}) { log(LogLevel::kWarning, message, fields); }
-inline void log_error(std::string_view message, LogFields fields = {}) { log(LogLevel::kError, message, fields); }
+inline void log_debug(std::string_view message, LogFields fields = {}) {
+  log(LogLevel::kDebug, message, fields);
+}
+inline void log_info(std::string_view message, LogFields fields = {}) {
+  log(LogLevel::kInfo, message, fields);
+}
+inline void log_warning(std::string_view message, LogFields fields = {}) {
+  log(LogLevel::kWarning, message, fields);
+}
+inline void log_error(std::string_view message, LogFields fields = {}) {
+  log(LogLevel::kError, message, fields);
+}
 
 // One line without its line feed; what log() writes. Pure, for tests.
 std::string format_log_line(LogFormat format, LogLevel level, std::string_view timestamp, std::string_view message,

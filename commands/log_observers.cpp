@@ -28,15 +28,18 @@ void ServerLog::on_event(ServerEvent event, std::string_view detail) {
 
 void KubeLog::retrying(std::string_view method, std::string_view path, const std::string& why, Duration delay) {
   if (auto swallowed = throttle_.pass("retrying", clock_.now().monotonic)) {
-    log_warning("request to the API server is tried again", {{"method", method}, {"path", path}, {"why", why},
-                {"delay", format_duration(delay)}, {"repeated", *swallowed}});
+    log_warning("request to the API server is tried again", {{"method", method},
+                                                             {"path", path},
+                                                             {"why", why},
+                                                             {"delay", format_duration(delay)},
+                                                             {"repeated", *swallowed}});
   }
 }
 
 void KubeLog::throttled(std::string_view method, std::string_view path, Duration delay) {
   if (auto swallowed = throttle_.pass("throttled", clock_.now().monotonic)) {
-    log_info("request waits for clientConnection.qps", {{"method", method}, {"path", path},
-             {"delay", format_duration(delay)}, {"repeated", *swallowed}});
+    log_info("request waits for clientConnection.qps",
+             {{"method", method}, {"path", path}, {"delay", format_duration(delay)}, {"repeated", *swallowed}});
   }
 }
 
@@ -59,8 +62,10 @@ void KubeLog::listing(const kube::Resource& resource, const std::string& why) {
 
 void KubeLog::reconnecting(const kube::Resource& resource, const std::string& why, Duration delay) {
   if (auto swallowed = throttle_.pass("reconnecting " + kube::display_name(resource), clock_.now().monotonic)) {
-    log_warning("watch broke and is resumed", {{"resource", kube::display_name(resource)}, {"why", why},
-                {"delay", format_duration(delay)}, {"repeated", *swallowed}});
+    log_warning("watch broke and is resumed", {{"resource", kube::display_name(resource)},
+                                               {"why", why},
+                                               {"delay", format_duration(delay)},
+                                               {"repeated", *swallowed}});
   }
 }
 
@@ -74,7 +79,8 @@ void KubeLog::absent(const kube::Resource& resource) {
 }
 
 void KubeLog::forbidden(const kube::Resource& resource, const std::string& message) {
-  log_error("a right is missing; see manifests/rbac.yaml", {{"resource", kube::display_name(resource)}, {"message", message}});
+  log_error("a right is missing; see manifests/rbac.yaml",
+            {{"resource", kube::display_name(resource)}, {"message", message}});
 }
 
 }  // namespace muster

@@ -30,7 +30,8 @@ bool is_list(const json& value) {
 // Appends a document, or the items of a List one by one.
 Outcome<> append_objects(InputDocument document, std::vector<InputDocument>& to) {
   const json& value = document.value;
-  if (!value.is_object()) return fail(document.place() + ": a Kubernetes object was expected, a mapping with apiVersion and kind");
+  if (!value.is_object())
+    return fail(document.place() + ": a Kubernetes object was expected, a mapping with apiVersion and kind");
   if (string_at(value, {"apiVersion"}).empty()) return fail(document.place() + ": apiVersion is missing");
   if (string_at(value, {"kind"}).empty()) return fail(document.place() + ": kind is missing");
   if (!is_list(value)) {
@@ -57,10 +58,11 @@ std::string uid_for(size_t position) {
 
 }  // namespace
 
-bool InputDocument::is_review() const { return string_at(value, {"kind"}) == "AdmissionReview"; }
+bool InputDocument::is_review() const {
+  return string_at(value, {"kind"}) == "AdmissionReview";
+}
 
-Result<std::vector<InputDocument>> read_documents(const std::vector<std::string>& files,
-                                                  std::istream& standard_input) {
+Result<std::vector<InputDocument>> read_documents(const std::vector<std::string>& files, std::istream& standard_input) {
   std::vector<InputDocument> documents;
   for (const std::string& file : files) {
     auto bytes = read_all(file, standard_input);

@@ -102,9 +102,8 @@ void Process::stop() {
 Outcome<> Process::connect() {
   OwnIdentity own;
   if (!flags_.standalone) {
-    auto cluster = Cluster::connect({flags_.kubeconfig, flags_.context, kueue().client_connection.qps,
-                                     kueue().client_connection.burst},
-                                    clock_);
+    auto cluster = Cluster::connect(
+        {flags_.kubeconfig, flags_.context, kueue().client_connection.qps, kueue().client_connection.burst}, clock_);
     if (!cluster) return fail(cluster.error().message + "; without a cluster there is --standalone");
     cluster_ = std::move(*cluster);
     log_info("API server found", {{"source", cluster_->source()}});
@@ -124,8 +123,10 @@ void Process::make_engine_loop() {
       EngineLoop::Callbacks{.write = [this](const PatchObject& command) { return cluster_->write(command); },
                             .bundles_seen =
                                 [this](std::vector<std::string> bundles) {
-                                  if (keeper_) keeper_->bundles_seen(std::move(bundles));
-                                  else issue_bundle(external_->bundle());
+                                  if (keeper_)
+                                    keeper_->bundles_seen(std::move(bundles));
+                                  else
+                                    issue_bundle(external_->bundle());
                                 },
                             .synced =
                                 [this] {
@@ -156,9 +157,12 @@ Authorizer Process::metrics_authorizer() {
     auto decision = authorizer_->decide(std::string(token));
     if (!decision) return AuthDecision::kUnavailable;
     switch (*decision) {
-      case kube::AccessDecision::kAllow: return AuthDecision::kAllowed;
-      case kube::AccessDecision::kUnauthenticated: return AuthDecision::kUnauthenticated;
-      case kube::AccessDecision::kForbidden: return AuthDecision::kForbidden;
+      case kube::AccessDecision::kAllow:
+        return AuthDecision::kAllowed;
+      case kube::AccessDecision::kUnauthenticated:
+        return AuthDecision::kUnauthenticated;
+      case kube::AccessDecision::kForbidden:
+        return AuthDecision::kForbidden;
     }
     return AuthDecision::kUnavailable;
   };
@@ -199,7 +203,8 @@ std::unique_ptr<CertificateStore> Process::certificate_store() {
 ServingNames Process::serving_names() const {
   ServingNames names = service_names(kueue().cert_management.webhook_service_name, namespace_);
   for (const std::string& host : {std::string("127.0.0.1"), std::string("localhost"), host_of(flags_.webhook_url)}) {
-    const bool address = host.find(':') != std::string::npos || host.find_first_not_of("0123456789.") == std::string::npos;
+    const bool address =
+        host.find(':') != std::string::npos || host.find_first_not_of("0123456789.") == std::string::npos;
     if (!host.empty()) (address ? names.ips : names.dns).push_back(host);
   }
   return canonical(std::move(names));

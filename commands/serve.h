@@ -16,7 +16,7 @@ struct ServeFlags {
   SettingsFlags settings;
 
   std::string kubeconfig, context;
-  bool standalone = false;  // no cluster: rules see nothing beyond the review
+  bool standalone = false;    // no cluster: rules see nothing beyond the review
   std::string own_namespace;  // empty: the pod's, else muster-system
 
   std::optional<std::string> webhook_bind_address, health_probe_bind_address, metrics_bind_address;

@@ -9,7 +9,9 @@
 namespace muster {
 namespace {
 
-bool is_off(const std::string& address) { return address.empty() || address == "0"; }
+bool is_off(const std::string& address) {
+  return address.empty() || address == "0";
+}
 
 MetricsOptions metrics_options() {
   MetricsOptions options;
@@ -44,8 +46,8 @@ Serving::Serving(Options options, std::shared_ptr<TlsContext> tls)
     probes_ = std::make_unique<ProbeServer>(listener(options_.addresses.health_probe, nullptr, 1), readiness_);
   }
   if (!is_off(options_.addresses.metrics)) {
-    metrics_server_ = std::make_unique<MetricsServer>(listener(options_.addresses.metrics, tls_, 2), metrics_,
-                                                      options_.authorizer);
+    metrics_server_ =
+        std::make_unique<MetricsServer>(listener(options_.addresses.metrics, tls_, 2), metrics_, options_.authorizer);
   }
   metrics_.watch_connections("webhook", [this] { return webhook_.open_connections(); });
 }

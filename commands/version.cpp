@@ -1,9 +1,9 @@
 #include "commands/version.h"
 
-#include <CLI/Version.hpp>
-#include <nlohmann/json.hpp>
 #include <openssl/crypto.h>
 #include <spdlog/version.h>
+#include <CLI/Version.hpp>
+#include <nlohmann/json.hpp>
 
 namespace muster {
 

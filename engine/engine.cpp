@@ -45,7 +45,9 @@ Engine::Engine(EngineSettings settings) : settings_(std::move(settings)), expect
 void Engine::apply(const Event& event, Now) {
   std::visit(Overloaded{
                  [&](const KindListed& list) { replace(list); },
-                 [&](const KindAbsent& absent) { replace({absent.api_version, absent.kind, {}}); },
+                 [&](const KindAbsent& absent) {
+                   replace({absent.api_version, absent.kind, {}});
+                 },
                  [&](const ObjectChanged& changed) { put(changed.object); },
                  [&](const ObjectRemoved& removed) { remove(removed.object); },
                  [&](const CaBundleIssued& issued) { ca_bundle_ = issued.pem; },
@@ -112,7 +114,8 @@ void Engine::remove(const json& object) {
   if (!write_target(object).empty()) return put_target(object, nullptr);
   const std::string_view api_version = string_at(object, {"apiVersion"}), kind = string_at(object, {"kind"});
   known_[kind_key(api_version, kind)].erase(object_key(object));
-  view_.remove(api_version, kind, string_at(object, {"metadata", "namespace"}), string_at(object, {"metadata", "name"}));
+  view_.remove(api_version, kind, string_at(object, {"metadata", "namespace"}),
+               string_at(object, {"metadata", "name"}));
 }
 
 void Engine::replace(const KindListed& list) {

@@ -62,7 +62,7 @@ Result<std::unique_ptr<KubeClient>> KubeClient::make(ClusterAccess access, Clien
   if (!endpoint.ok()) return fail(access.source + ": " + endpoint.error().message);
   endpoint->server_name = access.tls_server_name;
   endpoint->insecure = access.insecure_skip_tls_verify;
-  std::signal(SIGPIPE, SIG_IGN);
+
   std::unique_ptr<KubeClient> client(
       new KubeClient(std::move(access), std::move(*endpoint), std::move(options), std::move(timing), observer));
   if (auto identity = client->credentials_.current(); !identity.ok()) return fail(identity.error().message);

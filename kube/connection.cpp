@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <charconv>
+#include <csignal>
 
 #include "base/mutex.h"
 
@@ -136,6 +137,8 @@ struct Connection::Wire {
 
 Connection::Connection(const Endpoint& endpoint, std::shared_ptr<const TlsMaterial> tls, const Clock& clock)
     : tls_(std::move(tls)), clock_(clock), wire_(std::make_unique<Wire>()) {
+  // OpenSSL writes to sockets that the server may have closed.
+  std::signal(SIGPIPE, SIG_IGN);
   wire_->place = endpoint.host + ":" + std::to_string(endpoint.port);
   wire_->verified_name = endpoint.server_name.empty() ? endpoint.host : endpoint.server_name;
   if (endpoint.tls) {

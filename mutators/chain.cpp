@@ -3,11 +3,11 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "api/json.h"
 #include "mutators/default_local_queue.h"
 #include "mutators/default_priority_class.h"
 #include "mutators/elastic_scheduling_gate.h"
 #include "mutators/group_scheduling.h"
+#include "mutators/keep_suspended.h"
 #include "mutators/multikueue_managed_by.h"
 #include "mutators/mutator.h"
 #include "mutators/suspend.h"
@@ -16,21 +16,6 @@ namespace muster {
 namespace {
 
 using nlohmann::json;
-
-bool applies(const Mutator& mutator, const AdmissionRequest& request) {
-  if (!request.sub_resource.empty()) return false;
-  const auto& operations = mutator.operations;
-  if (std::find(operations.begin(), operations.end(), request.operation) == operations.end()) return false;
-  return std::any_of(mutator.matches.begin(), mutator.matches.end(), [&](const RuleMatch& match) {
-    return match.group == request.group && match.resource == request.resource;
-  });
-}
-
-// Removing a finalizer must never depend on us.
-bool being_deleted(const AdmissionRequest& request) {
-  return request.operation == Operation::kUpdate &&
-         !string_at(request.object, {"metadata", "deletionTimestamp"}).empty();
-}
 
 // Tells the observer what each mutator did. Finding out costs a comparison with the
 // object before it, and a copy only where something changed and another one follows.
@@ -62,10 +47,11 @@ class Watch {
 }  // namespace
 
 std::span<const Mutator* const> mutator_chain() {
-  static constexpr std::array<const Mutator*, 7> chain = {
+  static constexpr std::array<const Mutator*, 8> chain = {
       &default_local_queue,     // whoever comes next asks for the queue name
       &default_priority_class,  // of queued jobs only
       &suspend,
+      &keep_suspended,
       &multikueue_managed_by,  // by queue name
       &elastic_scheduling_gate,
       &group_scheduling_inject,  // into the template that the others leave
@@ -79,7 +65,7 @@ AdmissionResponse mutate(const Review& review, RuleObserver* observer) {
   if (being_deleted(request)) return AdmissionResponse::allowed(request);
   std::vector<const Mutator*> mine;
   std::copy_if(mutator_chain().begin(), mutator_chain().end(), std::back_inserter(mine),
-               [&](const Mutator* mutator) { return applies(*mutator, request); });
+               [&](const Mutator* mutator) { return applies(mutator->matches, mutator->operations, request); });
   if (mine.empty()) return AdmissionResponse::allowed(request);
 
   json object = request.object;

@@ -50,6 +50,20 @@ void replace_at_end(json& list, std::optional<size_t> old, json item) {
   list.push_back(std::move(item));
 }
 
+// Whether the user has something of a reserved name that is not ours. Injected beside
+// it, the API server would complain of a duplicate name, which explains nothing; left
+// alone, the validator says whose name it is.
+bool name_is_taken(const json& pod_template) {
+  auto takes = [&](std::string_view list, std::string_view name, bool (*is_ours)(const json&)) {
+    for (const json& item : array_at(pod_template, {"spec", list})) {
+      if (string_at(item, {"name"}) == name && !(is_ours && is_ours(item))) return true;
+    }
+    return false;
+  };
+  return takes("containers", kGroupInitContainer, nullptr) || takes("initContainers", kGroupInitContainer, is_waiter) ||
+         takes("volumes", kGroupVolume, is_barrier_volume);
+}
+
 std::optional<MutationError> inject(const Review& review, json& object) {
   const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
   if (kind == nullptr) return std::nullopt;
@@ -61,7 +75,7 @@ std::optional<MutationError> inject(const Review& review, json& object) {
 
   const ContainerMinimum minimum = review.view.container_minimum(review.request.namespace_);
   for (PodTemplateRef& ref : kind->pod_templates(object)) {
-    if (!config->has_target(ref.name)) continue;
+    if (!config->has_target(ref.name) || name_is_taken(*ref.template_json)) continue;
     json& pod_template = *ref.template_json;
     json* annotations = make_object(pod_template, {"metadata", "annotations"});
     json* init_containers = make_template_list(pod_template, "initContainers");

@@ -22,7 +22,7 @@ struct MutationError {
 };
 
 struct Mutator {
-  std::string_view name;            // as in metrics: "suspend"
+  std::string_view name;  // as in metrics: "suspend"
   std::vector<RuleMatch> matches;
   std::vector<Operation> operations;
   // Edits `object`, which starts as review.request.object and carries the edits of

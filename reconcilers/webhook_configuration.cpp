@@ -31,8 +31,8 @@ void keep_bundles(const json& live, json& wanted) {
 std::optional<json> reconcile_webhook_configuration(const json& live, const ClusterView& view,
                                                     const WebhookRegistration& registration,
                                                     const std::string& ca_bundle_pem) {
-  const WebhookKind kind = string_at(live, {"kind"}) == "MutatingWebhookConfiguration" ? WebhookKind::kMutating
-                                                                                       : WebhookKind::kValidating;
+  const WebhookKind kind =
+      string_at(live, {"kind"}) == "MutatingWebhookConfiguration" ? WebhookKind::kMutating : WebhookKind::kValidating;
   json wanted = webhook_entries(kind, registration, view.namespaces_with_default_queue(), ca_bundle_pem);
   if (ca_bundle_pem.empty()) keep_bundles(live, wanted);
   if (array_at(live, {"webhooks"}) == wanted) return std::nullopt;

@@ -1,29 +1,8 @@
 #include "validators/validator.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/json.h"
-
 namespace muster {
-namespace {
-
-bool applies(const Validator& validator, const AdmissionRequest& request) {
-  if (!request.sub_resource.empty()) return false;
-  const auto& operations = validator.operations;
-  if (std::find(operations.begin(), operations.end(), request.operation) == operations.end()) return false;
-  return std::any_of(validator.matches.begin(), validator.matches.end(), [&](const RuleMatch& match) {
-    return match.group == request.group && match.resource == request.resource;
-  });
-}
-
-bool being_deleted(const AdmissionRequest& request) {
-  return request.operation == Operation::kUpdate &&
-         !string_at(request.object, {"metadata", "deletionTimestamp"}).empty();
-}
-
-}  // namespace
-
 AdmissionResponse validate(const Review& review, RuleObserver* observer) {
   const AdmissionRequest& request = review.request;
   if (being_deleted(request)) return AdmissionResponse::allowed(request);
@@ -31,7 +10,7 @@ AdmissionResponse validate(const Review& review, RuleObserver* observer) {
   FieldErrors errors;
   std::vector<std::string> warnings;
   for (const Validator* validator : all_validators()) {
-    if (!applies(*validator, request)) continue;
+    if (!applies(validator->matches, validator->operations, request)) continue;
     if (observer) observer->started(validator->name);
     FieldErrors found = validator->check(review);
     if (validator->warn) {
@@ -40,10 +19,9 @@ AdmissionResponse validate(const Review& review, RuleObserver* observer) {
     if (observer) observer->finished(validator->name, found.empty() ? RuleOutcome::kAllowed : RuleOutcome::kRejected);
     append(errors, std::move(found));
   }
-  AdmissionResponse response =
-      errors.empty() ? AdmissionResponse::allowed(request) : AdmissionResponse::denied(request, errors);
-  response.with_warnings(std::move(warnings));
-  return response;
+  // Warnings are for what goes through; beside errors they would only distract.
+  if (!errors.empty()) return AdmissionResponse::denied(request, errors);
+  return AdmissionResponse::allowed(request).with_warnings(std::move(warnings));
 }
 
 }  // namespace muster

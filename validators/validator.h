@@ -12,7 +12,7 @@
 namespace muster {
 
 struct Validator {
-  std::string_view name;            // the file's name: "startup_policy_conflict"
+  std::string_view name;  // the file's name: "startup_policy_conflict"
   std::vector<RuleMatch> matches;
   std::vector<Operation> operations;
   FieldErrors (*check)(const Review& review);

@@ -24,7 +24,8 @@ TEST_CASE("cluster view: facts appear, change and disappear with their objects")
   CHECK(view.local_queue("team-a", "default") == nullptr);
   CHECK(view.namespaces_with_default_queue().empty());
 
-  view.put(json::parse(R"({"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"WorkloadPriorityClass","metadata":{"name":"default"}})"));
+  view.put(json::parse(
+      R"({"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"WorkloadPriorityClass","metadata":{"name":"default"}})"));
   CHECK(view.has_workload_priority_class("default"));
 }
 
@@ -35,9 +36,10 @@ TEST_CASE("cluster view: a LocalQueue uses MultiKueue when a check of its Cluste
   CHECK_FALSE(view.uses_multikueue("a", "q"));
   view.put(json::parse(R"({"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"AdmissionCheck",
     "metadata":{"name":"mk"},"spec":{"controllerName":"kueue.x-k8s.io/multikueue"}})"));
-  for (const char* spec : {R"({"admissionChecks":["mk"]})",
-                           R"({"admissionChecksStrategy":{"admissionChecks":[{"name":"mk"}]}})"}) {
-    json queue = json::parse(R"({"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ClusterQueue","metadata":{"name":"cq"}})");
+  for (const char* spec :
+       {R"({"admissionChecks":["mk"]})", R"({"admissionChecksStrategy":{"admissionChecks":[{"name":"mk"}]}})"}) {
+    json queue =
+        json::parse(R"({"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ClusterQueue","metadata":{"name":"cq"}})");
     queue["spec"] = json::parse(spec);
     view.put(queue);
     CHECK(view.uses_multikueue("a", "q"));

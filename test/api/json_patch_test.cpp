@@ -25,7 +25,8 @@ TEST_CASE("json patch: the smallest operations that tell the difference") {
       {"an element appended", R"({"l":[1,2]})", R"({"l":[1,2,3]})", R"([{"op":"add","path":"/l/2","value":3}])"},
       {"an element put in front is one add", R"({"l":[1,2]})", R"({"l":[0,1,2]})",
        R"([{"op":"add","path":"/l/0","value":0}])"},
-      {"an element removed from the middle", R"({"l":[1,2,3]})", R"({"l":[1,3]})", R"([{"op":"remove","path":"/l/1"}])"},
+      {"an element removed from the middle", R"({"l":[1,2,3]})", R"({"l":[1,3]})",
+       R"([{"op":"remove","path":"/l/1"}])"},
       {"a field inside an element", R"({"l":[{"a":1,"b":1},{"a":2}]})", R"({"l":[{"a":1,"b":2},{"a":2}]})",
        R"([{"op":"replace","path":"/l/0/b","value":2}])"},
       {"another type", R"({"a":[]})", R"({"a":{}})", R"([{"op":"replace","path":"/a","value":{}}])"},
@@ -48,8 +49,10 @@ json any_json(int depth) {
   const int size = *rc::gen::inRange(0, 5);
   json value = kind == 3 ? json::array() : json::object();
   for (int i = 0; i < size; ++i) {
-    if (kind == 3) value.push_back(any_json(depth - 1));
-    else value[std::string(1, "ab/~"[*rc::gen::inRange(0, 4)])] = any_json(depth - 1);
+    if (kind == 3)
+      value.push_back(any_json(depth - 1));
+    else
+      value[std::string(1, "ab/~"[*rc::gen::inRange(0, 4)])] = any_json(depth - 1);
   }
   return value;
 }

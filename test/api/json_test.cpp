@@ -46,7 +46,8 @@ TEST_CASE("json: nesting is bounded and the bound itself is accepted") {
 TEST_CASE("json: values keep their types") {
   auto parsed = parse_json(R"({"n":null,"b":true,"i":-3,"u":18446744073709551615,"d":1.5,"s":"é","a":[1,{"x":[]}]})");
   REQUIRE(parsed.ok());
-  CHECK(*parsed == json::parse(R"({"n":null,"b":true,"i":-3,"u":18446744073709551615,"d":1.5,"s":"é","a":[1,{"x":[]}]})"));
+  CHECK(*parsed ==
+        json::parse(R"({"n":null,"b":true,"i":-3,"u":18446744073709551615,"d":1.5,"s":"é","a":[1,{"x":[]}]})"));
 }
 
 TEST_CASE("json: reading at a path survives whatever stands there") {

@@ -36,9 +36,12 @@ std::map<std::string, std::set<std::string>> declared_arrows() {
     std::istringstream words((*it)[2].str());
     bool listing = false;
     for (std::string word; words >> word;) {
-      if (word == "DEPENDS") listing = true;
-      else if (word == "LINK" || word == "GENERATED") listing = false;
-      else if (listing) to.insert(word);
+      if (word == "DEPENDS")
+        listing = true;
+      else if (word == "LINK" || word == "GENERATED")
+        listing = false;
+      else if (listing)
+        to.insert(word);
     }
   }
   std::map<std::string, std::set<std::string>> closed;
@@ -90,9 +93,10 @@ TEST_CASE("arrows: a folder includes only what it is linked to") {
 
 TEST_CASE("arrows: decisions know no clock and no thread and no log and no socket") {
   const std::set<std::string> banned_headers = {
-      "thread", "mutex", "condition_variable", "future", "atomic", "random",       "fstream",
-      "httplib.h", "ctime",  "unistd.h", "sys/socket.h", "base/mutex.h", "spdlog/spdlog.h"};
-  const std::regex banned_words(R"(\bnow\(\)|sleep_for|sleep_until|\brand\(|system_clock\(\)|getenv|std::cout|std::cerr)");
+      "thread",    "mutex", "condition_variable", "future",       "atomic",       "random",         "fstream",
+      "httplib.h", "ctime", "unistd.h",           "sys/socket.h", "base/mutex.h", "spdlog/spdlog.h"};
+  const std::regex banned_words(
+      R"(\bnow\(\)|sleep_for|sleep_until|\brand\(|system_clock\(\)|getenv|std::cout|std::cerr)");
   for (const char* folder : {"api", "jobs", "mutators", "validators", "reconcilers", "engine", "manifests"}) {
     for (const fs::path& file : sources_of(folder)) {
       INFO(file.string());

@@ -5,8 +5,8 @@
 using namespace muster;
 
 TEST_CASE("encoding: base64 of RFC 4648's examples and back") {
-  const std::pair<const char*, const char*> rows[] = {{"", ""},         {"f", "Zg=="},         {"fo", "Zm8="},
-                                                      {"foo", "Zm9v"}, {"foobar", "Zm9vYmFy"}};
+  const std::pair<const char*, const char*> rows[] = {
+      {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foobar", "Zm9vYmFy"}};
   for (auto [bytes, text] : rows) {
     CHECK(base64_encode(bytes) == text);
     auto decoded = base64_decode(text);

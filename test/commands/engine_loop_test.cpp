@@ -35,9 +35,9 @@ json configuration(const char* kind) {
 
 TEST_CASE("engine loop: the view appears when every kind was listed and follows events") {
   std::atomic<int> synced = 0;
-  EngineLoop loop({}, system_clock(), {.write = [](const PatchObject&) { return true; },
-                                       .bundles_seen = nullptr,
-                                       .synced = [&] { ++synced; }});
+  EngineLoop loop(
+      {}, system_clock(),
+      {.write = [](const PatchObject&) { return true; }, .bundles_seen = nullptr, .synced = [&] { ++synced; }});
   CHECK(loop.view() == nullptr);
   CHECK(synced == 0);
   for (const WatchedKind& kind : watched_kinds()) {

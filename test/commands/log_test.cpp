@@ -6,8 +6,8 @@ using namespace muster;
 using nlohmann::json;
 
 TEST_CASE("log: a JSON line is one parsable object whatever the fields hold") {
-  const std::string line = format_log_line(LogFormat::kJson, LogLevel::kWarning, "2026-01-01T00:00:00.000Z", "it \"broke\"",
-                                           {{"file", "a\nb"}, {"count", 3}, {"bytes", "\xff"}});
+  const std::string line = format_log_line(LogFormat::kJson, LogLevel::kWarning, "2026-01-01T00:00:00.000Z",
+                                           "it \"broke\"", {{"file", "a\nb"}, {"count", 3}, {"bytes", "\xff"}});
   CHECK(line.find('\n') == std::string::npos);
   const json parsed = json::parse(line);
   CHECK(parsed["ts"] == "2026-01-01T00:00:00.000Z");
@@ -18,7 +18,8 @@ TEST_CASE("log: a JSON line is one parsable object whatever the fields hold") {
 }
 
 TEST_CASE("log: text for terminals quotes only what needs it") {
-  CHECK(format_log_line(LogFormat::kText, LogLevel::kInfo, "T", "ready", {{"port", 9443}, {"who", "me"}, {"why", "a b"}}) ==
+  CHECK(format_log_line(LogFormat::kText, LogLevel::kInfo, "T", "ready",
+                        {{"port", 9443}, {"who", "me"}, {"why", "a b"}}) ==
         "T info: ready port=9443 who=me why=\"a b\"");
 }
 

@@ -149,8 +149,9 @@ TEST_CASE("review: UPDATE compares with the old object") {
   CHECK(ran.code == kReviewRejected);
   CHECK(ran.err.starts_with("Job/train: spec.suspend: "));
 
-  const TemporaryFile config("apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n---\n"
-                             "apiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\nadmitters: [ada]\n");
+  const TemporaryFile config(
+      "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n---\n"
+      "apiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\nadmitters: [ada]\n");
   ReviewOptions trusted = options;
   trusted.config_file = config.path();
   CHECK(run(changed, trusted).code == kReviewAllowed);
@@ -175,11 +176,17 @@ TEST_CASE("review: unusable input says which file and line and why") {
       {"an empty file", "# nothing\n", {}, "-: holds no object"},
       {"a scalar", "---\nhello\n", {}, "a Kubernetes object was expected"},
       {"no kind", "apiVersion: v1\n", {}, "-:1: kind is missing"},
-      {"no apiVersion in the second document", "apiVersion: v1\nkind: Namespace\n---\nkind: Job\n", {}, "-:4: apiVersion is missing"},
+      {"no apiVersion in the second document",
+       "apiVersion: v1\nkind: Namespace\n---\nkind: Job\n",
+       {},
+       "-:4: apiVersion is missing"},
       {"UPDATE without old objects", kQueuedJob, {.operation = Operation::kUpdate}, "needs --old FILE"},
       {"old objects without UPDATE", kQueuedJob, {.old_file = "x.yaml"}, "--old goes with --operation UPDATE only"},
       {"a configuration that is not there", kQueuedJob, {.config_file = "/none.yaml"}, "/none.yaml"},
-      {"a review without a uid", R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{}})", {}, "request.uid"},
+      {"a review without a uid",
+       R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{}})",
+       {},
+       "request.uid"},
   };
   for (const Row& row : rows) {
     INFO(row.name);

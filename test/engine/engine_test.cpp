@@ -42,15 +42,18 @@ TEST_CASE("engine: synced only after every watched kind was listed or found abse
   size_t left = watched_kinds().size();
   for (const WatchedKind& kind : watched_kinds()) {
     CHECK_FALSE(engine.synced());
-    if (--left % 2) engine.apply(KindListed{std::string(kind.api_version), std::string(kind.kind), {}}, at(0));
-    else engine.apply(KindAbsent{std::string(kind.api_version), std::string(kind.kind)}, at(0));
+    if (--left % 2)
+      engine.apply(KindListed{std::string(kind.api_version), std::string(kind.kind), {}}, at(0));
+    else
+      engine.apply(KindAbsent{std::string(kind.api_version), std::string(kind.kind)}, at(0));
   }
   CHECK(engine.synced());
 }
 
 TEST_CASE("engine: a relist drops what is gone and keeps what is there") {
   Engine engine = synced_engine();
-  engine.apply(KindListed{"v1", "Namespace", {object("v1", "Namespace", "", "a"), object("v1", "Namespace", "", "b")}}, at(0));
+  engine.apply(KindListed{"v1", "Namespace", {object("v1", "Namespace", "", "a"), object("v1", "Namespace", "", "b")}},
+               at(0));
   engine.apply(ObjectChanged{object("v1", "Namespace", "", "c")}, at(1));
   engine.apply(KindListed{"v1", "Namespace", {object("v1", "Namespace", "", "b")}}, at(2));
   const ClusterViewPtr view = engine.view();

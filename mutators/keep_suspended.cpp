@@ -1,0 +1,41 @@
+#include "mutators/keep_suspended.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/json.h"
+#include "jobs/management.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+// Without any managedFields nothing is known about who said what.
+bool nobody_owns_suspend(const json& object) {
+  const json& managers = array_at(object, {"metadata", "managedFields"});
+  return !managers.empty() && std::none_of(managers.begin(), managers.end(), [](const json& manager) {
+    return find_path(manager, {"fieldsV1", "f:spec", "f:suspend"}) != nullptr;
+  });
+}
+
+std::optional<MutationError> mutate_one(const Review& review, json& object) {
+  const JobKind* kind = enabled_kind(review);
+  if (!kind || !kind->suspended(review.request.old_object) || kind->suspended(object)) return std::nullopt;
+  if (!nobody_owns_suspend(object)) return std::nullopt;
+  // A doubt about the owners is no reason to start anything, and none to refuse an update.
+  const auto queued = is_queued(review, review.request.old_object);
+  if (!queued.ok() || *queued) kind->set_suspend(object, true);
+  return std::nullopt;
+}
+
+}  // namespace
+
+const Mutator keep_suspended = {
+    .name = "keep_suspended",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kUpdate},
+    .mutate = mutate_one,
+};
+
+}  // namespace muster
