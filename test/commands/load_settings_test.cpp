@@ -1,0 +1,153 @@
+#include "commands/load_settings.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+using namespace muster;
+
+namespace {
+
+class ConfigFile {
+ public:
+  explicit ConfigFile(const std::string& text)
+      : path_(std::filesystem::temp_directory_path() / ("muster-settings-test-" + std::to_string(getpid()) + ".yaml")) {
+    std::ofstream(path_) << text;
+  }
+  ~ConfigFile() { std::filesystem::remove(path_); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+constexpr const char* kBoth =
+    "apiVersion: config.kueue.x-k8s.io/v1beta2\n"
+    "kind: Configuration\n"
+    "namespace: queues\n"
+    "manageJobsWithoutQueueName: true\n"
+    "managedJobsNamespaceSelector: {matchLabels: {managed: 'yes'}}\n"
+    "integrations: {frameworks: [batch/job]}\n"
+    "internalCertManagement: {webhookServiceName: hooks, webhookSecretName: pair}\n"
+    "---\n"
+    "apiVersion: config.muster.batch/v1alpha1\n"
+    "kind: MusterConfiguration\n"
+    "suspendGuard: observe\n"
+    "admitters: [ada]\n"
+    "waiterImage: bash\n"
+    "certificateLifetime: 1h\n";
+
+}  // namespace
+
+TEST_CASE("settings: the file reaches the rules and the registration") {
+  const ConfigFile file(kBoth);
+  SettingsFlags flags;
+  flags.config_file = file.path();
+  auto settings = load_settings(flags, "muster-system");
+  REQUIRE(settings.ok());
+  CHECK(settings->configuration.kueue.namespace_ == "queues");
+  CHECK(settings->configuration.muster.certificate_lifetime == std::chrono::hours(1));
+
+  const RuleSettings rules = rule_settings_of(*settings, {.image = "muster:1", .user = "system:serviceaccount:q:m"});
+  CHECK(rules.manage_jobs_without_queue_name);
+  CHECK(rules.managed_jobs_namespace_selector.matches({{"managed", "yes"}}));
+  CHECK_FALSE(rules.managed_jobs_namespace_selector.matches({{"managed", "no"}}));
+  CHECK(rules.frameworks == std::set<std::string, std::less<>>{"batch/job"});
+  CHECK(rules.suspend_guard == SuspendGuard::kObserve);
+  CHECK(rules.admitters.contains("ada"));
+  CHECK(rules.admitters.contains("system:serviceaccount:q:m"));
+  CHECK(rules.waiter.image == "bash");
+  CHECK(rules.waiter.shell_loop);
+
+  const WebhookRegistration registration = registration_of(*settings, "queues", "https://10.0.0.5:9443");
+  CHECK(registration.own_namespace == "queues");
+  CHECK(registration.service == "hooks");
+  CHECK(registration.url == "https://10.0.0.5:9443");
+  CHECK(registration.manage_jobs_without_queue_name);
+  CHECK(registration.managed_namespaces.matches({{"managed", "yes"}}));
+}
+
+TEST_CASE("settings: a flag wins over the file") {
+  const ConfigFile file(kBoth);
+  SettingsFlags flags;
+  flags.config_file = file.path();
+  flags.suspend_guard = "enforce";
+  flags.waiter_image = "registry.example/muster:2";
+  flags.certificate_lifetime = "2h";
+  flags.admitters = {"eve"};
+  flags.feature_gates = "AdmissionGatedBy=false";
+  auto settings = load_settings(flags, "muster-system");
+  REQUIRE(settings.ok());
+  const RuleSettings rules = rule_settings_of(*settings, {.image = "muster:1", .user = ""});
+  CHECK(rules.suspend_guard == SuspendGuard::kEnforce);
+  CHECK(rules.waiter.image == "registry.example/muster:2");
+  CHECK_FALSE(rules.waiter.shell_loop);
+  CHECK(rules.admitters.contains("eve"));
+  CHECK(rules.admitters.contains("ada"));
+  CHECK_FALSE(rules.enabled("AdmissionGatedBy"));
+  CHECK(settings->configuration.muster.certificate_lifetime == std::chrono::hours(2));
+}
+
+TEST_CASE("settings: without a file the image is this version's and Jobs and JobSets are known") {
+  auto settings = load_settings({}, "muster-system");
+  REQUIRE(settings.ok());
+  CHECK(settings->configuration.kueue.namespace_ == "muster-system");
+  const RuleSettings rules = rule_settings_of(*settings, {});
+  CHECK(rules.waiter.image == "muster:" MUSTER_VERSION);
+  CHECK(rules.frameworks == std::set<std::string, std::less<>>{"batch/job", "jobset.x-k8s.io/jobset"});
+  CHECK(rules.admitters.empty());
+}
+
+TEST_CASE("settings: what cannot be used names the file or the flag") {
+  struct Row {
+    std::string name;
+    std::string file;
+    SettingsFlags flags;
+    std::string message;
+  };
+  SettingsFlags bad_guard, bad_lifetime, bad_gate;
+  bad_guard.suspend_guard = "maybe";
+  bad_lifetime.certificate_lifetime = "soon";
+  bad_gate.feature_gates = "NoSuchGate=true";
+  const std::string kueue = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n";
+  const Row rows[] = {
+      {"an unknown field", kueue + "noSuchField: 1\n", {}, "noSuchField"},
+      {"a framework that muster does not know",
+       kueue + "integrations: {frameworks: [ray.io/raycluster]}\n",
+       {},
+       "integrations.frameworks"},
+      {"an unknown field of muster's own",
+       kueue + "---\napiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\nguard: off\n",
+       {},
+       "guard"},
+      {"a guard that is none", "", bad_guard, "--suspend-guard"},
+      {"a lifetime that is none", "", bad_lifetime, "--certificate-lifetime"},
+      {"a gate that nobody knows", "", bad_gate, "NoSuchGate"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const ConfigFile file(row.file);
+    SettingsFlags flags = row.flags;
+    if (!row.file.empty()) flags.config_file = file.path();
+    auto settings = load_settings(flags, "muster-system");
+    REQUIRE_FALSE(settings.ok());
+    INFO(settings.error().message);
+    CHECK(settings.error().message.find(row.message) != std::string::npos);
+    if (!row.file.empty()) CHECK(settings.error().message.starts_with(file.path()));
+  }
+}
+
+TEST_CASE("settings: unknown frameworks can be ignored and are then a warning") {
+  const ConfigFile file(
+      "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
+      "integrations: {frameworks: [batch/job, ray.io/raycluster]}\n");
+  SettingsFlags flags;
+  flags.config_file = file.path();
+  flags.ignore_unsupported_frameworks = true;
+  auto settings = load_settings(flags, "muster-system");
+  REQUIRE(settings.ok());
+  REQUIRE(settings->warnings.size() == 1);
+  CHECK(settings->warnings[0].find("ray.io/raycluster") != std::string::npos);
+}

@@ -1,0 +1,56 @@
+#include "commands/manifests.h"
+
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+using namespace muster;
+
+namespace {
+
+struct Printed {
+  int code;
+  std::string out, err;
+};
+
+Printed print(const ManifestsOptions& options) {
+  std::ostringstream out, err;
+  const int code = print_manifests(options, out, err);
+  return {code, out.str(), err.str()};
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("manifests command: options change what is printed") {
+  ManifestsOptions options;
+  options.only = "webhooks";
+  options.webhook_url = "https://10.0.0.5:9443";
+  const Printed webhooks = print(options);
+  CHECK(webhooks.code == 0);
+  CHECK(has(webhooks.out, "url: https://10.0.0.5:9443/mutate"));
+  CHECK_FALSE(has(webhooks.out, "service:"));
+
+  options = {};
+  options.own_namespace = "batch";
+  options.image = "registry.example/muster@sha256:00";
+  const Printed all = print(options);
+  CHECK(all.code == 0);
+  CHECK(has(all.out, "image: registry.example/muster@sha256:00"));
+  CHECK(has(all.out, "namespace: batch"));
+  CHECK_FALSE(has(all.out, "namespace: muster-system"));
+}
+
+TEST_CASE("manifests command: what cannot be used ends with 2 and a reason") {
+  ManifestsOptions options;
+  options.only = "everything";
+  CHECK(print(options).code == 2);
+  CHECK(has(print(options).err, "--only: "));
+  options = {};
+  options.config_file = "/none.yaml";
+  CHECK(print(options).code == 2);
+  CHECK(has(print(options).err, "/none.yaml"));
+}
