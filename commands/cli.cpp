@@ -55,7 +55,8 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
   serve.add_flag("--metrics-authorization,!--no-metrics-authorization", flags.metrics_authorization,
                  "Ask the API server who may read the metrics (default in a cluster)");
   serve.add_option("--cert-dir", flags.cert_dir, "Directory of the certificates, where they are not in a Secret");
-  serve.add_option("--workers", flags.workers, "Threads that answer reviews")->check(CLI::Range(1, 256));
+  serve.add_option("--workers", flags.workers, "Threads that answer reviews; default: one per core, at least 2")
+      ->check(CLI::Range(1, 256));
   serve
       .add_option_function<std::string>(
           "--shutdown-delay", [&flags](const std::string& text) { flags.shutdown_delay = *parse_duration(text); },

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <thread>
@@ -27,6 +28,13 @@ std::string surrounding_namespace(const ServeFlags& flags) {
   if (!flags.own_namespace.empty()) return flags.own_namespace;
   const char* pod_namespace = std::getenv("POD_NAMESPACE");
   return pod_namespace && *pod_namespace ? pod_namespace : std::string(kDefaultNamespace);
+}
+
+// More workers than cores only take the cores from each other (docs/benchmarks.md); a
+// second one keeps small reviews going while a large one is parsed.
+size_t worker_count(const ServeFlags& flags) {
+  if (flags.workers > 0) return static_cast<size_t>(flags.workers);
+  return std::clamp<size_t>(std::thread::hardware_concurrency(), 2, 16);
 }
 
 int cannot_start(const std::string& why) {
@@ -140,7 +148,7 @@ Outcome<> Process::start_serving() {
   if (!cluster_) view = [empty = std::make_shared<const ClusterView>()] { return empty; };
   auto serving = Serving::make({.addresses = listen_addresses(flags_, kueue()),
                                 .tls = kueue().tls,
-                                .workers = static_cast<size_t>(flags_.workers),
+                                .workers = worker_count(flags_),
                                 .rules = rules_,
                                 .view = std::move(view),
                                 .authorizer = metrics_authorizer()});

@@ -24,7 +24,7 @@ struct ServeFlags {
   bool keep_webhook_configurations = true;
   bool metrics_authorization = true;
   std::optional<std::string> cert_dir;
-  int workers = 4;
+  int workers = 0;  // 0: as many as the machine has cores, at least 2
   Duration shutdown_delay{};
 
   std::optional<LogFormat> log_format;

@@ -8,9 +8,11 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
+#include <algorithm>
 #include <csignal>
 #include <iostream>
 #include <memory>
+#include <thread>
 
 #include "server/http_server.h"
 #include "server/review_handler.h"
@@ -70,6 +72,7 @@ int serve(const std::string& port) {
   HttpServerOptions options;
   options.bind_address = "127.0.0.1:" + port;
   options.tls = *tls;
+  options.workers = std::max(2u, std::thread::hardware_concurrency());  // as muster serve does
   HttpServer server(options, handler.routes());
   if (auto started = server.start(); !started) {
     std::cerr << started.error().message << "\n";

@@ -29,7 +29,7 @@ fi
 echo "| connections | requests/s | p50 | p99 | not 2xx | resident |"
 echo "|---|---|---|---|---|---|"
 for connections in 8 64; do
-  wrk -t2 -c"$connections" -d"${seconds}s" --latency -s "$here/post_review.lua" "$URL" > "$work/out"
+  wrk -t1 -c"$connections" -d"${seconds}s" --latency -s "$here/post_review.lua" "$URL" > "$work/out"
   awk -v c="$connections" -v rss="$(awk '/VmRSS/ { printf "%.1f MiB", $2 / 1024 }' "/proc/$PID/status")" '
     /50%/ { p50 = $2 } /99%/ { p99 = $2 } /Requests\/sec/ { rate = $2 }
     /Non-2xx/ { bad = $NF } /Socket errors/ { bad = bad " " $0 }
