@@ -36,6 +36,11 @@ Inspected inspect_authority(const KeyPair& pair, std::string_view what, const Pl
   return result;
 }
 
+bool covers(const ServingNames& all, const ServingNames& some) {
+  return std::includes(all.dns.begin(), all.dns.end(), some.dns.begin(), some.dns.end()) &&
+         std::includes(all.ips.begin(), all.ips.end(), some.ips.begin(), some.ips.end());
+}
+
 Inspected inspect_leaf(const PlanInput& input) {
   Inspected result = inspect(input.state.leaf, "the serving certificate", input.lifetimes.leaf, input.now);
   if (!result.facts) return result;
@@ -45,8 +50,8 @@ Inspected inspect_leaf(const PlanInput& input) {
       !signed_by_us) {
     return {std::nullopt, "the serving certificate was not signed by the CA: " + signed_by_us.error().message, true};
   }
-  if (result.facts->names != canonical(input.names)) {
-    return {std::nullopt, "the serving certificate is for other names than are configured now", false};
+  if (!covers(result.facts->names, canonical(input.names))) {
+    return {std::nullopt, "the serving certificate lacks names that are configured now", false};
   }
   return result;
 }
@@ -55,6 +60,18 @@ Inspected inspect_leaf(const PlanInput& input) {
 // certificate has, whichever is shorter, so that changed settings act on old ones.
 TimePoint renewal_time(const CertificateFacts& facts, Duration lifetime) {
   return facts.not_after - std::min<Duration>(lifetime, facts.not_after - facts.not_before) / 3;
+}
+
+// A leaf that is renewed before its time, for names that it lacks, keeps those it has:
+// during a rollout two versions of muster may want different ones, and would otherwise
+// replace each other's certificate for ever. The renewal that is due anyway drops them.
+ServingNames names_to_sign(const PlanInput& input) {
+  ServingNames names = input.names;
+  const auto facts = read_certificate(input.state.leaf.certificate);
+  if (!facts || input.now >= renewal_time(*facts, input.lifetimes.leaf)) return names;
+  names.dns.insert(names.dns.end(), facts->names.dns.begin(), facts->names.dns.end());
+  names.ips.insert(names.ips.end(), facts->names.ips.begin(), facts->names.ips.end());
+  return canonical(std::move(names));
 }
 
 bool expired_or_unreadable(const std::string& pem, TimePoint now) {
@@ -170,7 +187,8 @@ Result<CertificateState> apply(CertificateAction action, const PlanInput& input)
     state.previous = std::move(kept);
   }
   if (sign || action == CertificateAction::kRenewLeaf) {
-    auto leaf = make_leaf(state.authority, input.names, validity_from(input.now, input.lifetimes.leaf));
+    const ServingNames names = action == CertificateAction::kRenewLeaf ? names_to_sign(input) : input.names;
+    auto leaf = make_leaf(state.authority, names, validity_from(input.now, input.lifetimes.leaf));
     if (!leaf) return fail_with(leaf.error());
     state.leaf = std::move(leaf).value();
   }

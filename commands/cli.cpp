@@ -56,7 +56,8 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
                  "Ask the API server who may read the metrics (default in a cluster)");
   serve.add_option("--cert-dir", flags.cert_dir, "Directory of the certificates, where they are not in a Secret");
   serve.add_option("--workers", flags.workers, "Threads that answer reviews; default: one per core, at least 2")
-      ->check(CLI::Range(1, 256));
+      ->check(CLI::Range(1, 256))
+      ->option_text("N");
   serve
       .add_option_function<std::string>(
           "--shutdown-delay", [&flags](const std::string& text) { flags.shutdown_delay = *parse_duration(text); },
@@ -84,12 +85,12 @@ void add_review(CLI::App& app, ReviewOptions& options) {
       {"yaml", ReviewFormat::kYaml}, {"json", ReviewFormat::kJson}, {"patch", ReviewFormat::kPatch}};
   review.add_option("-o,--output", options.format, "yaml, json or patch")
       ->transform(CLI::CheckedTransformer(formats))
-      ->type_name("FORMAT");
+      ->option_text("FORMAT");
   static const std::map<std::string, Operation> operations = {
       {"CREATE", Operation::kCreate}, {"UPDATE", Operation::kUpdate}, {"DELETE", Operation::kDelete}};
   review.add_option("--operation", options.operation, "CREATE, UPDATE or DELETE")
       ->transform(CLI::CheckedTransformer(operations))
-      ->type_name("OPERATION");
+      ->option_text("OPERATION");
   review.add_option("--old", options.old_file, "For UPDATE: the objects as they are stored")->type_name("FILE");
   review.add_option("--config", options.config_file, "As for muster serve")->type_name("FILE");
   review.add_option("--as", options.user, "Name of the user who asks; the suspend guard looks at it");

@@ -142,6 +142,21 @@ TEST_CASE("other names than configured renew the leaf, the order of names does n
   CHECK(plan({*renewed, shuffled, kLives, kStart, {}}).action == CertificateAction::kKeep);
 }
 
+TEST_CASE("two versions that want different names agree on a certificate for both until it is due") {
+  const ServingNames old_names{{"old.muster-system.svc"}, {}}, new_names{{"new.muster-system.svc"}, {}};
+  const auto old_leaf = apply(CertificateAction::kMakeAll, {{}, old_names, kLives, kStart, {}});
+  REQUIRE(old_leaf.ok());
+  const auto both = apply(CertificateAction::kRenewLeaf, {*old_leaf, new_names, kLives, kStart + 1h, {}});
+  REQUIRE(both.ok());
+  CHECK(plan({*both, old_names, kLives, kStart + 1h, {}}).action == CertificateAction::kKeep);
+  CHECK(plan({*both, new_names, kLives, kStart + 1h, {}}).action == CertificateAction::kKeep);
+
+  const TimePoint due = kStart + 1h + kLives.leaf;
+  const auto later = apply(CertificateAction::kRenewLeaf, {*both, new_names, kLives, due - kLives.leaf / 4, {}});
+  REQUIRE(later.ok());
+  CHECK(plan({*later, old_names, kLives, due - kLives.leaf / 4, {}}).action == CertificateAction::kRenewLeaf);
+}
+
 TEST_CASE("a plan stands until the next thing is due") {
   const CertificateState state = fresh();
   const auto first = plan({state, kNames, kLives, kStart, {}});

@@ -84,7 +84,8 @@ TEST_CASE("DELETE is never registered, since matchConditions read the object") {
   for (WebhookKind kind : kBoth) {
     for (const json& entry : webhook_entries(kind, everything(), {"team-a"}, "")) {
       for (const auto& [group, resource, operation] : registered(entry)) {
-        INFO(group, " ", resource);
+        const std::string what = group + " " + resource;
+        INFO(what);
         CHECK((operation == "CREATE" || operation == "UPDATE"));
       }
     }

@@ -158,7 +158,12 @@ void check_complaints(const Review& review, const json& output) {
   INFO("ours: ", text_of(ours), "\nrecorded: ", text_of(recorded));
   CHECK(ours.size() == recorded.size());
   std::vector<json> left = output.value("errors", std::vector<json>());
-  for (const auto& [field, type, detail, message] : ours) {
+  for (const Complaint& complaint : ours) {
+    // Named one by one: clang 14 captures no structured bindings.
+    const std::string& field = std::get<0>(complaint);
+    const std::string& type = std::get<1>(complaint);
+    const std::string& detail = std::get<2>(complaint);
+    const std::string& message = std::get<3>(complaint);
     const auto match = std::find_if(left.begin(), left.end(), [&](const json& error) {
       return error["field"] == field && error["type"] == type && error["detail"] == detail &&
              same_message(message, error);

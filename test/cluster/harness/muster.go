@@ -28,6 +28,7 @@ type Muster struct {
 	URL     string // of the webhooks, as the API server calls it
 	Address string // host:port of the webhooks
 	Health  string // http://host:port of the probes
+	Metrics string // https://host:port of the metrics
 
 	cluster        *Cluster
 	command        *exec.Cmd
@@ -49,7 +50,7 @@ func StartMuster(t testing.TB, flags ...string) *Muster {
 }
 
 // LaunchMuster starts the server and waits until it is ready, but registers no
-// webhook. A --webhook-url among the flags replaces the server's own address.
+// webhook. A --webhook-url or --kubeconfig among the flags replaces the harness's own.
 func LaunchMuster(t testing.TB, flags ...string) *Muster {
 	t.Helper()
 	cluster := Connect(t)
@@ -60,15 +61,18 @@ func LaunchMuster(t testing.TB, flags ...string) *Muster {
 		URL:     "https://" + address,
 		Address: address,
 		Health:  "http://" + health,
+		Metrics: "https://" + metrics,
 		cluster: cluster,
 		ended:   make(chan struct{}),
 	}
 	arguments := []string{"serve",
-		"--kubeconfig", cluster.Kubeconfig,
 		"--webhook-bind-address", address,
 		"--health-probe-bind-address", health,
 		"--metrics-bind-address", metrics,
 		"--log-format", "text",
+	}
+	if flagValue(flags, "--kubeconfig") == "" {
+		arguments = append(arguments, "--kubeconfig", cluster.Kubeconfig)
 	}
 	if url := flagValue(flags, "--webhook-url"); url != "" {
 		m.URL = url

@@ -1,0 +1,118 @@
+package cluster
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"muster.batch/test/cluster/harness"
+)
+
+const namesOfTheManifests = `apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+internalCertManagement:
+  webhookServiceName: muster-webhook
+  webhookSecretName: muster-webhook-cert
+`
+
+// asServiceAccount writes a kubeconfig that is the lab's but for the user, who is a
+// service account with a token of one hour.
+func asServiceAccount(t *testing.T, cluster *harness.Cluster, namespace, name string) string {
+	t.Helper()
+	token := strings.TrimSpace(cluster.Kubectl(t, "", "create", "token", name, "-n", namespace))
+	view := cluster.Kubectl(t, "", "config", "view", "--raw", "--minify", "-o",
+		"jsonpath={.clusters[0].cluster.server} {.clusters[0].cluster.certificate-authority-data}")
+	var server, authority string
+	if _, err := fmt.Sscan(view, &server, &authority); err != nil {
+		t.Fatalf("the lab's kubeconfig: %q: %v", view, err)
+	}
+	return writeFile(t, "kubeconfig", fmt.Sprintf(`apiVersion: v1
+kind: Config
+current-context: c
+contexts: [{name: c, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: %q, certificate-authority-data: %q}}]
+users: [{name: u, user: {token: %q}}]
+`, server, authority, token))
+}
+
+// muster runs with a service account that may do what manifests/rbac.yaml says and
+// nothing else: it gets ready, keeps its certificates and its webhook configurations,
+// and its answers are right.
+func TestTheRightsInTheManifestsAreEnough(t *testing.T) {
+	cluster := harness.Connect(t)
+	config := writeFile(t, "config.yaml", namesOfTheManifests)
+	harness.ApplyRights(t, cluster, config)
+
+	harness.StartMuster(t, "--config", config, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))
+	namespace := cluster.Namespace(t, nil)
+	client := cluster.Resource(t, "batch", "Job", namespace)
+	made, err := client.Create(harness.Context(t), harness.Job("queued", harness.Queue("some")), harness.ForReal)
+	must(t, err)
+	if made.Object["spec"].(map[string]any)["suspend"] != true {
+		t.Error("the Job was not suspended")
+	}
+}
+
+func metricsAnswer(t *testing.T, muster *harness.Muster, token string) (int, string) {
+	t.Helper()
+	client := http.Client{
+		Timeout: 10 * time.Second,
+		// The certificate is for the webhook; whether it is right is another test's business.
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
+	}
+	request, err := http.NewRequest(http.MethodGet, muster.Metrics+"/metrics", nil)
+	must(t, err)
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := client.Do(request)
+	must(t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	must(t, err)
+	return response.StatusCode, string(body)
+}
+
+func TestMetricsAreForThoseWhoMayReadThem(t *testing.T) {
+	cluster := harness.Connect(t)
+	config := writeFile(t, "config.yaml", namesOfTheManifests)
+	harness.ApplyRights(t, cluster, config)
+	muster := harness.StartMuster(t, "--config", config)
+	namespace := cluster.Namespace(t, nil)
+	for _, name := range []string{"reader", "stranger"} {
+		cluster.Kubectl(t, "", "create", "serviceaccount", name, "-n", namespace)
+	}
+	binding := "metrics-" + namespace
+	cluster.Kubectl(t, "", "create", "clusterrolebinding", binding, "--clusterrole", "muster-metrics-reader",
+		"--serviceaccount", namespace+":reader")
+	t.Cleanup(func() { cluster.Kubectl(t, "", "delete", "clusterrolebinding", binding) })
+	token := func(name string) string {
+		return strings.TrimSpace(cluster.Kubectl(t, "", "create", "token", name, "-n", namespace))
+	}
+
+	if code, _ := metricsAnswer(t, muster, ""); code != http.StatusUnauthorized {
+		t.Errorf("without a token: %d", code)
+	}
+	if code, _ := metricsAnswer(t, muster, "made-up"); code != http.StatusUnauthorized {
+		t.Errorf("with a token that nobody issued: %d", code)
+	}
+	if code, _ := metricsAnswer(t, muster, token("stranger")); code != http.StatusForbidden {
+		t.Errorf("with a stranger's token: %d", code)
+	}
+	code, body := metricsAnswer(t, muster, token("reader"))
+	if code != http.StatusOK {
+		t.Fatalf("with a reader's token: %d", code)
+	}
+	for _, family := range []string{
+		"muster_webhook_requests_total{", "muster_webhook_rule_duration_seconds_bucket{",
+		"muster_certificate_expiry_timestamp_seconds ", "controller_runtime_webhook_requests_total{",
+	} {
+		if !strings.Contains(body, family) {
+			t.Errorf("no %s among the metrics", family)
+		}
+	}
+}
