@@ -42,7 +42,7 @@ struct Case {
 };
 
 void check_keys(const json& object, const std::set<std::string>& known) {
-  for (const auto& [key, value] : object.items()) CHECK_MESSAGE(known.contains(key), "unknown key ", key);
+  for (const auto& item : object.items()) CHECK_MESSAGE(known.contains(item.key()), "unknown key ", item.key());
 }
 
 std::set<std::string, std::less<>> names_in(const json& list) {
