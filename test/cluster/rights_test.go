@@ -49,10 +49,10 @@ func TestTheRightsInTheManifestsAreEnough(t *testing.T) {
 
 	harness.StartMuster(t, "--config", config, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))
 	namespace := cluster.Namespace(t, nil)
-	client := cluster.Resource(t, "batch", "Job", namespace)
-	made, err := client.Create(harness.Context(t), harness.Job("queued", harness.Queue("some")), harness.ForReal)
+	jobs := cluster.Client.BatchV1().Jobs(namespace)
+	made, err := jobs.Create(harness.Context(t), harness.Job("queued", harness.Queue("some")), harness.ForReal)
 	must(t, err)
-	if made.Object["spec"].(map[string]any)["suspend"] != true {
+	if made.Spec.Suspend == nil || !*made.Spec.Suspend {
 		t.Error("the Job was not suspended")
 	}
 }
