@@ -3,51 +3,70 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 namespace muster {
 namespace {
 
 using nlohmann::json;
 
-std::string escape(const std::string& key) {
-  std::string text;
+void append_escaped(std::string& path, std::string_view key) {
   for (char c : key) {
     if (c == '~')
-      text += "~0";
+      path += "~0";
     else if (c == '/')
-      text += "~1";
+      path += "~1";
     else
-      text += c;
+      path += c;
   }
-  return text;
 }
 
+// Walks both values at once. The path is one string that grows and shrinks with the
+// walk: one of its own for each level would be quadratic in the depth of a stranger's object.
 class Differ {
  public:
-  void diff(const json& before, const json& after, const std::string& path) {
-    if (before.is_object() && after.is_object()) return diff_objects(before, after, path);
-    if (before.is_array() && after.is_array()) return diff_arrays(before, after, path);
-    if (before != after) operations_.push_back({{"op", "replace"}, {"path", path}, {"value", after}});
+  void diff(const json& before, const json& after) {
+    if (before.is_object() && after.is_object()) return diff_objects(before, after);
+    if (before.is_array() && after.is_array()) return diff_arrays(before, after);
+    if (before != after) add_operation("replace", &after);
   }
   json take() { return std::move(operations_); }
 
  private:
-  void diff_objects(const json& before, const json& after, const std::string& path) {
-    for (const auto& [key, old_value] : before.items()) {
+  // One step down for the time of its life.
+  class Step {
+   public:
+    Step(Differ& differ, std::string_view key) : path_(differ.path_), length_(path_.size()) {
+      path_ += '/';
+      append_escaped(path_, key);
+    }
+    Step(Differ& differ, size_t index) : Step(differ, std::to_string(index)) {}
+    ~Step() { path_.resize(length_); }
+
+   private:
+    std::string& path_;
+    const size_t length_;
+  };
+
+  void diff_objects(const json& before, const json& after) {
+    for (const auto& [key, old_value] : before.get_ref<const json::object_t&>()) {
+      const Step step(*this, key);
       auto now = after.find(key);
       if (now == after.end())
-        remove(path + "/" + escape(key));
+        add_operation("remove", nullptr);
       else
-        diff(old_value, *now, path + "/" + escape(key));
+        diff(old_value, *now);
     }
-    for (const auto& [key, value] : after.items()) {
-      if (!before.contains(key)) add(path + "/" + escape(key), value);
+    for (const auto& [key, value] : after.get_ref<const json::object_t&>()) {
+      if (before.contains(key)) continue;
+      const Step step(*this, key);
+      add_operation("add", &value);
     }
   }
 
   // What stands between the common head and the common tail is compared pair by
   // pair; the rest of the longer side is added or removed.
-  void diff_arrays(const json& before, const json& after, const std::string& path) {
+  void diff_arrays(const json& before, const json& after) {
     const size_t shorter = std::min(before.size(), after.size());
     size_t head = 0;
     while (head < shorter && before[head] == after[head]) ++head;
@@ -56,16 +75,27 @@ class Differ {
 
     const size_t before_end = before.size() - tail, after_end = after.size() - tail;
     size_t i = head;
-    for (; i < before_end && i < after_end; ++i) diff(before[i], after[i], path + "/" + std::to_string(i));
-    for (size_t last = before_end; last > i; --last) remove(path + "/" + std::to_string(last - 1));
-    for (; i < after_end; ++i) add(path + "/" + std::to_string(i), after[i]);
+    for (; i < before_end && i < after_end; ++i) {
+      const Step step(*this, i);
+      diff(before[i], after[i]);
+    }
+    for (size_t last = before_end; last > i; --last) {
+      const Step step(*this, last - 1);
+      add_operation("remove", nullptr);
+    }
+    for (; i < after_end; ++i) {
+      const Step step(*this, i);
+      add_operation("add", &after[i]);
+    }
   }
 
-  void add(const std::string& path, const json& value) {
-    operations_.push_back({{"op", "add"}, {"path", path}, {"value", value}});
+  void add_operation(const char* op, const json* value) {
+    json operation = {{"op", op}, {"path", path_}};
+    if (value) operation["value"] = *value;
+    operations_.push_back(std::move(operation));
   }
-  void remove(const std::string& path) { operations_.push_back({{"op", "remove"}, {"path", path}}); }
 
+  std::string path_;
   json operations_ = json::array();
 };
 
@@ -73,7 +103,7 @@ class Differ {
 
 json json_diff(const json& before, const json& after) {
   Differ differ;
-  differ.diff(before, after, "");
+  differ.diff(before, after);
   return differ.take();
 }
 

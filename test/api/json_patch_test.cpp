@@ -40,6 +40,18 @@ TEST_CASE("json patch: the smallest operations that tell the difference") {
   }
 }
 
+TEST_CASE("json patch: the deepest object that is accepted is compared without harm") {
+  const int depth = 9'000;
+  std::string text;
+  for (int i = 0; i < depth; ++i) text += R"({"key":)";
+  const json before = json::parse(text + "1" + std::string(depth, '}'));
+  const json after = json::parse(text + "2" + std::string(depth, '}'));
+  const json patch = json_diff(before, after);
+  REQUIRE(patch.size() == 1);
+  CHECK(patch[0]["op"] == "replace");
+  CHECK(patch[0]["path"].get<std::string>().size() == 4 * depth);
+}
+
 namespace {
 json any_json(int depth) {
   const int kind = *rc::gen::inRange(0, depth > 0 ? 5 : 3);
