@@ -19,6 +19,7 @@ KubeRequest write_request(std::string_view method, std::string path, const json&
   request.body = to_text(body);
   if (!options.field_manager.empty()) request.query.emplace_back("fieldManager", options.field_manager);
   if (options.dry_run) request.query.emplace_back("dryRun", "All");
+  request.not_after = options.not_after;
   return request;
 }
 
@@ -118,8 +119,10 @@ KubeApi::Answer KubeApi::remove(const Resource& resource, std::string_view ns, s
                                 const DeleteOptions& options, std::stop_token stop) {
   json body = {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
   if (!options.propagation.empty()) body["propagationPolicy"] = options.propagation;
-  if (!options.uid.empty()) body["preconditions"] = {{"uid", options.uid}};
+  if (!options.uid.empty()) body["preconditions"]["uid"] = options.uid;
+  if (!options.version.empty()) body["preconditions"]["resourceVersion"] = options.version;
   auto request = write_request("DELETE", object_path(resource, ns, name), body, {});
+  request.not_after = options.not_after;
   request.repeatable = true;
   return send(request, stop);
 }

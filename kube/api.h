@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -28,17 +29,25 @@ struct KubeRequest {
   // Whether doing it twice is doing it once, so that it may be sent again when no
   // answer came.
   bool repeatable = false;
+  // Never sent again, whatever the answer: the caller has its own rhythm.
+  bool once = false;
+  // No attempt starts at this time or later, not even after a wait for a connection or
+  // for a retry (kTooLateReason): for writes of a leader.
+  std::optional<MonotonicTime> not_after{};
 };
 
 struct WriteOptions {
   std::string subresource{};    // "status"
   std::string field_manager{};  // empty: the server takes it from the user agent
   bool dry_run = false;
+  std::optional<MonotonicTime> not_after{};  // as KubeRequest's
 };
 
 struct DeleteOptions {
-  std::string propagation{};  // Background, Foreground or Orphan; empty: the kind's default
-  std::string uid{};          // only if the object is still this one
+  std::string propagation{};                 // Background, Foreground or Orphan; empty: the kind's default
+  std::string uid{};                         // only if the object is still this one
+  std::string version{};                     // only if its resourceVersion is still this one
+  std::optional<MonotonicTime> not_after{};  // as KubeRequest's
 };
 
 // What a paged list brings: `started` when its first page is there, and again when the
@@ -85,7 +94,7 @@ class KubeApi {
   // `force` takes over fields of other managers, as controllers should.
   Answer apply(const Resource& resource, std::string_view ns, std::string_view name, const nlohmann::json& object,
                const WriteOptions& options, bool force = true, std::stop_token stop = {});
-  // The deleted object, or a Status.
+  // The deleted object, or a Status. A precondition that does not hold is a conflict.
   Answer remove(const Resource& resource, std::string_view ns, std::string_view name, const DeleteOptions& options = {},
                 std::stop_token stop = {});
 

@@ -134,6 +134,10 @@ KubeClient::Attempt KubeClient::attempt(const KubeRequest& request, const Identi
     return true;
   };
   const MonotonicTime started = timing_.clock.now().monotonic;
+  if (request.not_after && started >= *request.not_after) {
+    result.error = unanswered(kTooLateReason, request.method + " " + request.path + " was due before it could be sent");
+    return result;
+  }
   const auto done =
       (**lease).exchange(wire_request(request, identity), handlers, request.timeout, request.timeout, stop);
   if (too_large) {
@@ -175,6 +179,7 @@ KubeApi::Answer KubeClient::send(const KubeRequest& request, std::stop_token sto
       const auto next = credentials_.current();
       if (next.ok() && next->generation != identity->generation) continue;
     }
+    if (request.once || done.error->reason == kTooLateReason) return fail_with(std::move(*done.error));
     const auto delay = retry_delay(*done.error, request.repeatable, done.sent, history, timing_.random());
     if (!delay) return fail_with(std::move(*done.error));
     ++(done.error->unanswered() ? history.unanswered : history.answered);

@@ -14,8 +14,8 @@
 namespace muster::kube {
 namespace {
 
-constexpr auto kConnectTimeout = std::chrono::seconds(10);
-constexpr auto kWriteTimeout = std::chrono::seconds(30);
+constexpr Duration kConnectTimeout = std::chrono::seconds(10);
+constexpr Duration kWriteTimeout = std::chrono::seconds(30);
 
 void set_option(int socket, int level, int option, int value) {
   setsockopt(socket, level, option, &value, sizeof value);
@@ -156,8 +156,6 @@ Connection::Connection(const Endpoint& endpoint, std::shared_ptr<const TlsMateri
   wire_->client->set_follow_location(false);
   wire_->client->set_url_encode(false);
   wire_->client->set_decompress(false);
-  wire_->client->set_connection_timeout(kConnectTimeout);
-  wire_->client->set_write_timeout(kWriteTimeout);
   wire_->client->set_socket_options([this](socket_t socket) { wire_->socket.attach(static_cast<int>(socket)); });
 }
 
@@ -167,7 +165,10 @@ Outcome<ConnectionError> Connection::exchange(const HttpRequest& request, const 
                                               Duration silence, Duration timeout, std::stop_token stop) {
   const MonotonicTime started = clock_.now().monotonic;
   const auto out_of_time = [&] { return timeout > Duration::zero() && clock_.now().monotonic - started >= timeout; };
-  wire_->client->set_read_timeout(timeout > Duration::zero() ? std::min(silence, timeout) : silence);
+  const Duration most = timeout > Duration::zero() ? timeout : Duration::max();
+  wire_->client->set_read_timeout(std::min(silence, most));
+  wire_->client->set_connection_timeout(std::min(kConnectTimeout, most));
+  wire_->client->set_write_timeout(std::min(kWriteTimeout, most));
 
   httplib::Request wire_request;
   wire_request.method = request.method;

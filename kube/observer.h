@@ -10,6 +10,20 @@
 
 namespace muster::kube {
 
+// What has become of one event that was to be recorded.
+enum class EventOutcome {
+  kCreated,
+  kPatched,        // a series was brought up to date
+  kCounted,        // a repetition: its series will be patched later
+  kRateLimited,    // lost: too many about this object
+  kQueueFull,      // lost: too many at once
+  kNamespaceGone,  // lost: its namespace is being deleted, or is not there
+  kRefused,        // lost: the API server does not take it; why is said
+  kUnanswered,     // lost: the API server could not be reached for too long
+};
+// "created", "rate_limited": a metric's label.
+std::string_view label_of(EventOutcome outcome);
+
 // Called from the client's callers' threads and from watches' threads, several at
 // once; must be quick. Everything is optional.
 class KubeObserver {
@@ -36,6 +50,12 @@ class KubeObserver {
   virtual void absent(const Resource& /*resource*/) {}
   // A right is missing; `message` is the server's sentence and names it. Once until granted.
   virtual void forbidden(const Resource& /*resource*/, const std::string& /*message*/) {}
+
+  // A lease could not be read or written; tried again soon. Not called for a lost race.
+  virtual void lease_failed(const std::string& /*lease*/, const std::string& /*why*/) {}
+  // Once per event given to a recorder, and once more for each patch of a series. `why`
+  // is empty unless an answer of the API server tells it.
+  virtual void event_done(EventOutcome /*outcome*/, const std::string& /*why*/) {}
 };
 
 }  // namespace muster::kube

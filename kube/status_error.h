@@ -42,6 +42,7 @@ struct StatusError {
 inline constexpr std::string_view kUnreachableReason = "Unreachable";          // no connection, or it broke
 inline constexpr std::string_view kNoAnswerInTimeReason = "NoAnswerInTime";    // the request's own timeout
 inline constexpr std::string_view kCancelledReason = "Cancelled";              // the caller asked to stop
+inline constexpr std::string_view kTooLateReason = "TooLate";                  // not sent (again): not_after
 inline constexpr std::string_view kCredentialsReason = "CredentialsNotReady";  // no token or certificate to be had
 inline constexpr std::string_view kUnreadableReason = "UnreadableAnswer";      // not JSON, or too large
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -129,6 +130,7 @@ struct Metrics::Families {
 
   Mutex mutex;
   std::map<std::string, std::function<size_t()>> connection_counts GUARDED_BY(mutex);
+  std::vector<std::shared_ptr<prometheus::Collectable>> included GUARDED_BY(mutex);
 
   explicit Families(MetricsOptions given)
       : options(std::move(given)),
@@ -219,14 +221,26 @@ prometheus::Registry& Metrics::registry() {
   return *families_->registry;
 }
 
+void Metrics::include(std::shared_ptr<prometheus::Collectable> others) {
+  MutexLock lock(families_->mutex);
+  families_->included.push_back(std::move(others));
+}
+
 std::string Metrics::expose() const {
+  std::vector<std::shared_ptr<prometheus::Collectable>> sources = {families_->registry};
   {
     MutexLock lock(families_->mutex);
     for (const auto& [listener, count] : families_->connection_counts) {
       families_->connections.Add({{"listener", listener}}).Set(static_cast<double>(count()));
     }
+    sources.insert(sources.end(), families_->included.begin(), families_->included.end());
   }
-  return prometheus::TextSerializer().Serialize(families_->registry->Collect());
+  std::vector<prometheus::MetricFamily> families;
+  for (const auto& source : sources) {
+    auto more = source->Collect();
+    std::move(more.begin(), more.end(), std::back_inserter(families));
+  }
+  return prometheus::TextSerializer().Serialize(families);
 }
 
 }  // namespace muster

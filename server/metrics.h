@@ -18,8 +18,9 @@
 #include "base/clock.h"
 
 namespace prometheus {
+class Collectable;
 class Registry;
-}
+}  // namespace prometheus
 
 namespace muster {
 
@@ -67,6 +68,9 @@ class Metrics {
   // `count` is asked whenever metrics are read, for muster_open_connections{listener}.
   // What it refers to must live until the last expose().
   void watch_connections(const std::string& listener, std::function<size_t()> count);
+
+  // Shows `others` too from now on (ClientMetrics has some).
+  void include(std::shared_ptr<prometheus::Collectable> others);
 
   // For families of other parts of muster; lives as long as this object.
   prometheus::Registry& registry();

@@ -25,6 +25,10 @@ class RecordingObserver final : public KubeObserver {
   void reconnecting(const Resource&, const std::string& why, Duration) override { note("reconnect: " + why); }
   void absent(const Resource&) override { note("absent"); }
   void forbidden(const Resource&, const std::string& message) override { note("forbidden: " + message); }
+  void lease_failed(const std::string& lease, const std::string& why) override { note("lease: " + lease + ": " + why); }
+  void event_done(EventOutcome outcome, const std::string& why) override {
+    note("event: " + std::string(label_of(outcome)) + (why.empty() ? "" : ": " + why));
+  }
 
   std::vector<std::string> notes() const EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);

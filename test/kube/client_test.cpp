@@ -34,9 +34,10 @@ TEST_CASE("each verb sends its method, path, query, content type and body") {
   REQUIRE(client->patch_json(kConfigMaps, "ns", "one", json::array()).ok());
   REQUIRE(client->apply(kConfigMaps, "ns", "one", body, {.field_manager = "muster"}).ok());
   REQUIRE(client->remove(kConfigMaps, "ns", "one", {.propagation = "Background", .uid = "u1"}).ok());
+  REQUIRE(client->remove(kConfigMaps, "ns", "one", {.version = "7"}).ok());
 
   const auto sent = server.requests();
-  REQUIRE(sent.size() == 7);
+  REQUIRE(sent.size() == 8);
   const std::string one = "/api/v1/namespaces/ns/configmaps/one";
   CHECK((sent[0].method == "GET" && sent[0].path == one && sent[0].body.empty()));
   CHECK((sent[1].method == "POST" && sent[1].path == "/api/v1/namespaces/ns/configmaps"));
@@ -50,8 +51,10 @@ TEST_CASE("each verb sends its method, path, query, content type and body") {
   CHECK(sent[5].headers.at("content-type") == "application/apply-patch+yaml");
   CHECK(sent[5].query == std::map<std::string, std::string>{{"fieldManager", "muster"}, {"force", "true"}});
   CHECK(sent[6].method == "DELETE");
-  CHECK(json::parse(sent[6].body)["preconditions"]["uid"] == "u1");
+  CHECK(json::parse(sent[6].body)["preconditions"] == json{{"uid", "u1"}});
   CHECK(json::parse(sent[6].body)["propagationPolicy"] == "Background");
+  CHECK(json::parse(sent[7].body)["preconditions"] == json{{"resourceVersion", "7"}});
+  CHECK_FALSE(json::parse(sent[7].body).contains("propagationPolicy"));
   for (const auto& request : sent) CHECK(request.headers.at("user-agent") == "muster/test");
 }
 
@@ -175,6 +178,56 @@ TEST_CASE("a broken connection repeats a GET and never a POST") {
   CHECK(asked == 1);
 }
 
+TEST_CASE("a request that is to be sent once is sent once whatever comes of it") {
+  std::atomic<int> asked = 0;
+  FakeApiServer server([&](const FakeRequest& request, FakeExchange& exchange) {
+    ++asked;
+    if (request.path == "/broken") return exchange.break_off();
+    exchange.respond(429, status_body(429, "TooManyRequests", "busy"), {{"Retry-After", "1"}});
+  });
+  TestClient client(server);
+  for (const char* path : {"/broken", "/busy"}) {
+    CAPTURE(path);
+    asked = 0;
+    KubeRequest request;
+    request.path = path;
+    request.repeatable = true;
+    request.once = true;
+    CHECK_FALSE(client->send(request, {}).ok());
+    CHECK(asked == 1);
+  }
+  CHECK(client.time.sleeps().empty());
+}
+
+TEST_CASE("no attempt of a request starts at its last moment or later") {
+  std::atomic<int> asked = 0;
+  FakeApiServer server([&](const FakeRequest&, FakeExchange& exchange) {
+    ++asked;
+    exchange.respond(429, status_body(429, "TooManyRequests", "busy"), {{"Retry-After", "4"}});
+  });
+  struct Row {
+    std::string name;
+    Duration left;
+    int attempts;
+  };
+  for (const Row& row : {Row{"it has passed", 0s, 0}, Row{"it passes while the request waits to be repeated", 8s, 2},
+                         Row{"it passes a moment later", 8s + 1s, 3}}) {
+    CAPTURE(row.name);
+    asked = 0;
+    TestClient client(server);
+    WriteOptions options;
+    options.not_after = client.time.now().monotonic + row.left;
+    const auto written = client->patch_merge(kJobs, "ns", "x", json::object(), options);
+    REQUIRE_FALSE(written.ok());
+    CHECK(written.error().reason == kTooLateReason);
+    CHECK(asked == row.attempts);
+    DeleteOptions last;
+    last.not_after = client.time.now().monotonic;
+    CHECK(client->remove(kJobs, "ns", "x", last).error().reason == kTooLateReason);
+    CHECK(asked == row.attempts);
+  }
+}
+
 TEST_CASE("a connection that the server has closed is not used for a POST") {
   FakeApiServer server(kEcho);
   TestClient client(server);
@@ -230,7 +283,7 @@ TEST_CASE("a silent server ends the request at its timeout") {
   const auto answer = client->send(request, {});
   REQUIRE_FALSE(answer.ok());
   CHECK(answer.error().reason == kNoAnswerInTimeReason);
-  CHECK(server.requests().size() == 1);
+  CHECK(eventually([&] { return server.requests().size() == 1; }));
 }
 
 TEST_CASE("a server that trickles cannot stretch a request past its timeout") {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "server/client_metrics.h"
 #include "server/metrics_server.h"
 #include "test/server/test_server.h"
 
@@ -126,4 +127,25 @@ TEST_CASE("Metrics are given to those whom the authorizer lets in") {
   CHECK(answer->status == 200);
   CHECK(answer->headers.at("content-type") == "text/plain; version=0.0.4; charset=utf-8");
   CHECK(answer->body.find("muster_build_info") != std::string::npos);
+}
+
+TEST_CASE("What the client does shows under the names of Kubernetes' components") {
+  Metrics metrics(options());
+  ClientMetrics client;
+  client.request_done("GET", "10.0.0.1:443", "200", 3ms);
+  client.set_leading("muster", false);
+  CHECK(metrics.expose().find("rest_client") == std::string::npos);
+  metrics.include(client.collectable());
+  client.request_done("GET", "10.0.0.1:443", "200", 300ms);
+  client.request_done("PATCH", "10.0.0.1:443", "<error>", 5s);
+  client.event_done("created");
+  check_lines(metrics, {R"(rest_client_requests_total{code="200",host="10.0.0.1:443",method="GET"} 2)",
+                        R"(rest_client_requests_total{code="<error>",host="10.0.0.1:443",method="PATCH"} 1)",
+                        R"(rest_client_request_duration_seconds_bucket{host="10.0.0.1:443",verb="GET",le="0.005"} 1)",
+                        R"(rest_client_request_duration_seconds_bucket{host="10.0.0.1:443",verb="GET",le="0.5"} 2)",
+                        R"(rest_client_request_duration_seconds_count{host="10.0.0.1:443",verb="PATCH"} 1)",
+                        R"(leader_election_master_status{name="muster"} 0)",
+                        R"(muster_events_total{outcome="created"} 1)", R"(muster_build_info{version="1.2.3"} 1)"});
+  client.set_leading("muster", true);
+  check_lines(metrics, {R"(leader_election_master_status{name="muster"} 1)"});
 }
