@@ -18,11 +18,12 @@ import (
 // These tests start labs of their own: they are about `lab up` itself.
 
 // startLab runs `lab up` until it is ready.
-func startLab(t *testing.T) (lab *exec.Cmd, directory string, stderr *bytes.Buffer) {
+func startLab(t *testing.T, flags ...string) (lab *exec.Cmd, directory string, stderr *bytes.Buffer) {
 	t.Helper()
 	directory, stderr = t.TempDir(), &bytes.Buffer{}
 	ready := filepath.Join(directory, "ready")
-	lab = exec.Command(harness.LabBinary(), "up", "--die-with-parent", "--dir", directory, "--ready-file", ready)
+	flags = append([]string{"up", "--die-with-parent", "--dir", directory, "--ready-file", ready}, flags...)
+	lab = exec.Command(harness.LabBinary(), flags...)
 	lab.Stderr = stderr
 	must(t, lab.Start())
 	t.Cleanup(func() { _ = lab.Process.Kill() }) // if the test failed half way
@@ -81,6 +82,110 @@ func TestKilledLabLeavesNothingRunning(t *testing.T) {
 	must(t, lab.Process.Kill())
 	_ = lab.Wait()
 	nothingRunsIn(t, directory)
+}
+
+func TestLabWithARealNodeClearsItAwayAtItsEnd(t *testing.T) {
+	lab, directory, _ := startLab(t, "--kubelet")
+	room := roomOf(t, directory)
+	runPod(t, directory)
+	must(t, lab.Process.Signal(os.Interrupt))
+	if err := lab.Wait(); err != nil {
+		t.Errorf("lab up: %v", err)
+	}
+	nothingRunsIn(t, directory)
+	if left := leftInRoom(t, room); len(left) > 0 {
+		t.Errorf("there are still:\n%s", strings.Join(left, "\n"))
+	}
+}
+
+func TestNodeOfAKilledLabIsClearedAwayByTheNext(t *testing.T) {
+	lab, directory, _ := startLab(t, "--kubelet")
+	room := roomOf(t, directory)
+	runPod(t, directory)
+	must(t, lab.Process.Kill())
+	_ = lab.Wait()
+	nothingRunsIn(t, directory)
+	if left := strings.Join(leftInRoom(t, room), "\n"); !strings.Contains(left, "containerd-shim") {
+		t.Fatalf("a killed lab leaves its pods running, which this test is about; there are only:\n%s", left)
+	}
+
+	next, _, stderr := startLab(t, "--kubelet")
+	must(t, next.Process.Signal(os.Interrupt))
+	if err := next.Wait(); err != nil {
+		t.Errorf("the next lab: %v", err)
+	}
+	if !strings.Contains(stderr.String(), "clearing "+room) {
+		t.Errorf("the next lab said:\n%s", stderr)
+	}
+	if left := leftInRoom(t, room); len(left) > 0 {
+		t.Errorf("there are still:\n%s", strings.Join(left, "\n"))
+	}
+}
+
+func TestLabNamesTheMissingPackage(t *testing.T) {
+	lab := exec.Command(harness.LabBinary(), "up", "--dir", t.TempDir(), "--kubelet")
+	lab.Env = []string{"PATH=/nonexistent"}
+	output, err := lab.CombinedOutput()
+	if err == nil || !strings.Contains(string(output), "containerd is missing: install Debian's package containerd") {
+		t.Errorf("lab up (%v) said:\n%s", err, output)
+	}
+}
+
+// roomOf is the folder of a lab's real node, from its kubelet's command line.
+func roomOf(t *testing.T, directory string) string {
+	t.Helper()
+	for _, line := range processesIn(t, directory) {
+		for _, argument := range strings.Fields(line) {
+			if root, found := strings.CutPrefix(argument, "--root-dir="); found {
+				return filepath.Dir(root)
+			}
+		}
+	}
+	t.Fatal("no kubelet runs")
+	return ""
+}
+
+// runPod runs a pod, which goes on, on a lab's real node.
+func runPod(t *testing.T, directory string) {
+	t.Helper()
+	kubectl := func(arguments ...string) {
+		command := exec.Command(harness.LabBinary(), append([]string{"kubectl"}, arguments...)...)
+		command.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(directory, "kubeconfig"))
+		if output, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("kubectl %v: %v: %s", arguments, err, output)
+		}
+	}
+	kubectl("run", "pod", "--image", harness.BusyboxImage, "--image-pull-policy", "IfNotPresent", "--", "sleep", "1000")
+	kubectl("wait", "--for=condition=Ready", "--timeout=60s", "pod/pod")
+}
+
+// leftInRoom lists what a real node has left on the machine.
+func leftInRoom(t *testing.T, room string) []string {
+	t.Helper()
+	var left []string
+	for _, line := range processesIn(t, room+"/") {
+		left = append(left, line)
+	}
+	mounts, err := os.ReadFile("/proc/mounts")
+	must(t, err)
+	for mount := range strings.Lines(string(mounts)) {
+		if strings.Contains(mount, room+"/") {
+			left = append(left, mount)
+		}
+	}
+	for _, path := range []string{room, room + ".lock", "/sys/class/net/mlab" + filepath.Base(room)} {
+		if _, err := os.Stat(path); err == nil {
+			left = append(left, path)
+		}
+	}
+	links, err := filepath.Glob("/var/log/containers/*")
+	must(t, err)
+	for _, link := range links {
+		if target, _ := os.Readlink(link); strings.HasPrefix(target, room+"/") {
+			left = append(left, link)
+		}
+	}
+	return left
 }
 
 func TestLabNamesTheComponentThatDied(t *testing.T) {

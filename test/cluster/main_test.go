@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -16,15 +15,7 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// toJSON gives what kubectl reads from its stdin.
-func toJSON(t testing.TB, object any) string {
-	t.Helper()
-	text, err := json.Marshal(object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
+func toJSON(t testing.TB, object any) string { return harness.ToJSON(t, object) }
 
 // essence of an object is what a user or a webhook decides about it; status,
 // bookkeeping and the note that `kubectl apply` leaves are not part of it.

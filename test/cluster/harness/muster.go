@@ -31,6 +31,7 @@ type Muster struct {
 	Metrics string // https://host:port of the metrics
 
 	cluster        *Cluster
+	log            string // path
 	command        *exec.Cmd
 	ended          chan struct{}
 	over           bool                         // stopped or killed by the test; nothing left to do at cleanup
@@ -55,7 +56,7 @@ func LaunchMuster(t testing.TB, flags ...string) *Muster {
 	t.Helper()
 	cluster := Connect(t)
 	cluster.applyCRDs(t)
-	cluster.ensureMusterNamespace(t)
+	cluster.EnsureMusterNamespace(t)
 	address, health, metrics := freeAddress(t), freeAddress(t), freeAddress(t)
 	m := &Muster{
 		URL:     "https://" + address,
@@ -95,13 +96,13 @@ func LaunchMuster(t testing.TB, flags ...string) *Muster {
 // start runs the process; its log is shown if the test fails.
 func (m *Muster) start(t testing.TB, arguments []string) {
 	t.Helper()
-	logPath := filepath.Join(t.TempDir(), "muster.log")
-	log, err := os.Create(logPath)
+	m.log = filepath.Join(t.TempDir(), "muster.log")
+	log, err := os.Create(m.log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	m.command = exec.Command(musterBinary(), arguments...)
+	m.command = exec.Command(MusterBinary(), arguments...)
 	m.command.Stdout, m.command.Stderr = log, log
 	m.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := m.command.Start(); err != nil {
@@ -113,7 +114,7 @@ func (m *Muster) start(t testing.TB, arguments []string) {
 	}()
 	t.Cleanup(func() {
 		m.Stop(t)
-		if text, err := os.ReadFile(logPath); err == nil && t.Failed() {
+		if text, err := os.ReadFile(m.log); err == nil && t.Failed() {
 			t.Logf("muster %s wrote:\n%s", strings.Join(arguments, " "), lastLines(string(text), 60))
 		}
 	})
@@ -185,6 +186,76 @@ func (m *Muster) Kill(t testing.TB) {
 	<-m.ended
 }
 
+// Leads is whether it says that it leads, and has not said since that it does not.
+func (m *Muster) Leads(t testing.TB) bool {
+	t.Helper()
+	text, err := os.ReadFile(m.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.LastIndex(string(text), "this replica leads") > strings.LastIndex(string(text), "this replica leads no more")
+}
+
+// ResidentKiB is how much memory the process occupies.
+func (m *Muster) ResidentKiB(t testing.TB) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", m.command.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		var kib int
+		if _, err := fmt.Sscanf(line, "VmRSS: %d kB", &kib); err == nil {
+			return kib
+		}
+	}
+	t.Fatal("no VmRSS in its status")
+	return 0
+}
+
+// CPU is what the process has used so far.
+func (m *Muster) CPU(t testing.TB) time.Duration {
+	t.Helper()
+	return cpuOf(t, fmt.Sprintf("/proc/%d/stat", m.command.Process.Pid))
+}
+
+// EngineCPU is what the thread of the engine has used so far.
+func (m *Muster) EngineCPU(t testing.TB) time.Duration {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", m.command.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, thread := range threads {
+		if name, _ := os.ReadFile(thread + "/comm"); strings.TrimSpace(string(name)) == "engine" {
+			return cpuOf(t, thread+"/stat")
+		}
+	}
+	t.Fatal("muster has no thread named engine")
+	return 0
+}
+
+// cpuOf reads user and system time, in ticks of 10 ms, after the name in brackets.
+func cpuOf(t testing.TB, path string) time.Duration {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		t.Fatalf("%s is %q", path, text)
+	}
+	ticks := 0
+	for _, field := range fields[11:13] {
+		value := 0
+		fmt.Sscan(field, &value)
+		ticks += value
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
 func (m *Muster) hasEnded() bool {
 	select {
 	case <-m.ended:
@@ -197,7 +268,7 @@ func (m *Muster) hasEnded() bool {
 // Manifests runs `muster manifests` and returns what it prints.
 func Manifests(t testing.TB, arguments ...string) string {
 	t.Helper()
-	text, err := run(exec.Command(musterBinary(), append([]string{"manifests"}, arguments...)...), "")
+	text, err := run(exec.Command(MusterBinary(), append([]string{"manifests"}, arguments...)...), "")
 	if err != nil {
 		t.Fatalf("muster manifests %s: %v", strings.Join(arguments, " "), err)
 	}

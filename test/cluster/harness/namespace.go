@@ -34,10 +34,10 @@ func (c *Cluster) Namespace(t testing.TB, labels map[string]string) string {
 	return made.Name
 }
 
-// ensureMusterNamespace creates the namespace in which muster keeps its
-// certificates, and empties it of Secrets at the test's end: the next test's
-// muster begins as on a new cluster.
-func (c *Cluster) ensureMusterNamespace(t testing.TB) {
+// EnsureMusterNamespace creates the namespace in which muster keeps its
+// certificates and its Lease, and empties it of them at the test's end: the next
+// test's muster begins as on a new cluster, and need not wait for a killed leader.
+func (c *Cluster) EnsureMusterNamespace(t testing.TB) {
 	t.Helper()
 	_, err := c.Client.CoreV1().Namespaces().Create(Context(t), &corev1.Namespace{
 		ObjectMeta: metav1.ObjectMeta{Name: musterNamespace},
@@ -50,6 +50,11 @@ func (c *Cluster) ensureMusterNamespace(t testing.TB) {
 			context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{})
 		if err != nil {
 			t.Errorf("removing muster's certificates: %v", err)
+		}
+		err = c.Client.CoordinationV1().Leases(musterNamespace).DeleteCollection(
+			context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{})
+		if err != nil {
+			t.Errorf("removing muster's lease: %v", err)
 		}
 	})
 }

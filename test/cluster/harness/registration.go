@@ -22,9 +22,16 @@ var serverSide = []string{"apply", "--server-side", "--force-conflicts", "-f", "
 
 // applyCRDs installs muster's kinds. They stay: removing them would take every
 // object along and buys the next test nothing.
+// Beside a foreign JobSet controller its definition is left alone, as a user must.
 func (c *Cluster) applyCRDs(t testing.TB) {
 	t.Helper()
-	crds := Manifests(t, "--only=crds")
+	crds := ""
+	foreign := c.foreignJobSetInstalled(t)
+	for _, definition := range Documents(t, Manifests(t, "--only=crds")) {
+		if !foreign || definition.GetName() != jobSetDefinition {
+			crds += ToJSON(t, definition.Object) + "\n---\n"
+		}
+	}
 	c.Kubectl(t, crds, serverSide...)
 	c.Kubectl(t, crds, "wait", "--for=condition=Established", "--timeout=30s", "-f", "-")
 }

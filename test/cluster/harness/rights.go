@@ -6,7 +6,7 @@ import "testing"
 // is removed at the test's end.
 func ApplyRights(t testing.TB, c *Cluster, config string) {
 	t.Helper()
-	c.ensureMusterNamespace(t)
+	c.EnsureMusterNamespace(t)
 	rights := Manifests(t, "--only=rbac", "--config", config)
 	c.Kubectl(t, rights, "apply", "-f", "-")
 	t.Cleanup(func() { c.Kubectl(t, rights, "delete", "--ignore-not-found", "-f", "-") })

@@ -37,10 +37,11 @@ type certificates struct {
 	// may claim to be any user, so the cluster's CA must not be able to sign it.
 	frontProxyCA      keyPair
 	frontProxyClient  keyPair
-	serving           keyPair // for all three servers: they all listen on loopback
+	serving           keyPair // for the control plane's three servers: they all listen on loopback
 	admin             keyPair
 	controllerManager keyPair
 	scheduler         keyPair
+	hollowNodes       keyPair
 	serviceAccounts   keyPair // only the key is used: it signs tokens
 }
 
@@ -66,6 +67,7 @@ func createCertificates(directory string) (*certificates, error) {
 		{&made.serving, &made.ca, "serving", pkix.Name{CommonName: "localhost"}, server},
 		{&made.admin, &made.ca, "admin", pkix.Name{CommonName: "admin", Organization: []string{"system:masters"}}, client},
 		{&made.controllerManager, &made.ca, "controller-manager", pkix.Name{CommonName: "system:kube-controller-manager"}, client},
+		{&made.hollowNodes, &made.ca, "hollow-nodes", pkix.Name{CommonName: "hollow-nodes", Organization: []string{"system:masters"}}, client},
 		{&made.scheduler, &made.ca, "scheduler", pkix.Name{CommonName: "system:kube-scheduler"}, client},
 	} {
 		pair, err := issue(one.name, one.signer, one.usage)
@@ -89,8 +91,9 @@ func (c *certificates) kubeconfig(user string) string {
 	return filepath.Join(c.directory, user+".kubeconfig")
 }
 
-// issue makes a key and a certificate for it; without a signer, a CA.
-func issue(name pkix.Name, signer *keyPair, usage x509.ExtKeyUsage) (*keyPair, error) {
+// issue makes a key and a certificate for it; without a signer, a CA. A server's
+// is good for loopback and for the further addresses.
+func issue(name pkix.Name, signer *keyPair, usage x509.ExtKeyUsage, addresses ...net.IP) (*keyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -117,7 +120,7 @@ func issue(name pkix.Name, signer *keyPair, usage x509.ExtKeyUsage) (*keyPair, e
 	}
 	if usage == x509.ExtKeyUsageServerAuth {
 		template.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
-		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), serviceNetworkFirst}
+		template.IPAddresses = append([]net.IP{net.IPv4(127, 0, 0, 1), serviceNetworkFirst}, addresses...)
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signingKey)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 
 	// What Kubernetes' own main packages register: kubectl's credential plugins,
 	// the JSON log format, client metrics, and time zones for CronJobs.
@@ -22,16 +24,18 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/version"
 )
 
-// components are the programs of Kubernetes that this binary can be. Each
+// components are the programs that this binary can be: those of Kubernetes, and
+// hollow nodes of our own. Each
 // function takes the arguments after the program's name and returns the exit
-// code of the process. A kubelet or a hollow node is one more line here, and
-// one more line in controlplane.go if `lab up` shall run it.
+// code of the process.
 var components = map[string]func(arguments []string) int{
 	"etcd":                    runEtcd,
+	"hollow-nodes":            runHollowNodes,
 	"kube-apiserver":          cobraComponent(apiserver.NewAPIServerCommand),
 	"kube-controller-manager": cobraComponent(controllermanager.NewControllerManagerCommand),
 	"kube-scheduler":          cobraComponent(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
 	"kubectl":                 runKubectl,
+	"kubelet":                 cobraComponent(func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) }),
 }
 
 // cobraComponent wraps a command's constructor. The constructor is called only

@@ -12,6 +12,9 @@ const (
 	// frontProxyName is who the API server is when it calls an aggregated API.
 	frontProxyName = "front-proxy-client"
 	serviceNetwork = "10.96.0.0/16"
+	// clusterDNS is where pods would find names if there were a DNS; without an
+	// address the kubelet warns in an event of every pod.
+	clusterDNS = "10.96.0.10"
 	// eachReady bounds the start of one component, generously: on a busy
 	// two-core machine the API server has been seen to take 12 s.
 	eachReady = 90 * time.Second
@@ -34,14 +37,19 @@ func pickControlPlanePorts() (controlPlanePorts, error) {
 	return controlPlanePorts{p[0], p[1], p[2], p[3], p[4]}, nil
 }
 
-// startControlPlane starts every component and returns when the cluster can be
-// used. What was started stays with the supervisor, also when this fails.
-func startControlPlane(ctx context.Context, s *supervisor) error {
+// startControlPlane starts every component and returns the API server's URL when
+// the cluster can be used. What was started stays with the supervisor, also when
+// this fails.
+func startControlPlane(ctx context.Context, s *supervisor) (server string, err error) {
 	ports, err := pickControlPlanePorts()
 	if err != nil {
-		return err
+		return "", err
 	}
-	server := "https://" + loopback(ports.apiserver)
+	server = "https://" + loopback(ports.apiserver)
+	return server, startComponents(ctx, s, ports, server)
+}
+
+func startComponents(ctx context.Context, s *supervisor, ports controlPlanePorts, server string) error {
 	if err := writeKubeconfigs(s, server); err != nil {
 		return err
 	}
@@ -80,6 +88,7 @@ func writeKubeconfigs(s *supervisor, server string) error {
 		s.kubeconfig(): &s.certificates.admin,
 		s.certificates.kubeconfig("controller-manager"): &s.certificates.controllerManager,
 		s.certificates.kubeconfig("scheduler"):          &s.certificates.scheduler,
+		s.certificates.kubeconfig("hollow-nodes"):       &s.certificates.hollowNodes,
 	} {
 		if err := writeKubeconfig(file, server, &s.certificates.ca, user); err != nil {
 			return err
@@ -127,6 +136,11 @@ func apiserverArguments(s *supervisor, ports controlPlanePorts) []string {
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--proxy-client-cert-file="+c.cert("front-proxy-client"),
 		"--proxy-client-key-file="+c.key("front-proxy-client"),
+		// For kubectl logs and exec.
+		"--kubelet-certificate-authority="+c.cert("ca"),
+		"--kubelet-client-certificate="+c.cert("admin"),
+		"--kubelet-client-key="+c.key("admin"),
+		"--kubelet-preferred-address-types=InternalIP",
 		// As upstream's own load tests do: the tests measure muster, not the
 		// API server's queues.
 		"--max-requests-inflight=5000",
@@ -147,6 +161,8 @@ func controllerManagerArguments(s *supervisor, ports controlPlanePorts) []string
 		"--root-ca-file="+c.cert("ca"),
 		"--cluster-signing-cert-file="+c.cert("ca"),
 		"--cluster-signing-key-file="+c.key("ca"),
+		// Many Jobs at once are what muster is for.
+		"--concurrent-job-syncs=20",
 	)
 }
 

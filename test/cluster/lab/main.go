@@ -1,7 +1,7 @@
-// Program lab is a Kubernetes control plane in one binary, for tests and
-// demonstrations on a machine without containers:
+// Program lab is a Kubernetes cluster in one binary, for tests and demonstrations
+// on a machine without Docker:
 //
-//	lab up                    runs a whole control plane until it is interrupted
+//	lab up                    runs a control plane, and nodes, until it is interrupted
 //	lab kube-apiserver ...    is that component (see components.go for all)
 //	lab kubectl ...           is kubectl
 //
@@ -48,6 +48,7 @@ func dispatch(arguments []string) int {
 func usage() int {
 	names := slices.Sorted(maps.Keys(components))
 	fmt.Fprintf(os.Stderr, `usage: lab up [--dir DIR] [--kubeconfig-out FILE] [--ready-file FILE] [--die-with-parent]
+              [--kubelet [--muster-binaries DIR]] [--hollow-nodes N]
        lab %s [ARGUMENT...]
 `, strings.Join(names, "|"))
 	return 2

@@ -14,26 +14,23 @@ import (
 // patience is how long a component may take to end by itself.
 const patience = 10 * time.Second
 
-// process is one running component: this same binary, as a child.
+// process is one running component: this same binary as a child, or containerd.
 type process struct {
-	name    string
-	log     string // path
-	command *exec.Cmd
-	ended   chan struct{} // closed when it has been waited for
-	outcome string        // set before ended is closed
+	name       string
+	log        string // path
+	command    *exec.Cmd
+	ended      chan struct{} // closed when it has been waited for
+	outcome    string        // set before ended is closed
+	beforeStop func()        // nil, or what to do with it while it still runs
 }
 
-// start runs a component of this binary with its output in a log file.
+// start runs a program with its output in a log file named after the component.
 //
 // The child is killed by the kernel when the thread that started it dies, so
 // callers must be locked to the main thread (see up). It has a process group
 // of its own so that Ctrl-C in a terminal reaches only the supervisor, which
 // then stops the components in their order.
-func start(name, logDirectory string, arguments ...string) (*process, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
+func start(name, logDirectory, program string, arguments ...string) (*process, error) {
 	logPath := filepath.Join(logDirectory, name+".log")
 	logFile, err := os.Create(logPath)
 	if err != nil {
@@ -41,8 +38,13 @@ func start(name, logDirectory string, arguments ...string) (*process, error) {
 	}
 	defer logFile.Close()
 
-	command := exec.Command(self, append([]string{name}, arguments...)...)
+	command := exec.Command(program, arguments...)
 	command.Stdout, command.Stderr = logFile, logFile
+	if os.Getenv("GOGC") == "" {
+		// Under load the API server spends a seventh of its time on collecting
+		// garbage; a lab has memory to spare rather than processors.
+		command.Env = append(os.Environ(), "GOGC=300")
+	}
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := command.Start(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -59,6 +61,9 @@ func start(name, logDirectory string, arguments ...string) (*process, error) {
 // stop asks the process to end and waits until it has; it kills the whole
 // group when that takes too long, and says which of the two happened.
 func (p *process) stop() (killed bool) {
+	if p.beforeStop != nil {
+		p.beforeStop()
+	}
 	_ = p.command.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-p.ended:

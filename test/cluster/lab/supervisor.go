@@ -19,6 +19,7 @@ type supervisor struct {
 	directory    string
 	temporary    bool // made by us, so removed by us
 	lock         *os.File
+	room         *nodeRoom // of the real node; nil if the lab has none
 	certificates *certificates
 	children     []*process    // in the order of their start
 	died         chan *process // each child once, when it has ended
@@ -72,18 +73,28 @@ func (s *supervisor) claim() error {
 func (s *supervisor) logs() string       { return filepath.Join(s.directory, "logs") }
 func (s *supervisor) kubeconfig() string { return filepath.Join(s.directory, "kubeconfig") }
 
-// start starts a component and watches over it from then on.
+// start starts a component of this binary and watches over it from then on.
 func (s *supervisor) start(name string, arguments ...string) error {
-	child, err := start(name, s.logs(), arguments...)
+	self, err := os.Executable()
 	if err != nil {
 		return err
+	}
+	_, err = s.startProgram(name, self, append([]string{name}, arguments...)...)
+	return err
+}
+
+// startProgram is start for a program that is not in this binary.
+func (s *supervisor) startProgram(name, program string, arguments ...string) (*process, error) {
+	child, err := start(name, s.logs(), program, arguments...)
+	if err != nil {
+		return nil, err
 	}
 	s.children = append(s.children, child)
 	go func() {
 		<-child.ended
 		s.died <- child
 	}()
-	return nil
+	return child, nil
 }
 
 // wait polls the conditions, one after the other, until all have come true.
@@ -99,13 +110,23 @@ func (s *supervisor) wait(ctx context.Context, what string, conditions ...condit
 			case child := <-s.died:
 				return childDied(child)
 			case <-deadline:
-				return fmt.Errorf("%s is not ready after %s; its log is in %s", what, eachReady, s.logs())
+				return fmt.Errorf("%s is not ready after %s; its log is in %s and ends:\n%s", what, eachReady, s.logs(), s.tail(what))
 			case <-time.After(25 * time.Millisecond):
 			}
 		}
 	}
 	say("%s ready in %.1f s", what, time.Since(began).Seconds())
 	return nil
+}
+
+// tail is the end of a component's log.
+func (s *supervisor) tail(name string) string {
+	for _, child := range s.children {
+		if child.name == name {
+			return child.tail(20)
+		}
+	}
+	return ""
 }
 
 // run blocks until the user interrupts (nil) or a child dies.
@@ -141,6 +162,10 @@ func (s *supervisor) stop() {
 
 // clean removes what a lab leaves. After a failure the logs stay.
 func (s *supervisor) clean(failed bool) {
+	if s.room != nil {
+		s.room.clear()
+		s.room.leave()
+	}
 	leftovers := []string{s.kubeconfig(), filepath.Join(s.directory, "etcd"), s.certificates.directory}
 	switch {
 	case s.temporary && failed:

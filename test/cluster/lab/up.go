@@ -13,10 +13,13 @@ import (
 
 // options of `lab up`.
 type options struct {
-	directory     string
-	kubeconfigOut string
-	readyFile     string
-	dieWithParent bool
+	directory      string
+	kubeconfigOut  string
+	readyFile      string
+	dieWithParent  bool
+	kubelet        bool
+	musterBinaries string
+	hollowNodes    int
 }
 
 func parseOptions(arguments []string) (options, error) {
@@ -26,9 +29,16 @@ func parseOptions(arguments []string) (options, error) {
 	flags.StringVar(&o.kubeconfigOut, "kubeconfig-out", "", "also write the administrator's kubeconfig here; removed at the end")
 	flags.StringVar(&o.readyFile, "ready-file", "", "write the kubeconfig's path here when the cluster can be used; removed at the end")
 	flags.BoolVar(&o.dieWithParent, "die-with-parent", false, "stop as soon as the process that started this one is gone")
+	flags.BoolVar(&o.kubelet, "kubelet", false, "add a real node: containerd and a kubelet (needs root)")
+	flags.StringVar(&o.musterBinaries, "muster-binaries", "", "with --kubelet: folder of muster and muster-wait, which become the image muster:dev")
+	flags.IntVar(&o.hollowNodes, "hollow-nodes", 0, "add so many nodes that only say that they run pods")
 	err := flags.Parse(arguments)
 	if err == nil && flags.NArg() > 0 {
 		err = errors.New("lab up takes no arguments besides its flags: " + flags.Arg(0))
+		say("%v", err)
+	}
+	if err == nil && (o.hollowNodes < 0 || o.musterBinaries != "" && !o.kubelet) {
+		err = errors.New("--hollow-nodes takes a number from 0 on, and --muster-binaries goes with --kubelet")
 		say("%v", err)
 	}
 	return o, err
@@ -52,6 +62,12 @@ func up(arguments []string) int {
 	defer stop()
 	if o.dieWithParent {
 		go stopWithParent(stop)
+	}
+	if o.kubelet {
+		if err := checkRealNode(); err != nil {
+			say("%v", err)
+			return 1
+		}
 	}
 	s, err := newSupervisor(o.directory)
 	if err != nil {
@@ -77,7 +93,11 @@ func up(arguments []string) int {
 
 // serve starts the cluster, tells where it is, and blocks until its end.
 func serve(ctx context.Context, s *supervisor, o options) error {
-	if err := startControlPlane(ctx, s); err != nil {
+	server, err := startControlPlane(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := startNodes(ctx, s, o, server); err != nil {
 		return err
 	}
 	kubeconfig := s.kubeconfig()
@@ -99,6 +119,23 @@ func serve(ctx context.Context, s *supervisor, o options) error {
 		}
 	}
 	return s.run(ctx)
+}
+
+// startNodes adds the nodes that were asked for.
+func startNodes(ctx context.Context, s *supervisor, o options, server string) error {
+	if o.kubelet {
+		var err error
+		if s.room, err = claimRoom(); err != nil {
+			return err
+		}
+		if err := startRealNode(ctx, s, server, o.musterBinaries); err != nil {
+			return err
+		}
+	}
+	if o.hollowNodes > 0 {
+		return startHollowNodes(ctx, s, server, o.hollowNodes)
+	}
+	return nil
 }
 
 // writeWhole writes a file that others wait for: it appears complete or not at all.

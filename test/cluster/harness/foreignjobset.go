@@ -1,0 +1,178 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+const jobSetDefinition = "jobsets." + JobSetGroup
+
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+// ToJSON gives what kubectl reads from its stdin.
+func ToJSON(t testing.TB, object any) string {
+	t.Helper()
+	text, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// ForeignJobSet is a stand-in for JobSet's own project: a definition without
+// groupSchedulingConfig and without muster's label, and a controller that knows
+// just enough to make the Jobs of a JobSet.
+type ForeignJobSet struct {
+	cluster    *Cluster
+	definition *unstructured.Unstructured
+}
+
+// InstallForeignJobSet replaces muster's definition, and all JobSets with it; at
+// the test's end it removes its own, and the next muster brings its own again.
+func (c *Cluster) InstallForeignJobSet(t testing.TB) *ForeignJobSet {
+	t.Helper()
+	foreign := &ForeignJobSet{cluster: c}
+	for _, definition := range Documents(t, Manifests(t, "--only=crds")) {
+		if definition.GetName() == jobSetDefinition {
+			foreign.definition = definition
+		}
+	}
+	foreign.definition.SetLabels(nil)
+	versions, _, _ := unstructured.NestedSlice(foreign.definition.Object, "spec", "versions")
+	version := versions[0].(map[string]any)
+	spec := []string{"schema", "openAPIV3Schema", "properties", "spec"}
+	unstructured.RemoveNestedField(version, append(spec, "properties", "groupSchedulingConfig")...)
+	unstructured.RemoveNestedField(version, append(spec, "x-kubernetes-validations")...)
+	Set(foreign.definition, versions, "spec", "versions")
+
+	c.removeJobSetDefinition(t)
+	foreign.apply(t, metav1.CreateOptions{})
+	t.Cleanup(func() { c.removeJobSetDefinition(t) })
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			foreign.reconcile(ctx)
+			time.Sleep(100 * time.Millisecond)
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+	return foreign
+}
+
+// Reinstall puts the definition back as it came, as an upgrade would.
+func (f *ForeignJobSet) Reinstall(t testing.TB) {
+	t.Helper()
+	live, err := f.cluster.Dynamic.Resource(definitions).Get(Context(t), jobSetDefinition, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	live.Object["spec"] = f.definition.DeepCopy().Object["spec"]
+	if _, err = f.cluster.Dynamic.Resource(definitions).Update(Context(t), live, metav1.UpdateOptions{}); err != nil {
+		t.Fatalf("reinstalling the definition: %v", err)
+	}
+}
+
+// KnowsGroups is nil if the definition has the field groupSchedulingConfig.
+func (f *ForeignJobSet) KnowsGroups(t testing.TB) error {
+	t.Helper()
+	live, err := f.cluster.Dynamic.Resource(definitions).Get(Context(t), jobSetDefinition, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	versions, _, _ := unstructured.NestedSlice(live.Object, "spec", "versions")
+	_, found, _ := unstructured.NestedMap(versions[0].(map[string]any), "schema", "openAPIV3Schema", "properties", "spec",
+		"properties", "groupSchedulingConfig")
+	if !found {
+		return fmt.Errorf("no groupSchedulingConfig in version %v", versions[0].(map[string]any)["name"])
+	}
+	return nil
+}
+
+func (f *ForeignJobSet) apply(t testing.TB, options metav1.CreateOptions) {
+	t.Helper()
+	if _, err := f.cluster.Dynamic.Resource(definitions).Create(Context(t), f.definition, options); err != nil {
+		t.Fatalf("installing the definition: %v", err)
+	}
+	f.cluster.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=30s", "crd", jobSetDefinition)
+}
+
+// reconcile makes the Jobs that are missing. Errors are for the next round.
+func (f *ForeignJobSet) reconcile(ctx context.Context) {
+	jobSets := f.cluster.Dynamic.Resource(schema.GroupVersionResource{Group: JobSetGroup, Version: "v1alpha2", Resource: "jobsets"})
+	list, err := jobSets.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return
+	}
+	for _, jobSet := range list.Items {
+		if ConditionOf(&jobSet, "Failed")["status"] == "True" {
+			_ = f.cluster.Client.BatchV1().Jobs(jobSet.GetNamespace()).DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)},
+				metav1.ListOptions{LabelSelector: JobSetNameLabel + "=" + jobSet.GetName()})
+			continue
+		}
+		replicated, _, _ := unstructured.NestedSlice(jobSet.Object, "spec", "replicatedJobs")
+		for _, each := range replicated {
+			_, _ = f.cluster.Client.BatchV1().Jobs(jobSet.GetNamespace()).Create(ctx, childOf(&jobSet, each.(map[string]any)), metav1.CreateOptions{})
+		}
+	}
+}
+
+// childOf is the first Job of a replicated job, with the labels that matter.
+func childOf(jobSet *unstructured.Unstructured, replicated map[string]any) *batchv1.Job {
+	job := &batchv1.Job{}
+	template, _, _ := unstructured.NestedMap(replicated, "template")
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(template, job); err != nil {
+		panic(err)
+	}
+	name := fmt.Sprint(replicated["name"])
+	labels := map[string]string{
+		JobSetNameLabel: jobSet.GetName(), "jobset.sigs.k8s.io/jobset-uid": string(jobSet.GetUID()),
+		ReplicatedNameLabel: name, RestartAttemptLabel: "0", "jobset.sigs.k8s.io/job-index": "0",
+	}
+	job.Name, job.Namespace, job.Labels = jobSet.GetName()+"-"+name+"-0", jobSet.GetNamespace(), labels
+	if job.Spec.Template.Labels == nil {
+		job.Spec.Template.Labels = map[string]string{}
+	}
+	for key, value := range labels {
+		job.Spec.Template.Labels[key] = value
+	}
+	job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(jobSet, jobSet.GroupVersionKind())}
+	indexed := batchv1.IndexedCompletion
+	job.Spec.CompletionMode = &indexed
+	return job
+}
+
+func (c *Cluster) foreignJobSetInstalled(t testing.TB) bool {
+	t.Helper()
+	live, err := c.Dynamic.Resource(definitions).Get(Context(t), jobSetDefinition, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	return err == nil && live.GetLabels()["app.kubernetes.io/name"] != "muster"
+}
+
+func (c *Cluster) removeJobSetDefinition(t testing.TB) {
+	t.Helper()
+	err := c.Dynamic.Resource(definitions).Delete(context.Background(), jobSetDefinition, metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Fatalf("removing the definition: %v", err)
+	}
+	Eventually(t, time.Minute, "the definition is gone", func() error {
+		_, err := c.Dynamic.Resource(definitions).Get(context.Background(), jobSetDefinition, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("it is there (%v)", err)
+	})
+}
