@@ -231,4 +231,22 @@ FieldErrors check_feature_gates(std::string_view flag, const std::optional<Featu
   return errors;
 }
 
+FieldErrors check_jobset_feature_gates(std::string_view field, const FeatureGateMap& gates) {
+  FieldErrors errors;
+  for (const auto& [name, enabled] : gates) {
+    const FieldPath path = FieldPath(std::string(field)).child(name);
+    const bool unsupported = name == kInPlaceRestartGate || name == kRestartJobGate;
+    if (!unsupported && name != kElasticJobSetGate) {
+      errors.push_back(forbidden(path, "is no feature gate of JobSet; the gates are " +
+                                           std::string(kElasticJobSetGate) + ", " + std::string(kInPlaceRestartGate) +
+                                           ", " + std::string(kRestartJobGate)));
+    } else if (unsupported && enabled) {
+      errors.push_back(invalid(path, true,
+                               "muster does not support this feature when it is the JobSet controller; leave the gate "
+                               "out, or run JobSet's own controller beside muster"));
+    }
+  }
+  return errors;
+}
+
 }  // namespace muster

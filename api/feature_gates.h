@@ -51,4 +51,14 @@ bool gate_enabled(const FeatureGateMap& resolved, std::string_view name);
 // not there). Worded as Kueue words it, sorted.
 FieldErrors check_feature_gates(std::string_view flag, const std::optional<FeatureGateMap>& file);
 
+// JobSet's feature gates, for clusters where muster is the JobSet controller. All are
+// off by default, and off is all that the gates of what muster does not do can be.
+inline constexpr std::string_view kElasticJobSetGate = "ElasticJobSet";
+inline constexpr std::string_view kInPlaceRestartGate = "InPlaceRestart";
+inline constexpr std::string_view kRestartJobGate = "RestartJob";
+
+// One error for each gate that nobody knows, or that asks for something muster does
+// not do; `field` is where the map stands.
+FieldErrors check_jobset_feature_gates(std::string_view field, const FeatureGateMap& gates);
+
 }  // namespace muster

@@ -80,9 +80,39 @@ void read_lifetime(const json& value, const FieldPath& path, MusterConfiguration
   read_word(value, path, into.certificate_lifetime, errors, parse_certificate_lifetime);
 }
 
+void read_jobset_gates(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
+  if (!value.is_object()) {
+    errors.push_back(type_invalid(path, value, "must be a map from feature gates of JobSet to true or false"));
+    return;
+  }
+  FeatureGateMap gates;
+  for (auto it = value.begin(); it != value.end(); ++it) {
+    if (it->is_boolean()) {
+      gates[it.key()] = it->get<bool>();
+    } else {
+      errors.push_back(type_invalid(path.child(it.key()), *it, "must be true or false"));
+    }
+  }
+  append(errors, check_jobset_feature_gates(path.text(), gates));
+  into.jobset_feature_gates = std::move(gates);
+}
+
+void read_jobset_controller(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
+  read_word(value, path, into.jobset_controller, errors, parse_jobset_controller);
+}
+
+void read_patch_definition(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
+  if (value.is_boolean())
+    into.patch_jobset_definition = value.get<bool>();
+  else
+    errors.push_back(type_invalid(path, value, "must be true or false"));
+}
+
 constexpr Setting kSettings[] = {
-    {"suspendGuard", read_suspend_guard}, {"admitters", read_admitters},          {"waiterImage", read_waiter_image},
-    {"logFormat", read_log_format},       {"certificateLifetime", read_lifetime},
+    {"suspendGuard", read_suspend_guard},         {"admitters", read_admitters},
+    {"waiterImage", read_waiter_image},           {"logFormat", read_log_format},
+    {"certificateLifetime", read_lifetime},       {"jobSetFeatureGates", read_jobset_gates},
+    {"jobSetController", read_jobset_controller}, {"patchJobSetDefinition", read_patch_definition},
 };
 
 std::string known_settings() {
@@ -105,11 +135,27 @@ Result<LogFormat> parse_log_format(std::string_view text) {
   return fail("must be json or text");
 }
 
+Result<JobSetController> parse_jobset_controller(std::string_view text) {
+  if (text == "auto") return JobSetController::kAuto;
+  if (text == "native") return JobSetController::kNative;
+  if (text == "external") return JobSetController::kExternal;
+  return fail(
+      "must be auto (found out at start), native (muster runs JobSets) or external (JobSet's own controller does)");
+}
+
 Result<Duration> parse_certificate_lifetime(std::string_view text) {
   const Result<Duration> parsed = parse_duration(text);
   if (!parsed) return fail(parsed.error().message + "; write a duration such as 2160h");
   if (*parsed < kShortestCertificate) return fail("must be at least " + format_duration(kShortestCertificate));
   return *parsed;
+}
+
+Result<FeatureGateMap> parse_jobset_feature_gates(std::string_view text) {
+  Result<FeatureGateMap> gates = parse_feature_gates(text);
+  if (!gates) return gates;
+  const FieldErrors errors = check_jobset_feature_gates("", *gates);
+  if (!errors.empty()) return fail(errors.front().text());
+  return gates;
 }
 
 Result<MusterConfiguration, FieldErrors> decode_muster_configuration(const json& document) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/feature_gates.h"
 #include "api/field_error.h"
 #include "api/rule_settings.h"
 #include "base/clock.h"
@@ -21,6 +22,9 @@ inline constexpr std::string_view kMusterConfigurationKind = "MusterConfiguratio
 
 enum class LogFormat { kJson, kText };
 
+// Who is the JobSet controller: found out at start, muster, or somebody else.
+enum class JobSetController { kAuto, kNative, kExternal };
+
 struct MusterConfiguration {
   // May people unsuspend a Job that is queued and not admitted?
   SuspendGuard suspend_guard = SuspendGuard::kEnforce;
@@ -32,13 +36,23 @@ struct MusterConfiguration {
   std::optional<LogFormat> log_format;
   // Life of the serving certificate that muster makes; it is renewed after 2/3 of it.
   Duration certificate_lifetime = std::chrono::hours(24 * 90);
+  JobSetController jobset_controller = JobSetController::kAuto;
+  // Beside a foreign JobSet controller: keep spec.groupSchedulingConfig in its CRD. Off,
+  // groups are asked for by annotation alone.
+  bool patch_jobset_definition = true;
+  // JobSet's feature gates, where muster is the JobSet controller.
+  FeatureGateMap jobset_feature_gates;
 };
 
 // Settings as words: "enforce" or "observe"; "json" or "text"; "2160h", at least 5s.
 // The errors say which words there are.
 Result<SuspendGuard> parse_suspend_guard(std::string_view text);
+// "auto", "native" or "external".
+Result<JobSetController> parse_jobset_controller(std::string_view text);
 Result<LogFormat> parse_log_format(std::string_view text);
 Result<Duration> parse_certificate_lifetime(std::string_view text);
+// "ElasticJobSet=true"; see check_jobset_feature_gates for what is refused.
+Result<FeatureGateMap> parse_jobset_feature_gates(std::string_view text);
 
 // Strictly: an unknown field, a wrong type or a bad value is an error, and all of
 // them are reported. `document` is an object whose apiVersion and kind are right.

@@ -21,6 +21,11 @@ bool RuleSettings::enabled(std::string_view gate) const {
   return gate_enabled(feature_gates, gate);
 }
 
+bool RuleSettings::jobset_enabled(std::string_view jobset_gate) const {
+  const auto said = jobset_feature_gates.find(jobset_gate);
+  return said != jobset_feature_gates.end() && said->second;
+}
+
 RuleSettings make_rule_settings(const Configuration& configuration, const MusterConfiguration& muster,
                                 const RuleContext& context) {
   RuleSettings settings;
@@ -33,6 +38,7 @@ RuleSettings make_rule_settings(const Configuration& configuration, const Muster
   if (!context.own_user.empty()) settings.admitters.insert(context.own_user);
   settings.waiter.image = muster.waiter_image.value_or(context.own_image);
   settings.waiter.shell_loop = repository_name(settings.waiter.image) != repository_name(context.own_image);
+  settings.jobset_feature_gates = muster.jobset_feature_gates;
   return settings;
 }
 

@@ -37,8 +37,14 @@ struct RuleSettings {
   // JobSet's controller in external mode.
   std::set<std::string, std::less<>> admitters;
   WaiterSettings waiter;
+  // muster itself is the JobSet controller of this cluster, so JobSets get from it what
+  // they get from JobSet's own webhook elsewhere. Off beside that webhook.
+  bool native_jobsets = false;
+  // JobSet's feature gates that are not off, which is what they all are by default.
+  std::map<std::string, bool, std::less<>> jobset_feature_gates;
 
   bool enabled(std::string_view gate) const;
+  bool jobset_enabled(std::string_view jobset_gate) const;
 };
 
 }  // namespace muster

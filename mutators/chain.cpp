@@ -7,6 +7,7 @@
 #include "mutators/default_priority_class.h"
 #include "mutators/elastic_scheduling_gate.h"
 #include "mutators/group_scheduling.h"
+#include "mutators/jobset_defaults.h"
 #include "mutators/keep_suspended.h"
 #include "mutators/multikueue_managed_by.h"
 #include "mutators/mutator.h"
@@ -47,7 +48,9 @@ class Watch {
 }  // namespace
 
 std::span<const Mutator* const> mutator_chain() {
-  static constexpr std::array<const Mutator*, 8> chain = {
+  static constexpr std::array<const Mutator*, 10> chain = {
+      &jobset_defaults,  // the others see the JobSet as its webhook would hand it over
+      &jobset_keep_defaults,
       &default_local_queue,     // whoever comes next asks for the queue name
       &default_priority_class,  // of queued jobs only
       &suspend,

@@ -23,6 +23,9 @@ TEST_CASE("MusterConfiguration has defaults that need no file") {
     CHECK_FALSE(muster.waiter_image.has_value());
     CHECK_FALSE(muster.log_format.has_value());
     CHECK(muster.certificate_lifetime == std::chrono::hours(2160));
+    CHECK(muster.jobset_feature_gates.empty());
+    CHECK(muster.jobset_controller == JobSetController::kAuto);
+    CHECK(muster.patch_jobset_definition);
   }
 }
 
@@ -33,6 +36,9 @@ admitters: ["system:serviceaccount:jobset-system:jobset-controller-manager", ali
 waiterImage: registry.example.com/bash:5
 logFormat: text
 certificateLifetime: 36h
+jobSetFeatureGates: {ElasticJobSet: true, RestartJob: false}
+jobSetController: external
+patchJobSetDefinition: false
 )");
   CHECK(muster.suspend_guard == SuspendGuard::kObserve);
   CHECK(muster.admitters ==
@@ -40,6 +46,9 @@ certificateLifetime: 36h
   CHECK(muster.waiter_image == "registry.example.com/bash:5");
   CHECK(muster.log_format == LogFormat::kText);
   CHECK(muster.certificate_lifetime == std::chrono::hours(36));
+  CHECK(muster.jobset_feature_gates == FeatureGateMap{{"ElasticJobSet", true}, {"RestartJob", false}});
+  CHECK(muster.jobset_controller == JobSetController::kExternal);
+  CHECK_FALSE(muster.patch_jobset_definition);
   CHECK(load_muster("suspendGuard: enforce\nlogFormat: json").log_format == LogFormat::kJson);
   CHECK(load_muster("suspendGuard: null").suspend_guard == SuspendGuard::kEnforce);
 }
@@ -53,8 +62,7 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
   const Row rows[] = {
       {"an unknown field", "suspendguard: enforce",
        "suspendguard: Forbidden: is no field of MusterConfiguration; the fields are suspendGuard, admitters, "
-       "waiterImage, "
-       "logFormat, certificateLifetime"},
+       "waiterImage, logFormat, certificateLifetime, jobSetFeatureGates, jobSetController, patchJobSetDefinition"},
       {"a word that is none", "suspendGuard: maybe",
        "suspendGuard: Invalid value: \"maybe\": must be enforce (reject) or observe (let through, with a warning)"},
       {"a wrong type", "suspendGuard: true", "suspendGuard: Invalid value: true: must be a string"},
@@ -70,8 +78,26 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
       {"a duration without unit", "certificateLifetime: \"5\"",
        "certificateLifetime: Invalid value: \"5\": time: missing unit in duration \"5\"; write a duration such as "
        "2160h"},
+      {"a JobSet controller that does not exist", "jobSetController: upstream",
+       "jobSetController: Invalid value: \"upstream\": must be auto (found out at start), native (muster runs JobSets) "
+       "or "
+       "external (JobSet's own controller does)"},
+      {"patchJobSetDefinition in quotes", "patchJobSetDefinition: \"no\"",
+       "patchJobSetDefinition: Invalid value: \"no\": must be true or false"},
       {"a life that is too short", "certificateLifetime: 1s",
        "certificateLifetime: Invalid value: \"1s\": must be at least 5s"},
+      {"gates that are no map", "jobSetFeatureGates: ElasticJobSet=true",
+       "jobSetFeatureGates: Invalid value: \"ElasticJobSet=true\": must be a map from feature gates of JobSet to true "
+       "or "
+       "false"},
+      {"a gate that is neither on nor off", "jobSetFeatureGates: {ElasticJobSet: soon}",
+       "jobSetFeatureGates.ElasticJobSet: Invalid value: \"soon\": must be true or false"},
+      {"a gate of another project", "jobSetFeatureGates: {PartialAdmission: true}",
+       "jobSetFeatureGates.PartialAdmission: Forbidden: is no feature gate of JobSet; the gates are ElasticJobSet, "
+       "InPlaceRestart, RestartJob"},
+      {"the gate of a feature that muster does not have", "jobSetFeatureGates: {InPlaceRestart: true}",
+       "jobSetFeatureGates.InPlaceRestart: Invalid value: true: muster does not support this feature when it is the "
+       "JobSet controller; leave the gate out, or run JobSet's own controller beside muster"},
       {"everything is reported at once", "logFormat: xml\nsuspendGuard: no",
        "logFormat: Invalid value: \"xml\": must be json or text; suspendGuard: Invalid value: false: must be a string"},
   };
@@ -81,6 +107,16 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
     REQUIRE_FALSE(loaded.ok());
     CHECK(loaded.error().message == "MusterConfiguration: " + row.message);
   }
+}
+
+TEST_CASE("the flag for gates of JobSet takes what the file takes") {
+  CHECK(parse_jobset_feature_gates("ElasticJobSet=true,RestartJob=false").value() ==
+        FeatureGateMap{{"ElasticJobSet", true}, {"RestartJob", false}});
+  CHECK(parse_jobset_feature_gates("").value().empty());
+  CHECK(parse_jobset_feature_gates("ElasticJobSet").error().message == "missing bool value for ElasticJobSet");
+  CHECK(parse_jobset_feature_gates("RestartJob=true").error().message ==
+        "RestartJob: Invalid value: true: muster does not support this feature when it is the JobSet controller; leave "
+        "the gate out, or run JobSet's own controller beside muster");
 }
 
 TEST_CASE("documents after the first are MusterConfiguration or nothing that acts") {

@@ -87,6 +87,7 @@ TEST_CASE("rules are given what both documents and muster's surroundings say") {
   MusterConfiguration muster;
   muster.suspend_guard = SuspendGuard::kObserve;
   muster.admitters = {"alice"};
+  muster.jobset_feature_gates = {{"ElasticJobSet", true}, {"RestartJob", false}};
   const RuleSettings settings =
       make_rule_settings(configuration, muster, {"registry.example.com/muster@sha256:00", "system:serviceaccount:m:m"});
   CHECK(settings.manage_jobs_without_queue_name);
@@ -99,6 +100,9 @@ TEST_CASE("rules are given what both documents and muster's surroundings say") {
   CHECK(settings.enabled("MultiKueue"));
   CHECK_FALSE(settings.enabled("AdmissionGatedBy"));
   CHECK_FALSE(settings.enabled("NoSuchGate"));
+  CHECK(settings.jobset_enabled("ElasticJobSet"));
+  CHECK_FALSE(settings.jobset_enabled("RestartJob"));
+  CHECK_FALSE(settings.jobset_enabled("InPlaceRestart"));
   CHECK(RuleSettings{}.enabled("AdmissionGatedBy"));
 }
 
@@ -151,7 +155,8 @@ TEST_CASE("the documentation has a row for every setting and says whether it act
     CHECK_MESSAGE((line.find("parsed, not acting yet") == std::string::npos) == acts, line);
   };
   for (const ConfigSetting& setting : configuration_settings()) check_row(setting.path, setting.acts);
-  for (const char* name : {"suspendGuard", "admitters", "waiterImage", "logFormat", "certificateLifetime"}) {
+  for (const char* name : {"suspendGuard", "admitters", "waiterImage", "logFormat", "certificateLifetime",
+                           "jobSetFeatureGates", "jobSetController", "patchJobSetDefinition"}) {
     check_row(name, true);
   }
   for (const FeatureGate& gate : known_feature_gates()) {

@@ -6,7 +6,8 @@
 //   object       the object as sent; oldObject on UPDATE
 //   user, uid    who sends it, and the request's uid (both optional)
 //   settings     manageJobsWithoutQueueName, managedJobsNamespaceSelector, frameworks,
-//                featureGates, suspendGuard, admitters, waiterImage (all optional)
+//                featureGates, suspendGuard, admitters, waiterImage, nativeJobSets,
+//                jobSetFeatureGates (all optional)
 //   view         objects that are in the cluster
 //   expect       object (the whole of it after mutation), or patch (operations), or
 //                errors ("field: message", any order), or refused (the message);
@@ -53,7 +54,7 @@ std::set<std::string, std::less<>> names_in(const json& list) {
 
 RuleSettings settings_of(const json& wanted) {
   check_keys(wanted, {"manageJobsWithoutQueueName", "managedJobsNamespaceSelector", "frameworks", "featureGates",
-                      "suspendGuard", "admitters", "waiterImage"});
+                      "suspendGuard", "admitters", "waiterImage", "nativeJobSets", "jobSetFeatureGates"});
   RuleSettings settings;
   settings.manage_jobs_without_queue_name = wanted.value("manageJobsWithoutQueueName", false);
   if (wanted.contains("managedJobsNamespaceSelector")) {
@@ -69,6 +70,8 @@ RuleSettings settings_of(const json& wanted) {
   settings.admitters = names_in(wanted.value("admitters", json::array()));
   settings.waiter.image = wanted.value("waiterImage", settings.waiter.image);
   settings.waiter.shell_loop = wanted.contains("waiterImage");
+  settings.native_jobsets = wanted.value("nativeJobSets", false);
+  settings.jobset_feature_gates = wanted.value("jobSetFeatureGates", std::map<std::string, bool, std::less<>>());
   return settings;
 }
 

@@ -64,8 +64,15 @@ void check(std::string_view body) {
     settings.manage_jobs_without_queue_name = true;
     return settings;
   }();
+  static const RuleSettings kNative = [] {
+    RuleSettings settings;
+    settings.native_jobsets = true;
+    settings.jobset_feature_gates = {{"ElasticJobSet", true}, {"InPlaceRestart", true}, {"RestartJob", true}};
+    return settings;
+  }();
   check_rules(*request, kQuiet);
   check_rules(*request, kManageAll);
+  check_rules(*request, kNative);
 }
 
 }  // namespace

@@ -86,6 +86,22 @@ TEST_CASE("a Job with the annotation gets its barrier under a name of its own") 
   CHECK(annotation(object["spec"]["template"], kGroupEpochAnnotation) == kUid);
 }
 
+TEST_CASE("the pods bear a label by which they are found and the action where it is not the default") {
+  json object = gang_job();
+  CHECK(injected(create(object))["spec"]["template"]["metadata"]["labels"] == json{{kGroupLabel, "true"}});
+  CHECK_FALSE(annotation(injected(create(object))["spec"]["template"], kGroupOnTimeoutAnnotation).has_value());
+
+  object["metadata"]["annotations"][std::string(kGroupOnTimeoutAnnotation)] = "Suspend";
+  const json suspending = injected(create(object));
+  CHECK(annotation(suspending["spec"]["template"], kGroupOnTimeoutAnnotation) == "Suspend");
+  CHECK(injected(create(suspending)) == suspending);
+
+  // Copied from there into a gang that shall fail.
+  json copy = suspending;
+  copy["metadata"]["annotations"][std::string(kGroupOnTimeoutAnnotation)] = "Fail";
+  CHECK_FALSE(annotation(injected(create(copy))["spec"]["template"], kGroupOnTimeoutAnnotation).has_value());
+}
+
 TEST_CASE("injecting twice changes nothing more") {
   for (const json& object : {two_jobs(), gang_job()}) {
     const json once = injected(create(object));

@@ -32,6 +32,11 @@ json reasonable(const JobKind& kind) {
     object["spec"].erase("template");
     object["spec"]["replicatedJobs"] =
         json::array({{{"name", "workers"}, {"replicas", 1}, {"template", {{"spec", {{"template", pod_template}}}}}}});
+    object["spec"].update(json::parse(R"({"network": {"subdomain": "net"}, "coordinator": {"replicatedJob": "workers"},
+        "successPolicy": {"operator": "All", "targetReplicatedJobs": ["workers"]},
+        "failurePolicy": {"restartStrategy": "InPlaceRestart", "rules": [{"name": "r", "action": "RestartJob",
+            "onJobFailureReasons": ["PodFailurePolicy"], "targetReplicatedJobs": ["workers"]}]},
+        "volumeClaimPolicies": [{"templates": [{"metadata": {"name": "data"}}]}]})"));
     object["spec"]["groupSchedulingConfig"] = {{"timeoutAfterSeconds", 10}, {"targetReplicatedJobs", {"workers"}}};
   }
   return object;
@@ -60,11 +65,15 @@ void run_everything(const JobKind& kind, const json& object, const json& old_obj
   request.object = object;
   request.old_object = old_object;
   const ClusterView view;
-  const RuleSettings settings;
-  const AdmissionResponse mutated = mutate({request, view, settings});
-  const AdmissionResponse validated = validate({request, view, settings});
-  CHECK(mutated.is_allowed() == mutated.message().empty());
-  CHECK(validated.is_allowed() == validated.errors().empty());
+  RuleSettings native;
+  native.native_jobsets = true;
+  native.jobset_feature_gates = {{"ElasticJobSet", true}, {"InPlaceRestart", true}, {"RestartJob", true}};
+  for (const RuleSettings& settings : {RuleSettings{}, native}) {
+    const AdmissionResponse mutated = mutate({request, view, settings});
+    const AdmissionResponse validated = validate({request, view, settings});
+    CHECK(mutated.is_allowed() == mutated.message().empty());
+    CHECK(validated.is_allowed() == validated.errors().empty());
+  }
 }
 
 }  // namespace

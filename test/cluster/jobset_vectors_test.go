@@ -1,0 +1,300 @@
+package cluster
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/dynamic"
+
+	"muster.batch/test/cluster/harness"
+)
+
+// jobSetVector is what JobSet's own webhook and CRD were recorded to do with a
+// request: here it is sent to a real API server with muster in their place.
+type jobSetVector struct {
+	ID    string `json:"id"`
+	Input struct {
+		Operation    string          `json:"operation"`
+		Object       map[string]any  `json:"object"`
+		OldObject    map[string]any  `json:"oldObject"`
+		FeatureGates map[string]bool `json:"featureGates"`
+	} `json:"input"`
+	Output struct {
+		Accepted      bool          `json:"accepted"`
+		DecodeError   string        `json:"decodeError"`
+		CRDErrors     []vectorError `json:"crdErrors"`
+		WebhookErrors []vectorError `json:"webhookErrors"`
+	} `json:"output"`
+}
+
+type vectorError struct {
+	Field string `json:"field"`
+}
+
+// jobSetVectors reads the recorded lines; without them the test is skipped, but not in CI.
+func jobSetVectors(t *testing.T) (vectors []jobSetVector) {
+	t.Helper()
+	folder := os.Getenv("MUSTER_VECTORS")
+	if folder == "" {
+		folder = "../../../shared/vectors"
+	}
+	file, err := os.Open(filepath.Join(folder, "jobset_webhook", "train.jsonl"))
+	if errors.Is(err, os.ErrNotExist) && os.Getenv("CI") != "true" {
+		t.Skipf("no vectors in %s", folder)
+	}
+	must(t, err)
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var vector jobSetVector
+		must(t, json.Unmarshal(lines.Bytes(), &vector))
+		vectors = append(vectors, vector)
+	}
+	must(t, lines.Err())
+	return vectors
+}
+
+// wanted is whether muster should accept the request. It differs from what was
+// recorded by three rules: features that muster does not support are refused; its
+// schema does not look into pod templates, which the API server checks when the
+// Jobs are made; and it compares nothing with PersistentVolumeClaims that exist.
+func (v jobSetVector) wanted() bool {
+	if v.usesUnsupported(v.Input.Object) && !(v.Input.Operation == "UPDATE" && v.usesUnsupported(v.Input.OldObject)) {
+		return false
+	}
+	return v.Output.Accepted || v.onlyErrorsNotLookedFor()
+}
+
+func (v jobSetVector) onlyErrorsNotLookedFor() bool {
+	for _, one := range v.Output.CRDErrors {
+		if one.Field != "<nil>" && !strings.Contains(one.Field, ".template.spec.template.") {
+			return false
+		}
+	}
+	for _, one := range v.Output.WebhookErrors {
+		claims := strings.HasPrefix(one.Field, "spec.volumeClaimPolicies")
+		if !claims || !(strings.HasSuffix(one.Field, "].spec") || strings.HasSuffix(one.Field, ".whenDeleted")) {
+			return false
+		}
+	}
+	return v.Output.DecodeError == ""
+}
+
+func (v jobSetVector) usesUnsupported(jobSet map[string]any) bool {
+	const exclusiveTopology = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+	manager, _, _ := unstructured.NestedString(jobSet, "spec", "managedBy")
+	if manager != "" && manager != "jobset.sigs.k8s.io/jobset-controller" {
+		return false
+	}
+	annotated := func(object map[string]any) bool {
+		_, found, _ := unstructured.NestedString(object, "metadata", "annotations", exclusiveTopology)
+		return found
+	}
+	if annotated(jobSet) {
+		return true
+	}
+	for _, job := range objectsAt(jobSet, "spec", "replicatedJobs") {
+		if template, _, _ := unstructured.NestedMap(job, "template"); annotated(template) {
+			return true
+		}
+	}
+	for _, rule := range objectsAt(jobSet, "spec", "failurePolicy", "rules") {
+		if rule["action"] == "RestartJob" || rule["action"] == "RestartJobAndIgnoreMaxRestarts" {
+			return true
+		}
+	}
+	strategy, _, _ := unstructured.NestedString(jobSet, "spec", "failurePolicy", "restartStrategy")
+	return strategy == "InPlaceRestart" || len(objectsAt(jobSet, "spec", "volumeClaimPolicies")) > 0
+}
+
+// objectsAt are the objects in the list at a path.
+func objectsAt(object map[string]any, path ...string) (found []map[string]any) {
+	list, _, _ := unstructured.NestedSlice(object, path...)
+	for _, each := range list {
+		if one, ok := each.(map[string]any); ok {
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
+// posted is a recorded object as it can be sent. JobSet's schema does not know
+// groupSchedulingConfig and drops it; to muster it would mean something.
+func posted(object map[string]any, namespace string) *unstructured.Unstructured {
+	jobSet := (&unstructured.Unstructured{Object: object}).DeepCopy()
+	jobSet.SetNamespace(namespace)
+	unstructured.RemoveNestedField(jobSet.Object, "spec", "groupSchedulingConfig")
+	return jobSet
+}
+
+// nativeJobSets starts muster as the JobSet controller, with or without ElasticJobSet.
+func nativeJobSets(t *testing.T, elastic bool) *harness.Muster {
+	return harness.LaunchMuster(t, "--config", writeFile(t, "config.yaml", fmt.Sprintf(`apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+---
+apiVersion: config.muster.batch/v1alpha1
+kind: MusterConfiguration
+jobSetController: native
+jobSetFeatureGates: {ElasticJobSet: %v}
+`, elastic)))
+}
+
+// registerForJobSets returns when both of muster's webhooks are asked about JobSets.
+func registerForJobSets(t *testing.T, muster *harness.Muster, client dynamic.ResourceInterface) {
+	t.Helper()
+	muster.Register(t)
+	ctx := harness.Context(t)
+	harness.Eventually(t, 20*time.Second, "defaults for JobSets", func() error {
+		made, err := client.Create(ctx, harness.JobSet("probe", "workers"), harness.DryRun)
+		if err == nil && made.Object["spec"].(map[string]any)["startupPolicy"] == nil {
+			err = errors.New("it came back without a startup policy")
+		}
+		return err
+	})
+	bad := harness.JobSet("probe", "workers")
+	harness.Set(bad, "1net", "spec", "network", "subdomain")
+	rejected(t, func(ctx context.Context) error {
+		_, err := client.Create(ctx, bad, harness.DryRun)
+		return err
+	}, "spec.network.subdomain")
+}
+
+// judge compares what the API server said with what is wanted of it.
+func (v jobSetVector) judge(t *testing.T, err error) {
+	t.Helper()
+	refused := apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err)
+	switch {
+	case err != nil && !refused:
+		t.Errorf("%s: the API server could not decide: %v", v.ID, err)
+	case err == nil && !v.wanted():
+		t.Errorf("%s: accepted", v.ID)
+	case err != nil && v.wanted():
+		t.Errorf("%s: %v", v.ID, err)
+	}
+}
+
+func TestNewJobSetsAreAcceptedAsByJobSetsOwnWebhook(t *testing.T) {
+	vectors := jobSetVectors(t)
+	cluster := harness.Connect(t)
+	muster := nativeJobSets(t, false)
+	namespace := cluster.Namespace(t, nil)
+	client := cluster.Resource(t, harness.JobSetGroup, "JobSet", namespace)
+	registerForJobSets(t, muster, client)
+	for _, vector := range vectors {
+		if vector.Input.Operation != "CREATE" {
+			continue
+		}
+		_, err := client.Create(harness.Context(t), posted(vector.Input.Object, namespace), harness.DryRun)
+		vector.judge(t, err)
+	}
+}
+
+func TestChangesOfJobSetsAreAcceptedAsByJobSetsOwnWebhook(t *testing.T) {
+	vectors := jobSetVectors(t)
+	for _, elastic := range []bool{false, true} {
+		t.Run(fmt.Sprintf("ElasticJobSet=%v", elastic), func(t *testing.T) {
+			var mine []jobSetVector
+			for _, vector := range vectors {
+				if vector.Input.Operation == "UPDATE" && vector.Input.FeatureGates["ElasticJobSet"] == elastic {
+					mine = append(mine, vector)
+				}
+			}
+			judgeChanges(t, elastic, mine)
+		})
+	}
+}
+
+// judgeChanges stores the old objects while no webhook looks, since they are facts
+// and not requests, and then asks for the changes by dry runs.
+func judgeChanges(t *testing.T, elastic bool, vectors []jobSetVector) {
+	cluster := harness.Connect(t)
+	muster := nativeJobSets(t, elastic)
+	namespace := cluster.Namespace(t, nil)
+	withoutPods(t, cluster, namespace)
+	client := cluster.Resource(t, harness.JobSetGroup, "JobSet", namespace)
+	for _, vector := range vectors {
+		old := posted(vector.Input.OldObject, namespace)
+		old.SetName(objectName(vector))
+		stored, err := client.Create(harness.Context(t), old, harness.ForReal)
+		must(t, err)
+		if status := old.Object["status"]; status != nil {
+			must(t, withStatus(t, client, stored.GetName(), status))
+		}
+	}
+	registerForJobSets(t, muster, client)
+	for _, vector := range vectors {
+		change := posted(vector.Input.Object, namespace)
+		change.SetName(objectName(vector))
+		vector.judge(t, changed(t, client, change))
+	}
+}
+
+// withoutPods keeps JobSets that muster runs from getting anywhere: what was
+// recorded of them is to stay as it is.
+func withoutPods(t *testing.T, cluster *harness.Cluster, namespace string) {
+	t.Helper()
+	quotas, ctx := cluster.Client.CoreV1().ResourceQuotas(namespace), harness.Context(t)
+	none := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: none}}
+	_, err := quotas.Create(ctx, quota, metav1.CreateOptions{})
+	must(t, err)
+	harness.Eventually(t, 20*time.Second, "the quota counts", func() error {
+		quota, err := quotas.Get(ctx, "none", metav1.GetOptions{})
+		if err == nil && len(quota.Status.Hard) == 0 {
+			err = errors.New("it has no status")
+		}
+		return err
+	})
+}
+
+// objectName is one that the names of Jobs and pods fit behind; on an update nobody checks them.
+func objectName(vector jobSetVector) string {
+	return "v" + vector.ID[strings.LastIndex(vector.ID, "-")+1:]
+}
+
+func withStatus(t *testing.T, client dynamic.ResourceInterface, name string, status any) error {
+	return onLatest(t, client, name, func(ctx context.Context, latest *unstructured.Unstructured) error {
+		latest.Object["status"] = status
+		_, err := client.UpdateStatus(ctx, latest, metav1.UpdateOptions{})
+		return err
+	})
+}
+
+func changed(t *testing.T, client dynamic.ResourceInterface, change *unstructured.Unstructured) error {
+	return onLatest(t, client, change.GetName(), func(ctx context.Context, latest *unstructured.Unstructured) error {
+		change.SetResourceVersion(latest.GetResourceVersion())
+		change.SetUID(latest.GetUID())
+		change.SetFinalizers(latest.GetFinalizers())
+		_, err := client.Update(ctx, change, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
+	})
+}
+
+// onLatest repeats a write while muster, which runs these JobSets, writes in between.
+func onLatest(t *testing.T, client dynamic.ResourceInterface, name string,
+	write func(context.Context, *unstructured.Unstructured) error) (err error) {
+	ctx := harness.Context(t)
+	for {
+		var latest *unstructured.Unstructured
+		if latest, err = client.Get(ctx, name, metav1.GetOptions{}); err != nil {
+			return err
+		}
+		if err = write(ctx, latest); !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,207 @@
+// The recorded behaviour of JobSet's own hooks, which muster takes over where it is the
+// JobSet controller: defaults and errors on CREATE, errors on UPDATE, and what cannot
+// be decoded.
+//
+// These differences are applied, each by a rule:
+//  - the recording went through the CRD and typed Go structs: unknown fields are gone,
+//    and fields that nobody wrote appear as empty objects, empty strings, or with the
+//    schema's default (normalised below; UPDATEs get the schema's defaults first);
+//  - where the hook failed with a bare error, recorded as an InternalError of no field,
+//    muster says the same of the field that is wrong;
+//  - what muster does not support it refuses beside that: its own rule's errors are left out;
+//  - muster does not watch PersistentVolumeClaims, and so compares nothing with them.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/json.h"
+#include "api/quantity.h"
+#include "jobs/edit.h"
+#include "mutators/mutator.h"
+#include "test/support/vectors.h"
+#include "validators/validator.h"
+
+using namespace muster;
+using nlohmann::json;
+
+namespace {
+
+bool is_empty_artefact(const json& value) {
+  return value.is_null() || value == "" || (value.is_object() && value.empty());
+}
+
+json normalised(const std::string& key, const json& value) {
+  if (key == "requests" || key == "limits") {
+    json amounts = value;
+    for (json& amount : amounts) {
+      if (const auto quantity = Quantity::from_json(amount)) amount = quantity->text();
+    }
+    return amounts;
+  }
+  if (value.is_array()) {
+    json copy = json::array();
+    for (const json& element : value) copy.push_back(normalised("", element));
+    return copy;
+  }
+  if (!value.is_object()) return value;
+  json copy = json::object();
+  for (const auto& [name, member] : value.items()) {
+    json kept = normalised(name, member);
+    if (!is_empty_artefact(kept)) copy[name] = std::move(kept);
+  }
+  return copy;
+}
+
+// What the schema does before any hook is asked, as far as the recordings need it.
+// `spec.groupSchedulingConfig` is unknown to JobSet's schema; muster's keeps it.
+void prune(json& jobset) {
+  json* spec = existing_object(jobset, {"spec"});
+  if (!spec) return;
+  spec->erase("groupSchedulingConfig");
+  json* list = existing_array(*spec, {"replicatedJobs"});
+  for (size_t i = 0; list && i < list->size(); ++i) {
+    if ((*list)[i].is_object()) (*list)[i].erase("extra");
+  }
+}
+
+void set_schema_defaults(json& jobset) {
+  json* list = existing_array(jobset, {"spec", "replicatedJobs"});
+  for (size_t i = 0; list && i < list->size(); ++i) {
+    json& replicated = (*list)[i];
+    if (!replicated.contains("groupName")) replicated["groupName"] = "default";
+    if (!replicated.contains("replicas")) replicated["replicas"] = 1;
+  }
+}
+
+AdmissionRequest request_of(const json& input) {
+  AdmissionRequest request;
+  request.uid = "705ab4f5-6393-11e8-b7cc-42010a800002";
+  request.group = "jobset.x-k8s.io";
+  request.version = "v1alpha2";
+  request.resource = "jobsets";
+  request.kind = "JobSet";
+  request.operation = parse_operation(input.at("operation").get<std::string>()).value();
+  request.object = input.at("object");
+  request.old_object = input.value("oldObject", json());
+  request.namespace_ = string_at(request.object, {"metadata", "namespace"});
+  prune(request.object);
+  if (request.operation == Operation::kUpdate) set_schema_defaults(request.object);
+  return request;
+}
+
+RuleSettings settings_of(const json& input) {
+  RuleSettings settings;
+  settings.native_jobsets = true;
+  settings.jobset_feature_gates = input.value("featureGates", std::map<std::string, bool, std::less<>>());
+  return settings;
+}
+
+bool is_jobset_rule(const Validator& validator) {
+  return validator.name.starts_with("jobset_") && validator.name != "jobset_unsupported";
+}
+
+FieldErrors errors_of(const Review& review) {
+  FieldErrors errors;
+  for (const Validator* validator : all_validators()) {
+    if (is_jobset_rule(*validator) && applies(validator->matches, validator->operations, review.request)) {
+      append(errors, validator->check(review));
+    }
+  }
+  return errors;
+}
+
+bool is_of_rule(const Review& review, std::string_view rule) {
+  for (const Validator* validator : all_validators()) {
+    if (validator->name == rule) return !validator->check(review).empty();
+  }
+  FAIL("no rule ", std::string(rule));
+  return false;
+}
+
+bool compares_with_claims(const json& error) {
+  const std::string field = error.at("field");
+  return field.starts_with("spec.volumeClaimPolicies") &&
+         (field.ends_with("].spec") || field.ends_with(".retentionPolicy.whenDeleted"));
+}
+
+// Long messages are recorded by their two ends.
+bool same_text(const std::string& ours, const json& recorded) {
+  if (recorded.contains("message")) return ours == recorded["message"];
+  return ours.size() > 400 && ours.starts_with(recorded.at("messageStart").get<std::string>()) &&
+         ours.ends_with(recorded.at("messageEnd").get<std::string>());
+}
+
+bool same_error(const FieldError& ours, const json& recorded) {
+  if (recorded.at("field") == "<nil>")
+    return !ours.field.empty() && same_text("Internal error: " + ours.detail, recorded);
+  return ours.field == recorded["field"] && reason_of(ours.type) == recorded.at("type") &&
+         same_text(ours.message(), recorded);
+}
+
+std::vector<json> comparable(const json& recorded) {
+  std::vector<json> errors;
+  for (const json& error : recorded) {
+    if (!compares_with_claims(error)) errors.push_back(error);
+  }
+  return errors;
+}
+
+void check_errors(const FieldErrors& ours, std::vector<json> left) {
+  CHECK(ours.size() == left.size());
+  for (const FieldError& error : ours) {
+    const auto match =
+        std::find_if(left.begin(), left.end(), [&](const json& candidate) { return same_error(error, candidate); });
+    CHECK_MESSAGE(match != left.end(), error.text());
+    if (match != left.end()) left.erase(match);
+  }
+  for (const json& error : left) FAIL_CHECK("not found by muster: ", error.dump());
+}
+
+void check_line(const json& input, const json& output) {
+  const RuleSettings settings = settings_of(input);
+  const ClusterView view;
+  AdmissionRequest request = request_of(input);
+  const Review review{request, view, settings};
+  if (request.operation == Operation::kCreate) {
+    const AdmissionResponse response = mutate(review);
+    REQUIRE(response.is_allowed());
+    request.object = request.object.patch(response.patch());
+  }
+  const bool undecodable = output.contains("decodeError");
+  CHECK(is_of_rule(review, "jobset_field_types") == undecodable);
+  if (undecodable) return;
+  if (request.operation == Operation::kCreate)
+    CHECK(normalised("", request.object) == normalised("", output.at("object")));
+  const std::vector<json> recorded = comparable(output.at("webhookErrors"));
+  check_errors(errors_of(review), recorded);
+
+  const bool refused = !recorded.empty() || is_of_rule(review, "jobset_unsupported");
+  CHECK(validate(review).is_allowed() == !refused);
+}
+
+}  // namespace
+
+TEST_SUITE("vectors") {
+  TEST_CASE("JobSets are filled in and refused as by the recorded hooks of JobSet") {
+    const auto lines = test::load_vectors("jobset_webhook");
+    if (!lines) return;
+    for (const json& line : *lines) {
+      INFO(line.at("id").get<std::string>());
+      check_line(line.at("input"), line.at("output"));
+    }
+  }
+
+  TEST_CASE("beside another JobSet controller its JobSets are neither filled in nor refused") {
+    const auto lines = test::load_vectors("jobset_webhook");
+    if (!lines) return;
+    const RuleSettings settings;
+    const ClusterView view;
+    for (const json& line : *lines) {
+      INFO(line.at("id").get<std::string>());
+      const AdmissionRequest request = request_of(line.at("input"));
+      CHECK(mutate({request, view, settings}).patch().empty());
+      CHECK(validate({request, view, settings}).is_allowed());
+    }
+  }
+}
