@@ -2,7 +2,7 @@
 FROM debian:12 AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends \
       cmake g++ ninja-build pkg-config libcli11-dev libcpp-httplib-dev libspdlog-dev libssl-dev \
-      libmimalloc-dev libyaml-dev nlohmann-json3-dev prometheus-cpp-dev && \
+      libmimalloc-dev libre2-dev libyaml-dev nlohmann-json3-dev prometheus-cpp-dev && \
     rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
@@ -13,7 +13,7 @@ RUN cmake -S . -B /build -G Ninja -DCMAKE_BUILD_TYPE=Release -DMUSTER_TESTS=OFF 
 # away; muster-wait is static and runs without any of them.
 FROM debian:12-slim
 RUN apt-get update && apt-get install --yes --no-install-recommends \
-      ca-certificates libcpp-httplib0.11 libmimalloc2.0 libprometheus-cpp-core1.0 libspdlog1.10 libssl3 libyaml-0-2 && \
+      ca-certificates libcpp-httplib0.11 libmimalloc2.0 libprometheus-cpp-core1.0 libre2-9 libspdlog1.10 libssl3 libyaml-0-2 && \
     rm -rf /var/lib/apt/lists/*
 COPY --from=build /build/muster /build/muster-wait /
 USER 65532:65532

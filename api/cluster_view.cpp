@@ -112,10 +112,15 @@ void ClusterView::put(const json& object) {
   } else if (group == kKueueGroup && kind == "WorkloadPriorityClass") {
     priority_classes_.set(name, true);
   } else {
-    owners_.set(join_key({group, kind, ns, name}),
-                {std::string(string_at(object, {"metadata", "uid"})),
-                 std::string(label(object, kQueueNameLabel).value_or("")), controller_of(object)});
+    put_owner(string_at(object, {"apiVersion"}), kind, ns, name,
+              {std::string(string_at(object, {"metadata", "uid"})),
+               std::string(label(object, kQueueNameLabel).value_or("")), controller_of(object)});
   }
+}
+
+void ClusterView::put_owner(std::string_view api_version, std::string_view kind, std::string_view ns,
+                            std::string_view name, OwnerFacts facts) {
+  owners_.set(join_key({group_of(api_version), kind, ns, name}), std::move(facts));
 }
 
 void ClusterView::remove(std::string_view api_version, std::string_view kind, std::string_view ns,

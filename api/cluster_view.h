@@ -67,6 +67,8 @@ class ClusterView {
   // WorkloadPriorityClass, LimitRange) or, for every other kind, records it as a
   // possible owner. Needs metadata only for Namespaces and owners.
   void put(const nlohmann::json& object);
+  void put_owner(std::string_view api_version, std::string_view kind, std::string_view ns, std::string_view name,
+                 OwnerFacts facts);
   void remove(std::string_view api_version, std::string_view kind, std::string_view ns, std::string_view name);
 
  private:

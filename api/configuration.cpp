@@ -6,6 +6,7 @@
 #include "api/configuration_decode.h"
 #include "api/configuration_defaults.h"
 #include "api/json.h"
+#include "api/time.h"
 #include "api/yaml.h"
 
 namespace muster {
@@ -56,6 +57,11 @@ std::vector<std::string> strings_at(const json& value, std::initializer_list<std
   return out;
 }
 
+Duration duration_at(const json& value, std::string_view key) {
+  const auto duration = parse_duration(string_at(value, {key}));
+  return duration ? *duration : Duration{};
+}
+
 // The typed members, from the effective form; decoding has made every type right.
 void fill_members(Configuration& c) {
   const json& e = c.effective;
@@ -71,6 +77,14 @@ void fill_members(Configuration& c) {
                        text({"internalCertManagement", "webhookSecretName"})};
   c.client_connection = {e.at("clientConnection").at("qps").get<double>(),
                          static_cast<int>(int_at(e, {"clientConnection", "burst"}).value_or(0))};
+  const json& election = object_at(e, {"leaderElection"});
+  c.leader_election = {.leader_elect = bool_at(election, {"leaderElect"}),
+                       .lease_duration = duration_at(election, "leaseDuration"),
+                       .renew_deadline = duration_at(election, "renewDeadline"),
+                       .retry_period = duration_at(election, "retryPeriod"),
+                       .resource_lock = std::string(string_at(election, {"resourceLock"})),
+                       .resource_name = std::string(string_at(election, {"resourceName"})),
+                       .resource_namespace = std::string(string_at(election, {"resourceNamespace"}))};
   c.manage_jobs_without_queue_name = bool_at(e, {"manageJobsWithoutQueueName"});
   // A selector that cannot be read matches nothing; validate_configuration says what is wrong with it.
   const auto selector = LabelSelector::parse(e.at("managedJobsNamespaceSelector"));

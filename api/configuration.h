@@ -51,6 +51,16 @@ struct ClientConnectionSettings {
   int burst = 500;
 };
 
+struct LeaderElectionSettings {
+  bool leader_elect = true;
+  Duration lease_duration = std::chrono::seconds(15);
+  Duration renew_deadline = std::chrono::seconds(10);
+  Duration retry_period = std::chrono::seconds(2);
+  std::string resource_lock = "leases";  // the only one there is
+  std::string resource_name;
+  std::string resource_namespace;  // empty: muster's own
+};
+
 struct Configuration {
   // The version that the file is written in; without a file, or for an empty one,
   // the version whose defaults hold.
@@ -63,6 +73,7 @@ struct Configuration {
   std::string health_probe_bind_address;  // "0" or empty: not served
   CertManagementSettings cert_management;
   ClientConnectionSettings client_connection;
+  LeaderElectionSettings leader_election;
   bool manage_jobs_without_queue_name = false;
   LabelSelector managed_jobs_namespace_selector;
   std::vector<std::string> frameworks;

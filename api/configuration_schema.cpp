@@ -42,13 +42,13 @@ constexpr ConfigField kWebhookFields[] = {
 constexpr ConfigStruct kWebhook{"ControllerWebhook", kWebhookFields};
 
 constexpr ConfigField kLeaderElectionFields[] = {
-    {"leaderElect", kBool, kOne, kPointer, "bool"},
-    {"leaseDuration", kDuration, kOne, kAlways, "v1.Duration"},
-    {"renewDeadline", kDuration, kOne, kAlways, "v1.Duration"},
-    {"retryPeriod", kDuration, kOne, kAlways, "v1.Duration"},
-    {"resourceLock", kString, kOne, kAlways, "string"},
-    {"resourceName", kString, kOne, kAlways, "string"},
-    {"resourceNamespace", kString, kOne, kAlways, "string"},
+    {"leaderElect", kBool, kOne, kPointer, "bool", nullptr, kBoth, kActs},
+    {"leaseDuration", kDuration, kOne, kAlways, "v1.Duration", nullptr, kBoth, kActs},
+    {"renewDeadline", kDuration, kOne, kAlways, "v1.Duration", nullptr, kBoth, kActs},
+    {"retryPeriod", kDuration, kOne, kAlways, "v1.Duration", nullptr, kBoth, kActs},
+    {"resourceLock", kString, kOne, kAlways, "string", nullptr, kBoth, kActs},
+    {"resourceName", kString, kOne, kAlways, "string", nullptr, kBoth, kActs},
+    {"resourceNamespace", kString, kOne, kAlways, "string", nullptr, kBoth, kActs},
 };
 constexpr ConfigStruct kLeaderElection{"LeaderElectionConfiguration", kLeaderElectionFields};
 

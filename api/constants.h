@@ -22,16 +22,27 @@ inline constexpr std::string_view kMultiKueueControllerName = "kueue.x-k8s.io/mu
 inline constexpr std::string_view kDefaultLocalQueueName = "default";
 inline constexpr std::string_view kDefaultPriorityClassName = "default";
 
-// --- JobSet ---
+// --- JobSet: labels, and annotations of the same names, of its Jobs and pods ---
+inline constexpr std::string_view kJobSetNameKey = "jobset.sigs.k8s.io/jobset-name";
 inline constexpr std::string_view kJobSetUidLabel = "jobset.sigs.k8s.io/jobset-uid";
+inline constexpr std::string_view kReplicatedJobNameKey = "jobset.sigs.k8s.io/replicatedjob-name";
+inline constexpr std::string_view kJobIndexKey = "jobset.sigs.k8s.io/job-index";
 inline constexpr std::string_view kRestartAttemptLabel = "jobset.sigs.k8s.io/restart-attempt";
 
 // --- batch/v1 ---
 inline constexpr std::string_view kControllerUidLabel = "batch.kubernetes.io/controller-uid";
+inline constexpr std::string_view kCompletionIndexAnnotation = "batch.kubernetes.io/job-completion-index";
 
 // --- muster: start as a group (KEP-498) ---
+// On the pods of gangs and on their ConfigMaps, so that muster can watch just these.
+inline constexpr std::string_view kGroupLabel = "muster.batch/group-scheduling";
+inline constexpr std::string_view kGroupLabelValue = "true";
 inline constexpr std::string_view kGroupTimeoutAnnotation = "muster.batch/group-scheduling-timeout-seconds";
 inline constexpr std::string_view kGroupTargetsAnnotation = "muster.batch/group-scheduling-targets";
+// Fail (the default) or Suspend.
+inline constexpr std::string_view kGroupOnTimeoutAnnotation = "muster.batch/group-scheduling-on-timeout";
+// On a waiting pod, changed so that the kubelet refreshes the pod's volumes at once.
+inline constexpr std::string_view kGroupNudgeAnnotation = "muster.batch/group-scheduling-nudge";
 inline constexpr std::string_view kGroupEpochAnnotation = "muster.batch/group-scheduling-epoch";
 inline constexpr std::string_view kGroupInitContainer = "group-scheduling-init";
 inline constexpr std::string_view kGroupVolume = "group-scheduling";

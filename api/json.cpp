@@ -1,5 +1,7 @@
 #include "api/json.h"
 
+#include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -139,6 +141,11 @@ std::optional<int64_t> int_at(const json& value, std::initializer_list<std::stri
   if (!found || !found->is_number_integer()) return std::nullopt;
   if (found->is_number_unsigned() && found->get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) return std::nullopt;
   return found->get<int64_t>();
+}
+
+int32_t int32_at(const json& value, std::initializer_list<std::string_view> keys, int32_t absent) {
+  return static_cast<int32_t>(std::clamp<int64_t>(
+      int_at(value, keys).value_or(absent), std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()));
 }
 
 bool bool_at(const json& value, std::initializer_list<std::string_view> keys) {

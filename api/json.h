@@ -35,6 +35,8 @@ const nlohmann::json* find_path(const nlohmann::json& value, std::initializer_li
 // The views point into `value`.
 std::string_view string_at(const nlohmann::json& value, std::initializer_list<std::string_view> keys);
 std::optional<int64_t> int_at(const nlohmann::json& value, std::initializer_list<std::string_view> keys);
+// For fields that Kubernetes keeps as int32: clamped to them; `absent` when there is none.
+int32_t int32_at(const nlohmann::json& value, std::initializer_list<std::string_view> keys, int32_t absent = 0);
 bool bool_at(const nlohmann::json& value, std::initializer_list<std::string_view> keys);
 // An empty array or object (static) when missing, null or of another type.
 const nlohmann::json& array_at(const nlohmann::json& value, std::initializer_list<std::string_view> keys);

@@ -128,7 +128,7 @@ Result<StoredCertificates> DirectoryStore::read() {
   }
 }
 
-Result<WriteOutcome> DirectoryStore::write(const CertificateState& state, const std::string& expected_version) {
+Result<StoreOutcome> DirectoryStore::write(const CertificateState& state, const std::string& expected_version) {
   std::error_code error;
   fs::create_directories(directory_.parent_path(), error);
   if (auto made = make_directory(directory_); !made) return fail_with(made.error());
@@ -137,11 +137,11 @@ Result<WriteOutcome> DirectoryStore::write(const CertificateState& state, const 
 
   const auto present = read();
   if (!present) return fail_with(present.error());
-  if (present->version != expected_version) return WriteOutcome::kConflict;
+  if (present->version != expected_version) return StoreOutcome::kConflict;
 
   const std::string name = std::string(kStatePrefix) + version_of(state).substr(0, 16);
   const fs::path old_data = link_target(directory_ / kDataLink);
-  if (old_data == name) return WriteOutcome::kWritten;
+  if (old_data == name) return StoreOutcome::kWritten;
   fs::remove_all(directory_ / name, error);  // left behind by a writer that died
   if (auto put = write_files(directory_ / name, state); !put) return fail_with(put.error());
   if (auto swapped = swap_link(directory_ / kDataLink, name); !swapped) return fail_with(swapped.error());
@@ -150,7 +150,7 @@ Result<WriteOutcome> DirectoryStore::write(const CertificateState& state, const 
   if (old_data.string().starts_with(kStatePrefix) && !old_data.has_parent_path()) {
     fs::remove_all(directory_ / old_data, error);
   }
-  return WriteOutcome::kWritten;
+  return StoreOutcome::kWritten;
 }
 
 }  // namespace muster

@@ -22,7 +22,7 @@ class DirectoryStore : public CertificateStore {
   explicit DirectoryStore(std::filesystem::path directory);
 
   Result<StoredCertificates> read() override;
-  Result<WriteOutcome> write(const CertificateState& state, const std::string& expected_version) override;
+  Result<StoreOutcome> write(const CertificateState& state, const std::string& expected_version) override;
 
  private:
   const std::filesystem::path directory_;

@@ -64,7 +64,7 @@ Result<bool> CertificateManager::step(Now now, Tick& tick) {
   }
   const auto outcome = store_.write(*next, stored->version);
   if (!outcome) return fail("cannot store new certificates (" + decision.reason + "): " + outcome.error().message);
-  if (*outcome == WriteOutcome::kConflict) return true;
+  if (*outcome == StoreOutcome::kConflict) return true;
   tick.did += (tick.did.empty() ? "" : "; ") + did;
   adopt(*next, false, now);
   return true;

@@ -17,7 +17,7 @@ struct StoredCertificates {
   std::string version;
 };
 
-enum class WriteOutcome {
+enum class StoreOutcome {
   kWritten,
   kConflict,  // somebody else wrote since `expected_version` was read: read again
 };
@@ -31,7 +31,7 @@ class CertificateStore {
   // What is stored, however broken: judging it is plan()'s business. An error means
   // that it could not be read, or belongs to somebody else; then nothing is written.
   virtual Result<StoredCertificates> read() = 0;
-  virtual Result<WriteOutcome> write(const CertificateState& state, const std::string& expected_version) = 0;
+  virtual Result<StoreOutcome> write(const CertificateState& state, const std::string& expected_version) = 0;
 };
 
 // The Secret's form, pure; commands/ puts an API client behind the interface.

@@ -33,6 +33,10 @@ void add_settings_flags(CLI::App& command, SettingsFlags& flags) {
                    "Start although integrations.frameworks names kinds that muster does not know");
   command.add_option("--suspend-guard", flags.suspend_guard, "enforce or observe");
   command.add_option("--admitters", flags.admitters, "Users who may unsuspend queued Jobs")->delimiter(',');
+  command.add_option("--jobset-controller", flags.jobset_controller,
+                     "auto, native (muster runs JobSets) or external (JobSet's own controller does)");
+  command.add_option("--jobset-feature-gates", flags.jobset_feature_gates,
+                     "JobSet's feature gates, as ElasticJobSet=true");
   command.add_option("--waiter-image", flags.waiter_image, "Image of the start barrier's init container");
 }
 
@@ -52,6 +56,12 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
                    "How the API server reaches muster outside the cluster, as https://10.0.0.5:9443");
   serve.add_flag("--keep-webhook-configurations,!--no-keep-webhook-configurations", flags.keep_webhook_configurations,
                  "Keep muster's webhook configurations in line (default)");
+  serve.add_flag_callback(
+      "--patch-jobset-definition", [&flags] { flags.settings.patch_jobset_definition = true; },
+      "Keep groupSchedulingConfig in the JobSet CRD of a foreign controller (default)");
+  serve.add_flag_callback(
+      "--no-patch-jobset-definition", [&flags] { flags.settings.patch_jobset_definition = false; },
+      "Leave that CRD alone; groups are asked for by annotation");
   serve.add_flag("--metrics-authorization,!--no-metrics-authorization", flags.metrics_authorization,
                  "Ask the API server who may read the metrics (default in a cluster)");
   serve.add_option("--cert-dir", flags.cert_dir, "Directory of the certificates, where they are not in a Secret");

@@ -1,5 +1,6 @@
 #include "commands/cluster.h"
 
+#include <charconv>
 #include <cstdlib>
 #include <random>
 
@@ -18,11 +19,23 @@ std::optional<std::string> environment(const char* name) {
   return value && *value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-kube::Timing timing_of(const Clock& clock) {
-  return {clock, kube::system_sleeper(), [] {
-            thread_local std::mt19937_64 engine{std::random_device{}()};
-            return std::uniform_real_distribution<double>(0, 1)(engine);
-          }};
+kube::Resource resource_of(const ResourceType& type) {
+  return {std::string(type.group), std::string(type.version), std::string(type.plural), type.namespaced,
+          std::string(type.kind)};
+}
+
+uint64_t number_of(std::string_view version) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), number);
+  return error == std::errc() && end == version.data() + version.size() ? number : 0;
+}
+
+WriteOutcome outcome_of(const kube::StatusError& error) {
+  if (error.conflict()) return WriteOutcome::kConflict;
+  if (error.already_exists()) return WriteOutcome::kAlreadyExists;
+  if (error.not_found()) return WriteOutcome::kNotFound;
+  const bool refused = error.code == 400 || error.forbidden() || error.code == 405 || error.code == 422;
+  return refused ? WriteOutcome::kRefused : WriteOutcome::kFailed;
 }
 
 // "docker-pullable://registry/muster@sha256:..." without the runtime's prefix; empty
@@ -48,7 +61,7 @@ std::string image_of(const json& pod) {
 // of all managedFields, would make a list of 50,000 Jobs hundreds of megabytes.
 json essentials(const json& object) {
   json kept = {{"apiVersion", string_at(object, {"apiVersion"})}, {"kind", string_at(object, {"kind"})}};
-  for (const char* key : {"name", "namespace", "uid", "labels", "ownerReferences"}) {
+  for (const char* key : {"name", "namespace", "uid", "resourceVersion", "labels", "ownerReferences"}) {
     if (const json* value = find_path(object, {"metadata", key})) kept["metadata"][key] = *value;
   }
   return kept;
@@ -59,31 +72,33 @@ json essentials(const json& object) {
 // Turns what one watch sees into events.
 class Cluster::Feed final : public kube::WatchSink {
  public:
-  Feed(EngineLoop& loop, const kube::Resource& resource, bool metadata_only)
-      : loop_(loop), api_version_(kube::api_version(resource)), kind_(resource.kind), metadata_only_(metadata_only) {}
+  Feed(EngineLoop& loop, const WatchedKind& kind)
+      : loop_(loop), type_(*kind.type), metadata_only_(kind.metadata_only) {}
 
   void on_list_started() override { listed_.clear(); }
-  void on_listed(const json& object) override { listed_.push_back(kept(object)); }
+  void on_listed(const json& object) override { listed_.push_back(read(object)); }
   void on_replaced(const std::string& version) override {
     if (version.empty())
-      loop_.post(KindAbsent{api_version_, kind_});
+      loop_.post(KindAbsent{&type_});
     else
-      loop_.post(KindListed{api_version_, kind_, std::exchange(listed_, {})});
+      loop_.post(KindListed{&type_, std::exchange(listed_, {}), number_of(version)});
   }
   void on_event(kube::WatchChange change, const json& object) override {
     if (change == kube::WatchChange::kDeleted)
-      loop_.post(ObjectRemoved{kept(object)});
+      loop_.post(ObjectRemoved{read(object)});
     else
-      loop_.post(ObjectChanged{kept(object)});
+      loop_.post(ObjectChanged{read(object)});
   }
 
  private:
-  json kept(const json& object) const { return metadata_only_ ? essentials(object) : object; }
+  TypedObject read(const json& object) const {
+    return read_object(type_, metadata_only_ ? essentials(object) : object);
+  }
 
   EngineLoop& loop_;
-  const std::string api_version_, kind_;
+  const ResourceType& type_;
   const bool metadata_only_;
-  std::vector<json> listed_;
+  std::vector<TypedObject> listed_;
 };
 
 Result<std::unique_ptr<Cluster>> Cluster::connect(const Options& options, const Clock& clock) {
@@ -94,13 +109,24 @@ Result<std::unique_ptr<Cluster>> Cluster::connect(const Options& options, const 
   kube::ClientOptions client_options;
   client_options.user_agent = kube::user_agent(kVersion, kCommit);
   if (options.qps > 0) client_options.rate_limit = {options.qps, static_cast<double>(options.burst)};
-  auto client = kube::KubeClient::make(std::move(*access), client_options, timing_of(clock), cluster->log_);
+  auto client = kube::KubeClient::make(*access, client_options, cluster->timing(), cluster->log_);
   if (!client) return fail(client.error().message);
   cluster->client_ = std::move(*client);
+  client_options.rate_limit = {};
+  auto lease_client = kube::KubeClient::make(std::move(*access), client_options, cluster->timing(), cluster->log_);
+  if (!lease_client) return fail(lease_client.error().message);
+  cluster->lease_client_ = std::move(*lease_client);
   return cluster;
 }
 
-Cluster::Cluster(const Clock& clock) : clock_(clock), log_(clock) {}
+kube::Timing Cluster::timing() const {
+  return {clock_, kube::system_sleeper(), [] {
+            thread_local std::mt19937_64 engine{std::random_device{}()};
+            return std::uniform_real_distribution<double>(0, 1)(engine);
+          }};
+}
+
+Cluster::Cluster(const Clock& clock) : clock_(clock), log_(clock, metrics_) {}
 
 Cluster::~Cluster() {
   stop_watches();
@@ -129,23 +155,21 @@ OwnIdentity Cluster::identify() {
   return own;
 }
 
-void Cluster::watch(EngineLoop& loop, kube::Resource resource, kube::Selection selection) {
-  feeds_.push_back(std::make_unique<Feed>(loop, resource, selection.metadata_only));
-  watches_.push_back(std::make_unique<kube::Watch>(api(), std::move(resource), std::move(selection), *feeds_.back(),
-                                                   log_, timing_of(clock_)));
+void Cluster::watch(EngineLoop& loop, const WatchedKind& kind) {
+  feeds_.push_back(std::make_unique<Feed>(loop, kind));
+  kube::Selection selection{.label_selector = std::string(kind.label_selector),
+                            .field_selector = std::string(kind.field_selector),
+                            .metadata_only = kind.metadata_only};
+  watches_.push_back(std::make_unique<kube::Watch>(api(), resource_of(*kind.type), std::move(selection), *feeds_.back(),
+                                                   log_, timing()));
 }
 
 void Cluster::start_watches(EngineLoop& loop, const std::string& configurations) {
-  for (const WatchedKind& kind : watched_kinds()) {
-    kube::Resource resource{std::string(kind.group), std::string(kind.version), std::string(kind.plural), false,
-                            std::string(kind.kind)};
-    watch(loop, std::move(resource), {.metadata_only = kind.metadata_only});
-  }
+  for (const WatchedKind& kind : watched_kinds()) watch(loop, kind);
   if (configurations.empty()) return;
-  for (auto [plural, kind] : {std::pair{"mutatingwebhookconfigurations", "MutatingWebhookConfiguration"},
-                              std::pair{"validatingwebhookconfigurations", "ValidatingWebhookConfiguration"}}) {
-    watch(loop, {"admissionregistration.k8s.io", "v1", plural, false, kind},
-          {.field_selector = "metadata.name=" + configurations});
+  const std::string selector = "metadata.name=" + configurations;
+  for (const ResourceType* type : {&kMutatingWebhookConfigurations, &kValidatingWebhookConfigurations}) {
+    watch(loop, {.type = type, .field_selector = selector});
   }
 }
 
@@ -155,22 +179,43 @@ void Cluster::stop_watches() {
   feeds_.clear();
 }
 
-bool Cluster::write(const PatchObject& command) {
-  const size_t slash = command.target.find('/');
-  const std::string plural = command.target.substr(0, slash), name = command.target.substr(slash + 1);
-  auto written = api().patch_merge({"admissionregistration.k8s.io", "v1", plural, false, ""}, "", name,
-                                   command.merge_patch, {.field_manager = "muster"});
-  if (written) {
-    log_info("webhook configuration brought in line", {{"object", command.target}});
-    return true;
+kube::KubeApi::Answer Cluster::send(const Write& write, MonotonicTime not_after, std::stop_token stop) {
+  const ObjectKey& target = write.target;
+  const kube::Resource resource = resource_of(*target.type);
+  kube::WriteOptions options{.field_manager = "muster", .not_after = not_after};
+  switch (write.verb) {
+    case Verb::kCreate:
+      return api().create(resource, target.ns, write.body, options, stop);
+    case Verb::kPatch:
+      return api().patch_merge(resource, target.ns, target.name, write.body, options, stop);
+    case Verb::kPatchStatus:
+      options.subresource = "status";
+      return api().patch_merge(resource, target.ns, target.name, write.body, options, stop);
+    case Verb::kDelete:
+      break;
   }
-  // A conflict is another replica's or an admin's write; the watch brings the new state.
-  if (written.error().conflict())
-    log_debug("webhook configuration changed meanwhile", {{"object", command.target}});
-  else
-    log_warning("webhook configuration cannot be written",
-                {{"object", command.target}, {"why", written.error().message}});
-  return false;
+  const char* propagation = write.propagation == Propagation::kForeground ? "Foreground" : "Background";
+  return api().remove(resource, target.ns, target.name,
+                      {.propagation = propagation, .uid = write.uid, .not_after = not_after}, stop);
+}
+
+WriteFinished Cluster::write(const Command& command, MonotonicTime not_after, std::stop_token stop) {
+  const Write& write = command.write;
+  const auto answer = send(write, not_after, stop);
+  const std::string object = to_text(write.target);
+  if (!answer) {
+    const WriteOutcome outcome = outcome_of(answer.error());
+    // The others are somebody else's write in between; the watch brings the new state.
+    if (outcome == WriteOutcome::kRefused || outcome == WriteOutcome::kFailed)
+      log_warning("a write failed", {{"object", object}, {"why", answer.error().message}});
+    else
+      log_debug("a write came too late", {{"object", object}, {"why", answer.error().message}});
+    return {command.id, outcome};
+  }
+  log_debug("written", {{"object", object}});
+  // A delete is answered with the object, or with a Status when it is gone already.
+  if (string_at(*answer, {"kind"}) != write.target.type->kind) return {command.id, WriteOutcome::kDone};
+  return {command.id, WriteOutcome::kDone, read_object(*write.target.type, *answer)};
 }
 
 }  // namespace muster

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "api/watched_kinds.h"
 #include "commands/engine_loop.h"
 #include "commands/load_settings.h"
 #include "commands/log_observers.h"
@@ -27,6 +28,11 @@ class Cluster {
   ~Cluster();
 
   kube::KubeApi& api() { return *client_; }
+  // Without a rate limit, for the lease: a renewal must not queue behind other requests.
+  kube::KubeApi& lease_api() { return *lease_client_; }
+  KubeLog& observer() { return log_; }
+  kube::Timing timing() const;
+  ClientMetrics& metrics() { return metrics_; }
   const std::string& source() const { return client_->source(); }
 
   // The image that this pod runs, by digest where there is one, and the name of its
@@ -38,18 +44,20 @@ class Cluster {
   void start_watches(EngineLoop& loop, const std::string& configurations);
   void stop_watches();
 
-  // Carries out an engine's command; logs what goes wrong. For EngineLoop::Write.
-  bool write(const PatchObject& command);
+  // Carries out an engine's command, for Outbox; logs what goes wrong. Any thread.
+  WriteFinished write(const Command& command, MonotonicTime not_after, std::stop_token stop);
 
  private:
   class Feed;
 
   explicit Cluster(const Clock& clock);
-  void watch(EngineLoop& loop, kube::Resource resource, kube::Selection selection);
+  void watch(EngineLoop& loop, const WatchedKind& kind);
+  kube::KubeApi::Answer send(const Write& write, MonotonicTime not_after, std::stop_token stop);
 
   const Clock& clock_;
+  ClientMetrics metrics_;
   KubeLog log_;
-  std::unique_ptr<kube::KubeClient> client_;
+  std::unique_ptr<kube::KubeClient> client_, lease_client_;
   std::vector<std::unique_ptr<Feed>> feeds_;
   std::vector<std::unique_ptr<kube::Watch>> watches_;
 };

@@ -1,11 +1,17 @@
 #include "commands/engine_loop.h"
 
+#include <pthread.h>
+
 namespace muster {
 
-EngineLoop::EngineLoop(EngineSettings settings, const Clock& clock, Callbacks callbacks)
+EngineLoop::EngineLoop(EngineSettings settings, size_t connections, const Clock& clock, Callbacks callbacks)
     : clock_(clock), callbacks_(std::move(callbacks)), engine_(std::move(settings)) {
-  engine_thread_ = std::thread([this] { run_engine(); });
-  writer_thread_ = std::thread([this] { run_writer(); });
+  outbox_ =
+      std::make_unique<Outbox>(connections, clock_,
+                               Outbox::Callbacks{.write = callbacks_.write,
+                                                 .finished = [this](WriteFinished answer) { post(std::move(answer)); },
+                                                 .leads_until = callbacks_.leads_until});
+  thread_ = std::thread([this] { run(); });
 }
 
 EngineLoop::~EngineLoop() {
@@ -14,9 +20,8 @@ EngineLoop::~EngineLoop() {
     stopping_ = true;
   }
   inbox_changed_.notify_all();
-  outbox_changed_.notify_all();
-  engine_thread_.join();
-  writer_thread_.join();
+  thread_.join();
+  outbox_.reset();
 }
 
 void EngineLoop::post(Event event) {
@@ -25,6 +30,13 @@ void EngineLoop::post(Event event) {
     inbox_.push_back(std::move(event));
   }
   inbox_changed_.notify_one();
+}
+
+// The engine may still hand out commands until it has read the news; the outbox sends
+// none of them, as whoever calls this leads no more (leads_until).
+void EngineLoop::end_leadership() {
+  post(LeadershipChanged{false});
+  outbox_->end_leadership();
 }
 
 ClusterViewPtr EngineLoop::view() const {
@@ -47,7 +59,8 @@ std::deque<Event> EngineLoop::next_events() {
   return std::move(inbox_);
 }
 
-void EngineLoop::run_engine() {
+void EngineLoop::run() {
+  pthread_setname_np(pthread_self(), "engine");  // for whoever looks at top -H
   for (;;) {
     const std::deque<Event> events = next_events();
     if (events.empty()) return;
@@ -58,34 +71,23 @@ void EngineLoop::run_engine() {
       if (bundles != told_bundles_) callbacks_.bundles_seen(told_bundles_ = std::move(bundles));
     }
     Commands commands = engine_.plan(clock_.now());
-
-    // One new view per batch, however many events it held.
-    ClusterViewPtr view = engine_.synced() ? engine_.view() : nullptr;
-    bool first_view = false;
-    {
-      MutexLock lock(mutex_);
-      first_view = view && !view_;
-      view_ = std::move(view);
-      for (PatchObject& command : commands) outbox_.push_back(std::move(command));
-    }
-    if (first_view && callbacks_.synced) callbacks_.synced();
-    if (!commands.empty()) outbox_changed_.notify_one();
+    publish();
+    for (Command& command : commands.writes) outbox_->post(std::move(command));
+    if (!callbacks_.tell) continue;
+    for (ObjectEvent& event : commands.events) callbacks_.tell(std::move(event));
   }
 }
 
-void EngineLoop::run_writer() {
-  for (;;) {
-    PatchObject command;
-    {
-      MutexLock lock(mutex_);
-      while (outbox_.empty() && !stopping_) outbox_changed_.wait(mutex_);
-      if (stopping_) return;
-      command = std::move(outbox_.front());
-      outbox_.pop_front();
-    }
-    const bool succeeded = callbacks_.write(command);
-    post(WriteFinished{command.target, succeeded});
+// One new view per batch, however many events it held.
+void EngineLoop::publish() {
+  ClusterViewPtr view = engine_.synced() ? engine_.view() : nullptr;
+  bool first_view = false;
+  {
+    MutexLock lock(mutex_);
+    first_view = view && !view_;
+    view_ = std::move(view);
   }
+  if (first_view && callbacks_.synced) callbacks_.synced();
 }
 
 }  // namespace muster

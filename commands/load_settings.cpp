@@ -30,6 +30,17 @@ Outcome<> apply_flags(const SettingsFlags& flags, MusterConfiguration& muster) {
     if (!lifetime) return fail("--certificate-lifetime: " + lifetime.error().message);
     muster.certificate_lifetime = *lifetime;
   }
+  if (flags.jobset_controller) {
+    auto controller = parse_jobset_controller(*flags.jobset_controller);
+    if (!controller) return fail("--jobset-controller: " + controller.error().message);
+    muster.jobset_controller = *controller;
+  }
+  if (flags.jobset_feature_gates) {
+    auto gates = parse_jobset_feature_gates(*flags.jobset_feature_gates);
+    if (!gates) return fail("--jobset-feature-gates: " + gates.error().message);
+    muster.jobset_feature_gates = *gates;
+  }
+  if (flags.patch_jobset_definition) muster.patch_jobset_definition = *flags.patch_jobset_definition;
   if (flags.waiter_image) muster.waiter_image = *flags.waiter_image;
   muster.admitters.insert(muster.admitters.end(), flags.admitters.begin(), flags.admitters.end());
   return Done{};
@@ -64,13 +75,26 @@ Result<Settings> load_settings(const SettingsFlags& flags, const std::string& ow
   return settings;
 }
 
-RuleSettings rule_settings_of(const Settings& settings, const OwnIdentity& own) {
+RuleSettings rule_settings_of(const Settings& settings, const OwnIdentity& own, bool native_jobsets) {
   const std::string image = own.image.empty() ? "muster:" + std::string(kVersion) : own.image;
-  return make_rule_settings(settings.configuration.kueue, settings.configuration.muster, {image, own.user});
+  RuleSettings rules =
+      make_rule_settings(settings.configuration.kueue, settings.configuration.muster, {image, own.user});
+  rules.native_jobsets = native_jobsets;
+  // Upstream's controller starts and stops the Jobs of its JobSets.
+  if (!native_jobsets) rules.admitters.emplace(kForeignJobSetController);
+  return rules;
 }
 
-WebhookRegistration registration_of(const Settings& settings, const std::string& own_namespace,
-                                    const std::string& url) {
+ReconcilerSettings reconciler_settings_of(const Settings& settings, bool native_jobsets) {
+  const MusterConfiguration& muster = settings.configuration.muster;
+  const auto elastic = muster.jobset_feature_gates.find("ElasticJobSet");
+  return {.native_jobsets = native_jobsets,
+          .elastic_jobsets = elastic != muster.jobset_feature_gates.end() && elastic->second,
+          .patch_jobset_crd = muster.patch_jobset_definition};
+}
+
+WebhookRegistration registration_of(const Settings& settings, const std::string& own_namespace, const std::string& url,
+                                    bool native_jobsets) {
   const Configuration& kueue = settings.configuration.kueue;
   WebhookRegistration registration;
   registration.own_namespace = own_namespace;
@@ -78,6 +102,7 @@ WebhookRegistration registration_of(const Settings& settings, const std::string&
   registration.url = url;
   registration.manage_jobs_without_queue_name = kueue.manage_jobs_without_queue_name;
   registration.managed_namespaces = kueue.managed_jobs_namespace_selector;
+  registration.every_jobset = native_jobsets;
   return registration;
 }
 

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "manifests/names.h"
 #include "manifests/webhooks.h"
+#include "reconcilers/reconciler.h"
 
 namespace muster {
 
@@ -20,6 +21,9 @@ struct SettingsFlags {
   bool ignore_unsupported_frameworks = false;
   std::optional<std::string> suspend_guard;
   std::optional<std::string> waiter_image;
+  std::optional<std::string> jobset_controller;
+  std::optional<bool> patch_jobset_definition;
+  std::optional<std::string> jobset_feature_gates;
   std::optional<std::string> certificate_lifetime;
   std::vector<std::string> admitters;  // in addition to the file's
 };
@@ -39,9 +43,12 @@ struct OwnIdentity {
   std::string user;   // of muster's service account; empty outside a cluster
 };
 
-RuleSettings rule_settings_of(const Settings& settings, const OwnIdentity& own);
+// `native_jobsets`: muster is the JobSet controller.
+RuleSettings rule_settings_of(const Settings& settings, const OwnIdentity& own, bool native_jobsets);
+ReconcilerSettings reconciler_settings_of(const Settings& settings, bool native_jobsets);
 
 // How muster is registered with the API server; `url` is empty for the Service.
-WebhookRegistration registration_of(const Settings& settings, const std::string& own_namespace, const std::string& url);
+WebhookRegistration registration_of(const Settings& settings, const std::string& own_namespace, const std::string& url,
+                                    bool native_jobsets);
 
 }  // namespace muster

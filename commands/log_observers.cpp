@@ -26,6 +26,10 @@ void ServerLog::on_event(ServerEvent event, std::string_view detail) {
   log(level, what, {{"detail", detail}, {"repeated", *swallowed}});
 }
 
+void KubeLog::request_done(std::string_view method, std::string_view host, std::string_view code, Duration latency) {
+  metrics_.request_done(method, host, code, latency);
+}
+
 void KubeLog::retrying(std::string_view method, std::string_view path, const std::string& why, Duration delay) {
   if (auto swallowed = throttle_.pass("retrying", clock_.now().monotonic)) {
     log_warning("request to the API server is tried again", {{"method", method},
@@ -81,6 +85,23 @@ void KubeLog::absent(const kube::Resource& resource) {
 void KubeLog::forbidden(const kube::Resource& resource, const std::string& message) {
   log_error("a right is missing; see manifests/rbac.yaml",
             {{"resource", kube::display_name(resource)}, {"message", message}});
+}
+
+void KubeLog::lease_failed(const std::string& lease, const std::string& why) {
+  if (auto swallowed = throttle_.pass("lease", clock_.now().monotonic)) {
+    log_warning("leader election: the lease cannot be read or written, tried again",
+                {{"lease", lease}, {"why", why}, {"repeated", *swallowed}});
+  }
+}
+
+void KubeLog::event_done(kube::EventOutcome outcome, const std::string& why) {
+  const std::string name(kube::label_of(outcome));
+  metrics_.event_done(name);
+  if (why.empty()) return;
+  if (auto swallowed = throttle_.pass("event " + name, clock_.now().monotonic)) {
+    log_warning("an event about an object could not be written",
+                {{"outcome", name}, {"why", why}, {"repeated", *swallowed}});
+  }
 }
 
 }  // namespace muster

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "kube/observer.h"
+#include "server/client_metrics.h"
 #include "server/server_events.h"
 
 namespace muster {
@@ -43,9 +44,11 @@ class ServerLog final : public ServerEventSink {
   LogThrottle throttle_;
 };
 
+// As log lines, and counted.
 class KubeLog final : public kube::KubeObserver {
  public:
-  explicit KubeLog(const Clock& clock) : clock_(clock) {}
+  KubeLog(const Clock& clock, ClientMetrics& metrics) : clock_(clock), metrics_(metrics) {}
+  void request_done(std::string_view method, std::string_view host, std::string_view code, Duration latency) override;
   void retrying(std::string_view method, std::string_view path, const std::string& why, Duration delay) override;
   void throttled(std::string_view method, std::string_view path, Duration delay) override;
   void credentials_stale(const std::string& why) override;
@@ -53,9 +56,12 @@ class KubeLog final : public kube::KubeObserver {
   void reconnecting(const kube::Resource& resource, const std::string& why, Duration delay) override;
   void absent(const kube::Resource& resource) override;
   void forbidden(const kube::Resource& resource, const std::string& message) override;
+  void lease_failed(const std::string& lease, const std::string& why) override;
+  void event_done(kube::EventOutcome outcome, const std::string& why) override;
 
  private:
   const Clock& clock_;
+  ClientMetrics& metrics_;
   LogThrottle throttle_;
   Mutex mutex_;
   // Kinds that are not served: looking for them again and again is no news.

@@ -36,7 +36,9 @@ int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ost
     flags.config_file = options.config_file;
     auto settings = load_settings(flags, fitted.registration.own_namespace);
     if (!settings) return unusable(settings.error().message);
-    fitted.registration = registration_of(*settings, fitted.registration.own_namespace, "");
+    fitted.registration =
+        registration_of(*settings, fitted.registration.own_namespace, "",
+                        settings->configuration.muster.jobset_controller == JobSetController::kNative);
     fitted.secret = settings->configuration.kueue.cert_management.webhook_secret_name;
     std::ifstream file(options.config_file, std::ios::binary);
     fitted.configuration.assign(std::istreambuf_iterator<char>(file), {});

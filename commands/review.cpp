@@ -207,7 +207,9 @@ int review(const ReviewOptions& options, ReviewStreams streams) {
   flags.config_file = options.config_file;
   auto settings = load_settings(flags, std::string(kDefaultNamespace));
   if (!settings) return unusable(settings.error().message);
-  const RuleSettings rules = rule_settings_of(*settings, {});
+  // Without a cluster to ask, JobSets are muster's own unless somebody says otherwise.
+  const bool native_jobsets = settings->configuration.muster.jobset_controller != JobSetController::kExternal;
+  const RuleSettings rules = rule_settings_of(*settings, {}, native_jobsets);
   auto documents = read_documents(options.files, streams.in);
   if (!documents) return unusable(documents.error().message);
 

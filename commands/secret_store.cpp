@@ -20,16 +20,16 @@ Result<StoredCertificates> SecretStore::read() {
   return secret_to_state(*secret);
 }
 
-Result<WriteOutcome> SecretStore::write(const CertificateState& state, const std::string& expected_version) {
+Result<StoreOutcome> SecretStore::write(const CertificateState& state, const std::string& expected_version) {
   const nlohmann::json secret = state_to_secret(state, namespace_, name_, expected_version);
   auto written = expected_version.empty() ? api_.create(kSecrets, namespace_, secret)
                                           : api_.update(kSecrets, namespace_, name_, secret);
-  if (written) return WriteOutcome::kWritten;
+  if (written) return StoreOutcome::kWritten;
   const kube::StatusError& error = written.error();
   // Deleted in between is a conflict too: what was read is no longer what is there. A
   // create answers 404 only when the namespace is missing.
   if (error.conflict() || error.already_exists() || (error.not_found() && !expected_version.empty())) {
-    return WriteOutcome::kConflict;
+    return StoreOutcome::kConflict;
   }
   return fail(about(error));
 }

@@ -17,7 +17,7 @@ class SecretStore : public CertificateStore {
       : api_(api), namespace_(std::move(ns)), name_(std::move(name)) {}
 
   Result<StoredCertificates> read() override;
-  Result<WriteOutcome> write(const CertificateState& state, const std::string& expected_version) override;
+  Result<StoreOutcome> write(const CertificateState& state, const std::string& expected_version) override;
 
  private:
   // "Secret ns/name: <message>"

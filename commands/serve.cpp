@@ -14,10 +14,13 @@
 #include "commands/cluster.h"
 #include "commands/engine_loop.h"
 #include "commands/external_certificates.h"
+#include "commands/jobset_mode.h"
+#include "commands/leadership.h"
 #include "commands/secret_store.h"
 #include "commands/serving.h"
 #include "commands/version.h"
 #include "kube/authorizer.h"
+#include "kube/event_recorder.h"
 #include "manifests/webhooks.h"
 
 namespace muster {
@@ -36,6 +39,9 @@ size_t worker_count(const ServeFlags& flags) {
   if (flags.workers > 0) return static_cast<size_t>(flags.workers);
   return std::clamp<size_t>(std::thread::hardware_concurrency(), 2, 16);
 }
+
+// The API server takes some hundred writes a second; more of them at once only queue there.
+constexpr size_t kWriteConnections = 16;
 
 int cannot_start(const std::string& why) {
   std::cerr << "muster serve: " << why << "\n";
@@ -66,6 +72,7 @@ class Process {
   const Configuration& kueue() const { return settings_.configuration.kueue; }
 
   Outcome<> connect();
+  Outcome<> find_jobset_mode();
   void make_engine_loop();
   Outcome<> start_serving();
   Authorizer metrics_authorizer();
@@ -83,6 +90,9 @@ class Process {
   std::unique_ptr<Cluster> cluster_;  // null: standalone, and then there is no loop either
   std::shared_ptr<const RuleSettings> rules_;
   std::unique_ptr<kube::Authorizer> authorizer_;
+  bool native_jobsets_ = false;
+  std::unique_ptr<kube::EventRecorder> events_;
+  std::unique_ptr<Leadership> leadership_;
   std::unique_ptr<EngineLoop> loop_;
   std::unique_ptr<Serving> serving_;
   std::unique_ptr<CertificateKeeper> keeper_;
@@ -96,6 +106,7 @@ Outcome<> Process::start() {
   start_certificates();
   if (cluster_) {
     cluster_->start_watches(*loop_, flags_.keep_webhook_configurations ? std::string(kWebhookConfigurationName) : "");
+    leadership_->start(*loop_);
   } else {
     serving_->set_synced();
   }
@@ -104,7 +115,9 @@ Outcome<> Process::start() {
 
 void Process::stop() {
   serving_->stop(flags_.shutdown_delay);
-  if (cluster_) cluster_->stop_watches();
+  if (!cluster_) return;
+  leadership_->stop();
+  cluster_->stop_watches();
 }
 
 Outcome<> Process::connect() {
@@ -116,31 +129,51 @@ Outcome<> Process::connect() {
     cluster_ = std::move(*cluster);
     log_info("API server found", {{"source", cluster_->source()}});
     own = cluster_->identify();
+    if (auto found = find_jobset_mode(); !found) return found;
   }
-  rules_ = std::make_shared<const RuleSettings>(rule_settings_of(settings_, own));
+  rules_ = std::make_shared<const RuleSettings>(rule_settings_of(settings_, own, native_jobsets_));
+  return Done{};
+}
+
+Outcome<> Process::find_jobset_mode() {
+  auto traces = find_jobset_traces(cluster_->api(), clock_.now().wall);
+  if (!traces) return fail(traces.error().message);
+  auto native = decide_native_jobsets(settings_.configuration.muster.jobset_controller, *traces);
+  if (!native) return fail(native.error().message);
+  native_jobsets_ = *native;
+  log_info("JobSets", {{"controller", native_jobsets_ ? "muster" : "external"}});
   return Done{};
 }
 
 void Process::make_engine_loop() {
   if (!cluster_) return;
+  const std::string identity = process_identity();
+  events_ = std::make_unique<kube::EventRecorder>(cluster_->api(), kube::EventOptions{.instance = identity},
+                                                  cluster_->observer(), cluster_->timing());
+  leadership_ = std::make_unique<Leadership>(*cluster_, kueue().leader_election, namespace_, identity);
   EngineSettings engine;
-  engine.webhooks = registration_of(settings_, namespace_, flags_.webhook_url);
+  engine.webhooks = registration_of(settings_, namespace_, flags_.webhook_url, native_jobsets_);
   engine.keep_webhook_configurations = flags_.keep_webhook_configurations;
+  engine.reconcilers = reconciler_settings_of(settings_, native_jobsets_);
   loop_ = std::make_unique<EngineLoop>(
-      std::move(engine), clock_,
-      EngineLoop::Callbacks{.write = [this](const PatchObject& command) { return cluster_->write(command); },
-                            .bundles_seen =
-                                [this](std::vector<std::string> bundles) {
-                                  if (keeper_)
-                                    keeper_->bundles_seen(std::move(bundles));
-                                  else
-                                    issue_bundle(external_->bundle());
-                                },
-                            .synced =
-                                [this] {
-                                  serving_->set_synced();
-                                  log_info("synced with the API server");
-                                }});
+      std::move(engine), kWriteConnections, clock_,
+      EngineLoop::Callbacks{
+          .write = [this](const Command& command, MonotonicTime not_after,
+                          std::stop_token stop) { return cluster_->write(command, not_after, std::move(stop)); },
+          .leads_until = [this] { return leadership_->leads_until(); },
+          .tell = [this](ObjectEvent event) { events_->record(std::move(event)); },
+          .bundles_seen =
+              [this](std::vector<std::string> bundles) {
+                if (keeper_)
+                  keeper_->bundles_seen(std::move(bundles));
+                else
+                  issue_bundle(external_->bundle());
+              },
+          .synced =
+              [this] {
+                serving_->set_synced();
+                log_info("synced with the API server");
+              }});
 }
 
 Outcome<> Process::start_serving() {
@@ -154,6 +187,7 @@ Outcome<> Process::start_serving() {
                                 .authorizer = metrics_authorizer()});
   if (!serving) return fail(serving.error().message);
   serving_ = std::move(*serving);
+  if (cluster_) serving_->metrics().include(cluster_->metrics().collectable());
   return serving_->start();
 }
 
@@ -244,6 +278,8 @@ int serve(const ServeFlags& flags) {
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
+  if (auto checked = check(settings->configuration.kueue.leader_election); !checked)
+    return cannot_start(checked.error().message);
   Process process(flags, std::move(*settings));
   if (auto started = process.start(); !started) return cannot_start(started.error().message);
   int received = 0;

@@ -43,6 +43,7 @@ class Serving {
   // Any thread.
   void set_certificate(const std::string& chain_pem, const std::string& key_pem, TimePoint expires);
   void set_synced() { readiness_.set_ready("sync"); }
+  Metrics& metrics() { return metrics_; }
 
   // Unready at once; then, after `delay`, no further connections, and what is under
   // way is answered.

@@ -2,31 +2,16 @@
 
 #include <algorithm>
 
-#include "api/json.h"
+#include "api/constants.h"
 #include "api/watched_kinds.h"
 
 namespace muster {
 namespace {
 
-using nlohmann::json;
-
-std::string kind_key(std::string_view api_version, std::string_view kind) {
-  return std::string(api_version) + "/" + std::string(kind);
-}
-
-std::string object_key(const json& object) {
-  return std::string(string_at(object, {"metadata", "namespace"})) + "/" +
-         std::string(string_at(object, {"metadata", "name"}));
-}
-
-// "mutatingwebhookconfigurations/muster"
-std::string write_target(const json& object) {
-  const std::string_view kind = string_at(object, {"kind"});
-  const std::string_view name = string_at(object, {"metadata", "name"});
-  if (kind == "MutatingWebhookConfiguration") return "mutatingwebhookconfigurations/" + std::string(name);
-  if (kind == "ValidatingWebhookConfiguration") return "validatingwebhookconfigurations/" + std::string(name);
-  return "";
-}
+// How long a name that a stranger's object has is not tried again.
+constexpr Duration kTakenFor = std::chrono::seconds(30);
+// A reconciler that asks for a time that has passed must not keep the engine busy.
+constexpr Duration kShortestWait = std::chrono::milliseconds(100);
 
 template <class... F>
 struct Overloaded : F... {
@@ -35,111 +20,184 @@ struct Overloaded : F... {
 template <class... F>
 Overloaded(F...) -> Overloaded<F...>;  // clang 14 does not deduce it
 
-}  // namespace
-
-Engine::Engine(EngineSettings settings) : settings_(std::move(settings)), expected_kinds_(watched_kinds().size()) {
-  if (!settings_.keep_webhook_configurations) return;
-  for (const char* resource : {"mutatingwebhookconfigurations/", "validatingwebhookconfigurations/"}) {
-    targets_[resource + std::string(kWebhookConfigurationName)];
+// What the view keeps: rules know jobs as possible owners, and of other kinds what
+// ClusterView reads off them.
+void show(ClusterView& view, const TypedObject& object) {
+  const ResourceType& type = type_of(object);
+  if (const auto* plain = std::get_if<PlainObject>(&object)) {
+    if (type.plural != kCustomResourceDefinitions.plural) view.put(*plain->object);
+  } else if (type.plural == kJobs.plural || type.plural == kJobSets.plural) {
+    const ObjectMeta& meta = meta_of(object);
+    view.put_owner(type.api_version, type.kind, meta.ns, meta.name,
+                   {meta.uid, std::string(meta.label(kQueueNameLabel)), meta.controller});
   }
 }
 
-void Engine::apply(const Event& event, Now) {
+// The state keeps no JSON but the one CRD's, which reconcilers read.
+TypedObject kept(const TypedObject& object) {
+  const auto* plain = std::get_if<PlainObject>(&object);
+  if (plain == nullptr || plain->type->plural == kCustomResourceDefinitions.plural) return object;
+  return PlainObject{plain->type, plain->meta, nullptr};
+}
+
+}  // namespace
+
+Engine::Engine(EngineSettings settings, std::span<const Reconciler* const> table)
+    : settings_(settings.reconcilers),
+      reconcilers_(table),
+      expected_kinds_(watched_kinds().size()),
+      webhooks_(std::move(settings.webhooks), settings.keep_webhook_configurations, settings.webhook_write_interval) {}
+
+void Engine::apply(const Event& event, Now now) {
   std::visit(Overloaded{
                  [&](const KindListed& list) { replace(list); },
                  [&](const KindAbsent& absent) {
-                   replace({absent.api_version, absent.kind, {}});
+                   replace({absent.type, {}, 0});
                  },
-                 [&](const ObjectChanged& changed) { put(changed.object); },
+                 [&](const ObjectChanged& changed) { put(changed.object, true); },
                  [&](const ObjectRemoved& removed) { remove(removed.object); },
-                 [&](const CaBundleIssued& issued) { ca_bundle_ = issued.pem; },
-                 [&](const WriteFinished& finished) {
-                   if (auto target = targets_.find(finished.target); target != targets_.end()) {
-                     target->second.writing = false;
-                   }
-                 },
+                 [&](const CaBundleIssued& issued) { webhooks_.issue_bundle(issued.pem); },
+                 [&](const WriteFinished& finished) { finish(finished, now); },
+                 [&](const LeadershipChanged& changed) { lead(changed.leads); },
                  [](const Tick&) {},
              },
              event);
 }
 
-Commands Engine::plan(Now now) {
-  next_tick_.reset();
-  Commands commands;
-  // A bundle-less configuration would make the API server refuse every call, and
-  // one made from half a view would drop entries: wait for both.
-  if (!ca_bundle_ || !synced()) return commands;
-  for (auto& [name, target] : targets_) {
-    if (target.live.is_null() || target.writing) continue;
-    auto patch = reconcile_webhook_configuration(target.live, view_, settings_.webhooks, *ca_bundle_);
-    if (!patch) continue;
-    const bool too_early = target.last_write && now.monotonic - *target.last_write < settings_.write_interval;
-    if (too_early) {
-      const MonotonicTime due = *target.last_write + settings_.write_interval;
-      next_tick_ = next_tick_ ? std::min(*next_tick_, due) : due;
-      continue;
-    }
-    target.writing = true;
-    target.last_write = now.monotonic;
-    commands.push_back({name, std::move(*patch)});
-  }
-  return commands;
+void Engine::concern(const TypedObject& object) {
+  std::vector<ObjectKey> keys;
+  for (const Reconciler* reconciler : reconcilers_) reconciler->concerns(state_, object, keys);
+  for (const ObjectKey& key : keys) lanes_.want(key);
 }
 
-// A configuration that somebody else has written is no reason to write over a bundle
-// of theirs: ask for ours again first.
-void Engine::put_target(const json& object, json live) {
-  auto found = targets_.find(write_target(object));
-  if (found == targets_.end()) return;
-  found->second.live = std::move(live);
-  if (!ca_bundle_ || ca_bundle_->empty()) return;
-  for (const std::string& bundle : live_bundles()) {
-    if (!bundle.empty() && bundle != *ca_bundle_) return ca_bundle_.reset();
-  }
+void Engine::put(const TypedObject& object, bool watched) {
+  if (WebhookKeeper::is_configuration(type_of(object))) return webhooks_.put(std::get<PlainObject>(object));
+  const TypedObject keep = kept(object);
+  const auto change = watched ? state_.put_watched(keep) : state_.put(keep);
+  if (!change) return;
+  show(view_, object);
+  if (!leads_) return;
+  if (change->before) concern(*change->before);
+  concern(keep);
 }
 
-std::vector<std::string> Engine::live_bundles() const {
-  std::set<std::string> bundles;
-  for (const auto& [name, target] : targets_) {
-    for (std::string& bundle : ca_bundles_of(target.live)) bundles.insert(std::move(bundle));
-  }
-  return {bundles.begin(), bundles.end()};
+void Engine::remove(const TypedObject& object) {
+  if (WebhookKeeper::is_configuration(type_of(object))) return webhooks_.remove(key_of(object));
+  if (auto removed = state_.remove_watched(object)) forget(*removed);
 }
 
-void Engine::put(const json& object) {
-  if (!write_target(object).empty()) return put_target(object, object);
-  known_[kind_key(string_at(object, {"apiVersion"}), string_at(object, {"kind"}))].insert(object_key(object));
-  view_.put(object);
-}
-
-void Engine::remove(const json& object) {
-  if (!write_target(object).empty()) return put_target(object, nullptr);
-  const std::string_view api_version = string_at(object, {"apiVersion"}), kind = string_at(object, {"kind"});
-  known_[kind_key(api_version, kind)].erase(object_key(object));
-  view_.remove(api_version, kind, string_at(object, {"metadata", "namespace"}),
-               string_at(object, {"metadata", "name"}));
+void Engine::forget(const TypedObject& removed) {
+  const ObjectMeta& meta = meta_of(removed);
+  view_.remove(type_of(removed).api_version, type_of(removed).kind, meta.ns, meta.name);
+  if (leads_) concern(removed);
 }
 
 void Engine::replace(const KindListed& list) {
-  for (auto& [name, target] : targets_) {
-    if (string_at(target.live, {"kind"}) == list.kind) target.live = nullptr;
+  if (WebhookKeeper::is_configuration(*list.type)) return webhooks_.relist(*list.type, list.objects);
+  std::vector<ObjectKey> listed;
+  for (const TypedObject& object : list.objects) {
+    listed.push_back(key_of(object));
+    put(object, true);
   }
-  const std::string key = kind_key(list.api_version, list.kind);
-  std::set<std::string> gone = known_[key];
-  for (const json& object : list.objects) {
-    gone.erase(object_key(object));
-    put(object);
-  }
-  for (const std::string& name : gone) {
-    const size_t slash = name.find('/');
-    view_.remove(list.api_version, list.kind, name.substr(0, slash), name.substr(slash + 1));
-    known_[key].erase(name);
-  }
+  for (const TypedObject& gone : state_.drop_missing(*list.type, listed, list.version)) forget(gone);
   const auto kinds = watched_kinds();
-  const bool counts = std::any_of(kinds.begin(), kinds.end(), [&](const WatchedKind& kind) {
-    return kind.api_version == list.api_version && kind.kind == list.kind;
-  });
-  if (counts) synced_kinds_.insert(key);
+  const bool counts = std::any_of(kinds.begin(), kinds.end(),
+                                  [&](const WatchedKind& kind) { return kind.type->plural == list.type->plural; });
+  if (counts) synced_kinds_.insert(list.type->plural);
+}
+
+// Who begins to lead owes every object a look; whoever ends forgets what was planned.
+// Writes under way are finished by their answers in either case.
+void Engine::lead(bool leads) {
+  if (leads == leads_) return;
+  leads_ = leads;
+  lanes_.clear();
+  for (const auto& [id, write] : under_way_) {
+    if (write.lane) lanes_.write_started(*write.lane);
+  }
+  if (leads_) state_.for_each([this](const TypedObject& object) { concern(object); });
+}
+
+void Engine::finish(const WriteFinished& finished, Now now) {
+  const auto found = under_way_.find(finished.id);
+  if (found == under_way_.end()) return;
+  const UnderWay write = std::move(found->second);
+  under_way_.erase(found);
+  if (!write.lane) return webhooks_.write_finished(write.target);
+  take_answer(write, finished, now);
+  // That a name is taken or an object gone is an answer to act on at once, not trouble to
+  // wait out: one pod that vanishes must not hold up the release of a gang.
+  const bool gone = finished.outcome == WriteOutcome::kNotFound && write.verb != Verb::kCreate;
+  const bool succeeded =
+      gone || finished.outcome == WriteOutcome::kDone || finished.outcome == WriteOutcome::kAlreadyExists;
+  lanes_.write_finished(*write.lane, succeeded, now.monotonic);
+}
+
+void Engine::take_answer(const UnderWay& write, const WriteFinished& finished, Now now) {
+  const ObjectKey& target = write.target;
+  const bool done = finished.outcome == WriteOutcome::kDone;
+  if (done) events_.insert(events_.end(), write.events.begin(), write.events.end());
+  if (done && finished.object) return put(*finished.object, false);
+  if (finished.outcome == WriteOutcome::kAlreadyExists) {
+    if (state_.find(*target.type, target.ns, target.name) != nullptr) return;
+    state_.note_taken(target, now.monotonic + kTakenFor);
+    blocked_[*write.lane] = now.monotonic + kTakenFor;
+  }
+  const bool gone = finished.outcome == WriteOutcome::kNotFound && write.verb != Verb::kCreate;
+  if (!gone && !(done && write.verb == Verb::kDelete)) return;
+  const TypedObject* known = state_.find(*target.type, target.ns, target.name);
+  if (known == nullptr || (!write.uid.empty() && meta_of(*known).uid != write.uid)) return;
+  if (auto removed = state_.remove(target)) forget(*removed);
+}
+
+Commands Engine::plan(Now now) {
+  Commands commands;
+  // Half a picture would make half of the right decisions.
+  if (!synced()) return commands;
+  for (Write& write : webhooks_.plan(view_, now)) add(commands, std::nullopt, std::move(write));
+  if (leads_) {
+    for (const ObjectKey& key : lanes_.take_due(now.monotonic)) reconcile(key, commands, now);
+  }
+  commands.events = std::move(events_);
+  events_.clear();
+  return commands;
+}
+
+void Engine::add(Commands& commands, std::optional<ObjectKey> lane, Write write) {
+  const uint64_t id = ++last_id_;
+  if (lane) lanes_.write_started(*lane);
+  const bool needs_leadership = lane.has_value();
+  under_way_.emplace(id,
+                     UnderWay{std::move(lane), write.verb, write.target, write.uid, std::exchange(write.events, {})});
+  commands.writes.push_back({id, std::move(write), needs_leadership});
+}
+
+// One reconciler's writes at a time: the next one shall see what came of them.
+void Engine::reconcile(const ObjectKey& key, Commands& commands, Now now) {
+  if (const auto blocked = blocked_.find(key); blocked != blocked_.end()) {
+    if (now.monotonic < blocked->second)
+      lanes_.want_at(key, blocked->second);
+    else
+      blocked_.erase(blocked);
+  }
+  for (const Reconciler* reconciler : reconcilers_) {
+    Plan plan = reconciler->reconcile(key, state_, settings_, now);
+    events_.insert(events_.end(), plan.events.begin(), plan.events.end());
+    if (plan.again_at) {
+      const Duration wait = std::max<Duration>(*plan.again_at - now.wall, kShortestWait);
+      lanes_.want_at(key, now.monotonic + wait);
+    }
+    if (plan.writes.empty()) continue;
+    for (Write& write : plan.writes) add(commands, key, std::move(write));
+    return;
+  }
+}
+
+std::optional<MonotonicTime> Engine::next_tick() const {
+  std::optional<MonotonicTime> tick = webhooks_.next_tick();
+  const std::optional<MonotonicTime> lane = leads_ ? lanes_.next() : std::nullopt;
+  if (!tick || (lane && *lane < *tick)) tick = lane;
+  return tick;
 }
 
 }  // namespace muster

@@ -4,116 +4,91 @@
 //
 // One thread owns an Engine; nothing here locks, waits or reads a clock. The loop
 // around it (commands/engine_loop.h) feeds it and carries out its commands.
+//
+// Every replica takes in all events; only the leader plans for the cluster's objects.
 #pragma once
 
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "api/cluster_view.h"
 #include "base/clock.h"
-#include "reconcilers/webhook_configuration.h"
+#include "engine/events.h"
+#include "engine/lanes.h"
+#include "engine/webhook_keeper.h"
+#include "reconcilers/cluster_state.h"
+#include "reconcilers/reconciler.h"
 
 namespace muster {
 
-// --- Events ---
-
-// A watch (re)listed: these are all objects of the kind; others are gone.
-struct KindListed {
-  std::string api_version, kind;
-  std::vector<nlohmann::json> objects;
-};
-// The API server does not serve the kind (its CRD is not installed): none exist.
-struct KindAbsent {
-  std::string api_version, kind;
-};
-// Added or modified.
-struct ObjectChanged {
-  nlohmann::json object;
-};
-struct ObjectRemoved {
-  nlohmann::json object;
-};
-// The certificates that the API server must trust, PEM, as they are stored now; empty
-// when somebody else (cert-manager's injector) puts them into the configurations.
-// Needed again whenever live_bundles() differ from it: another replica may know a
-// newer bundle, and only whoever reads the store can tell which one is right.
-struct CaBundleIssued {
-  std::string pem;
-};
-// A command was carried out, or failed (conflict, not found, forbidden, ...).
-struct WriteFinished {
-  std::string target;  // Command::target
-  bool succeeded = false;
-};
-// Time has come for what next_tick() announced.
-struct Tick {};
-
-using Event = std::variant<KindListed, KindAbsent, ObjectChanged, ObjectRemoved, CaBundleIssued, WriteFinished, Tick>;
-
-// --- Commands ---
-
-// A JSON merge patch with metadata.resourceVersion inside, so that it fails on a
-// conflict instead of undoing somebody's change.
-struct PatchObject {
-  std::string target;  // "mutatingwebhookconfigurations/muster": one write at a time per target
-  nlohmann::json merge_patch;
-};
-using Commands = std::vector<PatchObject>;
-
 struct EngineSettings {
-  WebhookRegistration webhooks;
-  // Off: muster leaves the webhook configurations alone (somebody else keeps them).
+  WebhookRegistration webhooks{};
   bool keep_webhook_configurations = true;
-  // After a failed write, and between two writes of one object: replicas of two
-  // versions must not fight at full speed during a rollout.
-  std::chrono::nanoseconds write_interval = std::chrono::seconds(2);
+  Duration webhook_write_interval = std::chrono::seconds(2);
+  ReconcilerSettings reconcilers{};
 };
 
 class Engine {
  public:
-  explicit Engine(EngineSettings settings);
+  // `table` must outlive the engine; tests pass reconcilers of their own.
+  explicit Engine(EngineSettings settings, std::span<const Reconciler* const> table = reconcilers());
 
   // Takes in one event. Commands come from plan(), after a batch of events.
   void apply(const Event& event, Now now);
-  // What is to be written now, given everything applied so far.
+  // What is to be done now, given everything applied so far. Every command must be
+  // answered with a WriteFinished, also one that is dropped unsent (outcome kFailed).
   Commands plan(Now now);
 
   // Before every watched kind was listed once: false, and rules must not be asked.
   bool synced() const { return synced_kinds_.size() >= expected_kinds_; }
+  bool leads() const { return leads_; }
   // A new picture of the state as it is; cheap.
   ClusterViewPtr view() const { return std::make_shared<const ClusterView>(view_); }
-  // The CA bundles (PEM) that the webhook configurations hold at present, one per
-  // distinct value; empty when no configuration has been seen.
-  std::vector<std::string> live_bundles() const;
+  std::vector<std::string> live_bundles() const { return webhooks_.live_bundles(); }
   // When plan() wants to be called although nothing happened; nullopt: only after events.
-  std::optional<MonotonicTime> next_tick() const { return next_tick_; }
+  std::optional<MonotonicTime> next_tick() const;
+
+  const ClusterState& state() const { return state_; }
 
  private:
-  struct Target {
-    nlohmann::json live;  // null: not seen
-    bool writing = false;
-    std::optional<MonotonicTime> last_write;
+  struct UnderWay {
+    std::optional<ObjectKey> lane;  // nullopt: of the webhook keeper
+    Verb verb;
+    ObjectKey target;
+    std::string uid;
+    std::vector<ObjectEvent> events;
   };
 
-  void put(const nlohmann::json& object);
-  void remove(const nlohmann::json& object);
+  void put(const TypedObject& object, bool watched);
+  void remove(const TypedObject& object);
+  void forget(const TypedObject& removed);
   void replace(const KindListed& list);
-  void put_target(const nlohmann::json& object, nlohmann::json live);
+  void finish(const WriteFinished& finished, Now now);
+  void take_answer(const UnderWay& write, const WriteFinished& finished, Now now);
+  void lead(bool leads);
+  void concern(const TypedObject& object);
+  void add(Commands& commands, std::optional<ObjectKey> lane, Write write);
+  void reconcile(const ObjectKey& key, Commands& commands, Now now);
 
-  const EngineSettings settings_;
+  const ReconcilerSettings settings_;
+  const std::span<const Reconciler* const> reconcilers_;
   const size_t expected_kinds_;
   ClusterView view_;
-  std::map<std::string, std::set<std::string>> known_;  // "apiVersion/Kind" -> "ns/name"
-  std::set<std::string> synced_kinds_;
-  std::optional<std::string> ca_bundle_;  // nullopt: not issued, or in doubt
-  std::map<std::string, Target> targets_;
-  std::optional<MonotonicTime> next_tick_;
+  ClusterState state_;
+  WebhookKeeper webhooks_;
+  Lanes lanes_;
+  std::set<std::string_view> synced_kinds_;  // plurals
+  std::map<uint64_t, UnderWay> under_way_;   // by Command::id
+  // Keys that met a name which a stranger has, and when to look again.
+  std::map<ObjectKey, MonotonicTime> blocked_;
+  std::vector<ObjectEvent> events_;  // to be handed out
+  uint64_t last_id_ = 0;
+  bool leads_ = false;
 };
 
 }  // namespace muster

@@ -171,25 +171,54 @@ std::optional<std::vector<std::string>> read_annotation_targets(std::string_view
   return names;
 }
 
+std::optional<GroupTimeoutAction> check_action(const FieldPath& path, std::string_view text, FieldErrors& errors) {
+  if (text == kGroupActionFail) return GroupTimeoutAction::kFail;
+  if (text == kGroupActionSuspend) return GroupTimeoutAction::kSuspend;
+  errors.push_back({path, FieldErrorType::kNotSupported, to_text(json(text)),
+                    "supported values: \"Fail\" (the default), \"Suspend\" (keeps the object, frees its nodes)"});
+  return std::nullopt;
+}
+
+std::optional<GroupTimeoutAction> read_field_action(const json& config, FieldErrors& errors) {
+  const FieldPath path = field_path().child("onTimeout");
+  const json* value = find_path(config, {"onTimeout"});
+  if (value == nullptr || value->is_null()) return std::nullopt;
+  if (!value->is_string()) {
+    errors.push_back(type_invalid(path, *value, "must be \"Fail\" or \"Suspend\""));
+    return std::nullopt;
+  }
+  return check_action(path, value->get_ref<const std::string&>(), errors);
+}
+
 GroupStatement read_field(const json& job, const std::vector<std::string>& known, GroupReading& reading) {
   const json* config = find_path(job, {"spec", "groupSchedulingConfig"});
   if (config == nullptr || config->is_null()) return {};
   if (!config->is_object()) {
     reading.timeout_errors.push_back(type_invalid(field_path(), *config, "must be an object with timeoutAfterSeconds"));
-    return {.present = true, .timeout_seconds = {}, .targets = {}};
+    return {.present = true, .timeout_seconds = {}, .targets = {}, .on_timeout = {}};
   }
   return {.present = true,
           .timeout_seconds = read_field_timeout(*config, reading.timeout_errors),
-          .targets = read_field_targets(*config, known, reading.target_errors)};
+          .targets = read_field_targets(*config, known, reading.target_errors),
+          .on_timeout = read_field_action(*config, reading.timeout_errors)};
 }
 
 GroupStatement read_annotations(const JobKind& kind, const json& job, const std::vector<std::string>& known,
                                 GroupReading& reading) {
   const auto timeout = annotation(job, kGroupTimeoutAnnotation);
   const auto targets = annotation(job, kGroupTargetsAnnotation);
+  const auto action = annotation(job, kGroupOnTimeoutAnnotation);
   GroupStatement said;
-  said.present = timeout.has_value() || targets.has_value();
+  said.present = timeout.has_value() || targets.has_value() || action.has_value();
   if (timeout) said.timeout_seconds = read_annotation_timeout(*timeout, reading.timeout_errors);
+  if (action) {
+    said.on_timeout = check_action(annotation_path(kGroupOnTimeoutAnnotation), *action, reading.timeout_errors);
+    if (!timeout && !targets && !reading.field.present) {
+      reading.timeout_errors.push_back(required(annotation_path(kGroupTimeoutAnnotation),
+                                                "an action alone makes no group: add the seconds that its pods may "
+                                                "take to start, for example \"300\""));
+    }
+  }
   if (!targets) return said;
   if (!is_jobset(kind)) {
     reading.target_errors.push_back(forbidden(annotation_path(kGroupTargetsAnnotation),
@@ -224,6 +253,13 @@ FieldErrors compare(const GroupReading& reading, const std::vector<std::string>&
                              json(std::to_string(*annotations.timeout_seconds)),
                              "disagrees with spec.groupSchedulingConfig.timeoutAfterSeconds, which is " +
                                  std::to_string(*field.timeout_seconds) + "; keep one of the two"));
+  }
+  if (annotations.on_timeout && annotations.on_timeout != field.on_timeout.value_or(GroupTimeoutAction::kFail)) {
+    const bool suspends = annotations.on_timeout == GroupTimeoutAction::kSuspend;
+    errors.push_back(
+        invalid(annotation_path(kGroupOnTimeoutAnnotation), json(suspends ? kGroupActionSuspend : kGroupActionFail),
+                "disagrees with spec.groupSchedulingConfig.onTimeout, which is " +
+                    std::string(suspends ? kGroupActionFail : kGroupActionSuspend) + "; keep one of the two"));
   }
   if (annotations.targets && !same_targets(field, annotations, known)) {
     std::string listed = field.targets ? quoted_list(*field.targets) : "empty and so means all";
@@ -271,7 +307,8 @@ std::optional<GroupConfig> group_config(const JobKind& kind, const json& job) {
   if (!reading.usable()) return std::nullopt;
   const auto& timeout = reading.field.present ? reading.field.timeout_seconds : reading.annotations.timeout_seconds;
   const auto& listed = reading.field.targets ? reading.field.targets : reading.annotations.targets;
-  GroupConfig config{*timeout, {}};
+  const auto& action = reading.field.present ? reading.field.on_timeout : reading.annotations.on_timeout;
+  GroupConfig config{*timeout, {}, action.value_or(GroupTimeoutAction::kFail)};
   for (const ConstPodTemplateRef& ref : kind.read_pod_templates(job)) {
     std::string name(ref.name);
     if (!listed || std::find(listed->begin(), listed->end(), name) != listed->end()) config.targets.push_back(name);

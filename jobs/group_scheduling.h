@@ -2,12 +2,14 @@
 // put into its pod templates, and the contract between the reconciler and the waiter.
 //
 // A gang is configured by a JobSet's spec.groupSchedulingConfig, or by annotations of
-// a Job or JobSet (muster.batch/group-scheduling-timeout-seconds and, for JobSets,
-// -targets). Each target's pod template gets a barrier:
+// a Job or JobSet (muster.batch/group-scheduling-timeout-seconds, -on-timeout and, for
+// JobSets, -targets). Each target's pod template gets a barrier:
 //
 //   init container  group-scheduling-init, the last one: it waits (the waiter)
 //   volume          group-scheduling, an optional ConfigMap, at /mnt/group-scheduling
-//   annotation      muster.batch/group-scheduling-epoch of the pod template
+//   label           muster.batch/group-scheduling: "true", by which muster finds the pods
+//   annotation      muster.batch/group-scheduling-epoch of the pod template, and
+//                   muster.batch/group-scheduling-on-timeout: Suspend where that was asked
 //
 // The contract. The ConfigMap <name>-group-scheduling (JobSet) or
 // <name>-job-group-scheduling (Job) has two keys, which the waiter sees as files:
@@ -54,6 +56,11 @@ inline constexpr std::string_view kWaiterProgram = "muster-wait";
 // How long after the gang's own timeout a waiter gives up on muster.
 inline constexpr int64_t kWaiterGraceSeconds = 120;
 
+// What becomes of an owner whose pods have not all started in time.
+enum class GroupTimeoutAction { kFail, kSuspend };
+inline constexpr std::string_view kGroupActionFail = "Fail";
+inline constexpr std::string_view kGroupActionSuspend = "Suspend";
+
 std::string group_token(std::string_view owner_uid, std::string_view restart_attempt, std::string_view epoch);
 
 // "<name>-group-scheduling" of a JobSet, "<name>-job-group-scheduling" of a Job.
@@ -66,13 +73,14 @@ struct GroupStatement {
   std::optional<int64_t> timeout_seconds;
   // As listed; nullopt when nothing is listed, which means every replicated job.
   std::optional<std::vector<std::string>> targets;
+  std::optional<GroupTimeoutAction> on_timeout;
 
   bool operator==(const GroupStatement&) const = default;
 };
 
 struct GroupReading {
   GroupStatement field, annotations;
-  FieldErrors timeout_errors;  // missing, malformed, not positive
+  FieldErrors timeout_errors;  // missing, malformed, not positive; an unknown action
   FieldErrors target_errors;   // malformed, unknown, repeated
   FieldErrors disagreements;   // between field and annotations
 
@@ -87,6 +95,7 @@ GroupReading read_group_scheduling(const JobKind& kind, const nlohmann::json& jo
 struct GroupConfig {
   int64_t timeout_seconds;
   std::vector<std::string> targets;  // pod sets by name, in the job's order; resolved, so never "all"
+  GroupTimeoutAction on_timeout = GroupTimeoutAction::kFail;
 
   bool has_target(std::string_view pod_set) const;
 };

@@ -13,4 +13,13 @@ inline constexpr std::string_view kCertificateSecretName = "muster-webhook-cert"
 inline constexpr std::string_view kServiceAccountName = "muster";
 inline constexpr std::string_view kMetricsReaderRoleName = "muster-metrics-reader";
 
+// The CustomResourceDefinition of JobSets, whoever installed it.
+inline constexpr std::string_view kJobSetDefinitionName = "jobsets.jobset.x-k8s.io";
+// Upstream's JobSet controller, as its manifests name its parts.
+inline constexpr std::string_view kForeignJobSetWebhooks = "jobset-validating-webhook-configuration";
+inline constexpr std::string_view kForeignJobSetNamespace = "jobset-system";
+inline constexpr std::string_view kForeignJobSetLease = "6d4f6a47.jobset.x-k8s.io";
+inline constexpr std::string_view kForeignJobSetController =
+    "system:serviceaccount:jobset-system:jobset-controller-manager";
+
 }  // namespace muster

@@ -28,14 +28,44 @@ json rule(const Texts& groups, const Texts& resources, const Texts& verbs, const
   return made;
 }
 
-json cluster_rules() {
+// What is watched may be read, each kind once; single objects only by their names.
+json reading_rules() {
   std::map<std::string, Texts> resources;
-  for (const WatchedKind& kind : watched_kinds()) resources[std::string(kind.group)].emplace_back(kind.plural);
+  for (const WatchedKind& kind : watched_kinds()) {
+    if (kind.field_selector.empty()) resources[std::string(kind.type->group)].emplace_back(kind.type->plural);
+  }
   json rules = json::array();
   for (const auto& [group, plurals] : resources) rules.push_back(rule({group}, plurals, {"get", "list", "watch"}));
+  return rules;
+}
+
+// What the reconcilers write. RBAC cannot name labels: that muster touches only what
+// belongs to gangs and JobSets is in docs/threat-model.md, and in tests.
+void add_writing_rules(json& rules) {
+  rules.push_back(rule({""}, {"configmaps"}, {"create", "patch", "delete"}));
+  rules.push_back(rule({""}, {"services"}, {"create"}));
+  rules.push_back(rule({""}, {"pods"}, {"patch"}));
+  rules.push_back(rule({"batch"}, {"jobs"}, {"create", "patch", "delete"}));
+  rules.push_back(rule({"batch"}, {"jobs/status"}, {"patch"}));
+  rules.push_back(rule({"jobset.x-k8s.io"}, {"jobsets"}, {"patch", "delete"}));
+  rules.push_back(rule({"jobset.x-k8s.io"}, {"jobsets/status"}, {"patch"}));
+  // Children that hold up their JobSet's deletion, and OwnerReferencesPermissionEnforcement.
+  rules.push_back(rule({"jobset.x-k8s.io"}, {"jobsets/finalizers"}, {"update"}));
+  rules.push_back(rule({"events.k8s.io"}, {"events"}, {"create", "patch"}));
+}
+
+json cluster_rules() {
+  json rules = reading_rules();
+  add_writing_rules(rules);
+  rules.push_back(rule({"apiextensions.k8s.io"}, {"customresourcedefinitions"}, {"get", "list", "watch", "patch"},
+                       {std::string(kJobSetDefinitionName)}));
   rules.push_back(rule({"admissionregistration.k8s.io"},
                        {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"},
                        {"get", "list", "watch", "patch", "update"}, {std::string(kWebhookConfigurationName)}));
+  // Is another JobSet controller at work?
+  rules.push_back(rule({"admissionregistration.k8s.io"}, {"validatingwebhookconfigurations"}, {"get"},
+                       {std::string(kForeignJobSetWebhooks)}));
+  rules.push_back(rule({"coordination.k8s.io"}, {"leases"}, {"get"}, {std::string(kForeignJobSetLease)}));
   rules.push_back(rule({"authentication.k8s.io"}, {"tokenreviews"}, {"create"}));
   rules.push_back(rule({"authorization.k8s.io"}, {"subjectaccessreviews"}, {"create"}));
   return rules;
@@ -58,7 +88,9 @@ std::vector<json> rbac_objects(std::string_view own_namespace, std::string_view 
   cluster_role["rules"] = cluster_rules();
   json role = object(version, "Role", kServiceAccountName, own_namespace);
   role["rules"] = {rule({""}, {"secrets"}, {"get", "update", "patch"}, {std::string(secret)}),
-                   rule({""}, {"secrets"}, {"create"}), rule({""}, {"pods"}, {"get"})};
+                   rule({""}, {"secrets"}, {"create"}), rule({""}, {"pods"}, {"get"}),
+                   // The leader's; its name is a setting.
+                   rule({"coordination.k8s.io"}, {"leases"}, {"get", "create", "update"})};
   json reader = object(version, "ClusterRole", kMetricsReaderRoleName);
   reader["rules"] = json::array({{{"nonResourceURLs", {"/metrics"}}, {"verbs", {"get"}}}});
   return {object("v1", "ServiceAccount", kServiceAccountName, own_namespace),

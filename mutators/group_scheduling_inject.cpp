@@ -1,4 +1,5 @@
-// Puts the start barrier (KEP-498) into the pod templates of a new gang.
+// Puts the start barrier (KEP-498) into the pod templates of a new gang, with what the
+// reconciler must know of it later: JobSet's CRD may lose the field that asked for it.
 //
 // It may run more than once for one request (reinvocationPolicy IfNeeded), each time
 // with another uid, and on manifests copied from a gang that exists; so what it finds
@@ -78,15 +79,22 @@ std::optional<MutationError> inject(const Review& review, json& object) {
     if (!config->has_target(ref.name) || name_is_taken(*ref.template_json)) continue;
     json& pod_template = *ref.template_json;
     json* annotations = make_object(pod_template, {"metadata", "annotations"});
+    json* labels = make_object(pod_template, {"metadata", "labels"});
     json* init_containers = make_template_list(pod_template, "initContainers");
     json* volumes = make_template_list(pod_template, "volumes");
-    if (annotations == nullptr || init_containers == nullptr || volumes == nullptr) continue;
+    if (annotations == nullptr || labels == nullptr || init_containers == nullptr || volumes == nullptr) continue;
 
     replace_at_end(
         *init_containers, find_waiter(pod_template),
         waiter_container(*kind, review.settings.waiter, config->timeout_seconds, pod_template["spec"], minimum));
     replace_at_end(*volumes, find_barrier_volume(pod_template), barrier_volume(group_config_map_name(*kind, name)));
     (*annotations)[std::string(kGroupEpochAnnotation)] = review.request.uid;
+    (*labels)[std::string(kGroupLabel)] = kGroupLabelValue;
+    if (config->on_timeout == GroupTimeoutAction::kSuspend) {
+      (*annotations)[std::string(kGroupOnTimeoutAnnotation)] = kGroupActionSuspend;
+    } else {
+      annotations->erase(std::string(kGroupOnTimeoutAnnotation));
+    }
   }
   return std::nullopt;
 }

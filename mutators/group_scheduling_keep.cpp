@@ -49,6 +49,19 @@ void keep_volume(const json& old_template, json& pod_template) {
   restore(*list, find_barrier_volume(pod_template), array_at(old_template, {"spec", "volumes"}), *old_index);
 }
 
+// A value that was there comes back; one that was not there goes away.
+void keep_value(const json& old_template, json& pod_template, std::string_view map, std::string_view key) {
+  const json* old_value = find_path(old_template, {"metadata", map, key});
+  if (old_value == nullptr && find_path(pod_template, {"metadata", map, key}) == nullptr) return;
+  json* values = make_object(pod_template, {"metadata", map});
+  if (values == nullptr) return;
+  if (old_value != nullptr) {
+    (*values)[std::string(key)] = *old_value;
+  } else {
+    values->erase(std::string(key));
+  }
+}
+
 void set_epoch(json& pod_template, std::string_view epoch) {
   json* annotations = make_object(pod_template, {"metadata", "annotations"});
   if (annotations != nullptr) (*annotations)[std::string(kGroupEpochAnnotation)] = epoch;
@@ -93,6 +106,8 @@ std::optional<MutationError> keep(const Review& review, json& object) {
     if (ref == templates.end()) continue;
     keep_waiter(*old.template_json, *ref->template_json);
     keep_volume(*old.template_json, *ref->template_json);
+    keep_value(*old.template_json, *ref->template_json, "labels", kGroupLabel);
+    keep_value(*old.template_json, *ref->template_json, "annotations", kGroupOnTimeoutAnnotation);
     const auto old_epoch = annotation(*old.template_json, kGroupEpochAnnotation);
     if (new_run) {
       set_epoch(*ref->template_json, request.uid);

@@ -51,6 +51,7 @@ FieldErrors check(const Review& review) {
   if (before.annotations == after.annotations) return errors;
   append(errors, compare_annotation(*kind, old_object, object, kGroupTimeoutAnnotation));
   append(errors, compare_annotation(*kind, old_object, object, kGroupTargetsAnnotation));
+  append(errors, compare_annotation(*kind, old_object, object, kGroupOnTimeoutAnnotation));
   return errors;
 }
 

@@ -39,6 +39,10 @@ FieldErrors check_template(const ConstPodTemplateRef& ref, bool waits_here) {
   const std::string stray =
       "is muster's start barrier, but nothing here would release it; remove the init container and the volume, or "
       "make this pod template part of a group";
+  if (!waits_here && object_at(*ref.template_json, {"metadata", "labels"}).contains(kGroupLabel)) {
+    errors.push_back(forbidden(ref.path.child("metadata").child("labels").key(kGroupLabel),
+                               "is reserved for pods that wait at muster's start barrier; remove the label"));
+  }
   const json& init_containers = array_at(*ref.template_json, {"spec", "initContainers"});
   for (size_t i = 0; i < init_containers.size(); ++i) {
     const FieldPath path = spec.child("initContainers").index(i);

@@ -75,6 +75,28 @@ std::set<std::string> includes_of(const fs::path& file, char open) {
   return names;
 }
 
+// What the outside world comes in by.
+const std::set<std::string> kOutside = {"thread",   "mutex",        "condition_variable", "future",
+                                        "atomic",   "fstream",      "httplib.h",          "ctime",
+                                        "unistd.h", "sys/socket.h", "base/mutex.h",       "spdlog/spdlog.h"};
+
+void check_purity(const std::string& folder, const std::set<std::string>& banned_headers,
+                  const std::regex& banned_words) {
+  for (const fs::path& file : sources_of(folder)) {
+    INFO(file.string());
+    for (char open : {'"', '<'}) {
+      for (const std::string& name : includes_of(file, open)) {
+        INFO("includes " << name);
+        CHECK_FALSE(banned_headers.contains(name));
+        CHECK_FALSE(name.starts_with("openssl/"));
+      }
+    }
+    std::smatch match;
+    const std::string text = read(file);
+    CHECK_MESSAGE(!std::regex_search(text, match, banned_words), "uses " << match.str());
+  }
+}
+
 }  // namespace
 
 TEST_CASE("arrows: a folder includes only what it is linked to") {
@@ -92,26 +114,19 @@ TEST_CASE("arrows: a folder includes only what it is linked to") {
 }
 
 TEST_CASE("arrows: decisions know no clock and no thread and no log and no socket") {
-  const std::set<std::string> banned_headers = {
-      "thread",    "mutex", "condition_variable", "future",       "atomic",       "random",         "fstream",
-      "httplib.h", "ctime", "unistd.h",           "sys/socket.h", "base/mutex.h", "spdlog/spdlog.h"};
+  std::set<std::string> banned_headers = kOutside;
+  banned_headers.insert("random");
   const std::regex banned_words(
       R"(\bnow\(\)|sleep_for|sleep_until|\brand\(|system_clock\(\)|getenv|std::cout|std::cerr)");
   for (const char* folder : {"api", "jobs", "mutators", "validators", "reconcilers", "engine", "manifests"}) {
-    for (const fs::path& file : sources_of(folder)) {
-      INFO(file.string());
-      for (char open : {'"', '<'}) {
-        for (const std::string& name : includes_of(file, open)) {
-          INFO("includes " << name);
-          CHECK_FALSE(banned_headers.contains(name));
-          CHECK_FALSE(name.starts_with("openssl/"));
-        }
-      }
-      std::smatch match;
-      const std::string text = read(file);
-      CHECK_MESSAGE(!std::regex_search(text, match, banned_words), "uses " << match.str());
-    }
+    check_purity(folder, banned_headers, banned_words);
   }
+}
+
+TEST_CASE("arrows: the simulation knows no time but its own and draws chance from its seed only") {
+  check_purity("simulation", kOutside,
+               std::regex(R"(_clock::now|sleep_for|sleep_until|\brand\(|random_device|system_clock\(\)|getenv|)"
+                          R"(std::cout|std::cerr)"));
 }
 
 TEST_CASE("arrows: httplib and OpenSSL stay in few sources and out of headers") {

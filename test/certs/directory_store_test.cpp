@@ -30,7 +30,7 @@ unsigned mode(const std::filesystem::path& path) {
   return info.st_mode & 07777;
 }
 
-WriteOutcome written(DirectoryStore& store, const CertificateState& what, const std::string& version) {
+StoreOutcome written(DirectoryStore& store, const CertificateState& what, const std::string& version) {
   const auto outcome = store.write(what, version);
   REQUIRE(outcome.ok());
   return *outcome;
@@ -51,7 +51,7 @@ TEST_CASE("an absent or empty directory holds nothing") {
 TEST_CASE("what is written is read back, under names that users know and with keys for the owner only") {
   const TemporaryDirectory directory;
   DirectoryStore store(directory.path() / "made" / "here");
-  REQUIRE(written(store, state("1", true), "") == WriteOutcome::kWritten);
+  REQUIRE(written(store, state("1", true), "") == StoreOutcome::kWritten);
   const auto read = store.read();
   REQUIRE(read.ok());
   CHECK(read->state == state("1", true));
@@ -61,7 +61,7 @@ TEST_CASE("what is written is read back, under names that users know and with ke
   for (const char* key : {"tls.key", "ca.key", "next-ca.key"}) CHECK(mode(made / key) == 0600);
   CHECK(mode(made) == 0700);
 
-  REQUIRE(written(store, state("2"), read->version) == WriteOutcome::kWritten);
+  REQUIRE(written(store, state("2"), read->version) == StoreOutcome::kWritten);
   CHECK(store.read()->state == state("2"));
   CHECK_FALSE(std::filesystem::exists(made / "next-ca.crt"));
 }
@@ -70,11 +70,11 @@ TEST_CASE("a write that expects another version conflicts and changes nothing") 
   const TemporaryDirectory directory;
   DirectoryStore first(directory.path());
   DirectoryStore second(directory.path());
-  REQUIRE(written(first, state("1"), "") == WriteOutcome::kWritten);
-  CHECK(written(second, state("2"), "") == WriteOutcome::kConflict);
+  REQUIRE(written(first, state("1"), "") == StoreOutcome::kWritten);
+  CHECK(written(second, state("2"), "") == StoreOutcome::kConflict);
   const std::string version = second.read()->version;
-  REQUIRE(written(first, state("3"), version) == WriteOutcome::kWritten);
-  CHECK(written(second, state("2"), version) == WriteOutcome::kConflict);
+  REQUIRE(written(first, state("3"), version) == StoreOutcome::kWritten);
+  CHECK(written(second, state("2"), version) == StoreOutcome::kConflict);
   CHECK(first.read()->state == state("3"));
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("the files of a directory filled by hand are read and then replaced") 
   REQUIRE(read.ok());
   CHECK(read->state.leaf.certificate == "mine");
   CHECK(read->state.authority.key == "secret");
-  REQUIRE(written(store, state("1"), read->version) == WriteOutcome::kWritten);
+  REQUIRE(written(store, state("1"), read->version) == StoreOutcome::kWritten);
   CHECK(store.read()->state == state("1"));
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("old states do not pile up and a foreign link is not followed") {
   std::filesystem::create_directory_symlink(elsewhere.path(), directory.path() / "..data");
   DirectoryStore store(directory.path());
   for (int i = 0; i < 5; ++i) {
-    REQUIRE(written(store, state(std::to_string(i)), store.read()->version) == WriteOutcome::kWritten);
+    REQUIRE(written(store, state(std::to_string(i)), store.read()->version) == StoreOutcome::kWritten);
   }
   CHECK(elsewhere.read("tls.crt") == "theirs");
   int states = 0;
@@ -129,7 +129,7 @@ TEST_CASE("a reader beside writers never sees half of two states and no write is
       if (!read) break;
       const auto outcome = store.write(state(name + std::to_string(i), i % 2 == 1), read->version);
       if (!outcome) break;
-      if (*outcome == WriteOutcome::kConflict) continue;
+      if (*outcome == StoreOutcome::kConflict) continue;
       ++won;
       ++i;
     }

@@ -15,7 +15,7 @@ class MemoryStore : public CertificateStore {
     ++reads;
     return StoredCertificates{state, version()};
   }
-  Result<WriteOutcome> write(const CertificateState& next, const std::string& expected_version) override {
+  Result<StoreOutcome> write(const CertificateState& next, const std::string& expected_version) override {
     if (!reachable || !writable) return fail("connection refused");
     if (lose_race_with != nullptr) {
       state = *lose_race_with;
@@ -24,12 +24,12 @@ class MemoryStore : public CertificateStore {
     }
     if (expected_version != version()) {
       ++conflicts;
-      return WriteOutcome::kConflict;
+      return StoreOutcome::kConflict;
     }
     state = next;
     ++generation;
     ++writes;
-    return WriteOutcome::kWritten;
+    return StoreOutcome::kWritten;
   }
   std::string version() const { return generation == 0 ? "" : std::to_string(generation); }
 

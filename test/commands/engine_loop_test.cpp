@@ -24,27 +24,37 @@ bool eventually(F done) {
   return true;
 }
 
-json configuration(const char* kind) {
-  return {{"apiVersion", "admissionregistration.k8s.io/v1"},
-          {"kind", kind},
-          {"metadata", {{"name", "muster"}, {"resourceVersion", "7"}}},
-          {"webhooks", json::array()}};
+TypedObject configuration() {
+  return read_object(kMutatingWebhookConfigurations, {{"apiVersion", "admissionregistration.k8s.io/v1"},
+                                                      {"kind", "MutatingWebhookConfiguration"},
+                                                      {"metadata", {{"name", "muster"}, {"resourceVersion", "7"}}},
+                                                      {"webhooks", json::array()}});
+}
+
+WriteFinished done(const Command& command, MonotonicTime, std::stop_token) {
+  return {command.id, WriteOutcome::kDone};
+}
+
+std::optional<MonotonicTime> never_leads() {
+  return std::nullopt;
 }
 
 }  // namespace
 
 TEST_CASE("engine loop: the view appears when every kind was listed and follows events") {
   std::atomic<int> synced = 0;
-  EngineLoop loop(
-      {}, system_clock(),
-      {.write = [](const PatchObject&) { return true; }, .bundles_seen = nullptr, .synced = [&] { ++synced; }});
+  EngineLoop loop({}, 1, system_clock(),
+                  {.write = done, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = [&] {
+                     ++synced;
+                   }});
   CHECK(loop.view() == nullptr);
   CHECK(synced == 0);
   for (const WatchedKind& kind : watched_kinds()) {
-    loop.post(KindAbsent{std::string(kind.api_version), std::string(kind.kind)});
+    loop.post(KindAbsent{kind.type});
   }
   REQUIRE(eventually([&] { return loop.view() != nullptr; }));
-  loop.post(ObjectChanged{{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "late"}}}}});
+  loop.post(ObjectChanged{
+      read_object(kNamespaces, {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "late"}}}})});
   CHECK(eventually([&] { return loop.view()->namespace_labels("late") != nullptr; }));
   CHECK(synced == 1);
 }
@@ -52,16 +62,18 @@ TEST_CASE("engine loop: the view appears when every kind was listed and follows 
 TEST_CASE("engine loop: commands reach the writer and the loop ends while idle") {
   std::promise<std::string> written;
   {
-    auto write = [&, done = false](const PatchObject& command) mutable {
-      if (!std::exchange(done, true)) written.set_value(command.target);
-      return true;
+    auto write = [&, told = false](const Command& command, MonotonicTime not_after, std::stop_token stop) mutable {
+      if (!std::exchange(told, true)) written.set_value(to_text(command.write.target));
+      return done(command, not_after, std::move(stop));
     };
-    EngineLoop loop({}, system_clock(), {.write = write, .bundles_seen = nullptr, .synced = nullptr});
+    EngineLoop loop(
+        {}, 1, system_clock(),
+        {.write = write, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = nullptr});
     for (const WatchedKind& kind : watched_kinds()) {
-      loop.post(KindAbsent{std::string(kind.api_version), std::string(kind.kind)});
+      loop.post(KindAbsent{kind.type});
     }
     loop.post(CaBundleIssued{"-----BEGIN CERTIFICATE-----"});
-    loop.post(ObjectChanged{configuration("MutatingWebhookConfiguration")});
+    loop.post(ObjectChanged{configuration()});
     auto target = written.get_future();
     REQUIRE(target.wait_for(std::chrono::seconds(10)) == std::future_status::ready);
     CHECK(target.get() == "mutatingwebhookconfigurations/muster");

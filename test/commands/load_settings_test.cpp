@@ -50,7 +50,8 @@ TEST_CASE("settings: the file reaches the rules and the registration") {
   CHECK(settings->configuration.kueue.namespace_ == "queues");
   CHECK(settings->configuration.muster.certificate_lifetime == std::chrono::hours(1));
 
-  const RuleSettings rules = rule_settings_of(*settings, {.image = "muster:1", .user = "system:serviceaccount:q:m"});
+  const RuleSettings rules =
+      rule_settings_of(*settings, {.image = "muster:1", .user = "system:serviceaccount:q:m"}, false);
   CHECK(rules.manage_jobs_without_queue_name);
   CHECK(rules.managed_jobs_namespace_selector.matches({{"managed", "yes"}}));
   CHECK_FALSE(rules.managed_jobs_namespace_selector.matches({{"managed", "no"}}));
@@ -61,7 +62,7 @@ TEST_CASE("settings: the file reaches the rules and the registration") {
   CHECK(rules.waiter.image == "bash");
   CHECK(rules.waiter.shell_loop);
 
-  const WebhookRegistration registration = registration_of(*settings, "queues", "https://10.0.0.5:9443");
+  const WebhookRegistration registration = registration_of(*settings, "queues", "https://10.0.0.5:9443", false);
   CHECK(registration.own_namespace == "queues");
   CHECK(registration.service == "hooks");
   CHECK(registration.url == "https://10.0.0.5:9443");
@@ -80,7 +81,7 @@ TEST_CASE("settings: a flag wins over the file") {
   flags.feature_gates = "AdmissionGatedBy=false";
   auto settings = load_settings(flags, "muster-system");
   REQUIRE(settings.ok());
-  const RuleSettings rules = rule_settings_of(*settings, {.image = "muster:1", .user = ""});
+  const RuleSettings rules = rule_settings_of(*settings, {.image = "muster:1", .user = ""}, true);
   CHECK(rules.suspend_guard == SuspendGuard::kEnforce);
   CHECK(rules.waiter.image == "registry.example/muster:2");
   CHECK_FALSE(rules.waiter.shell_loop);
@@ -94,7 +95,7 @@ TEST_CASE("settings: without a file the image is this version's and Jobs and Job
   auto settings = load_settings({}, "muster-system");
   REQUIRE(settings.ok());
   CHECK(settings->configuration.kueue.namespace_ == "muster-system");
-  const RuleSettings rules = rule_settings_of(*settings, {});
+  const RuleSettings rules = rule_settings_of(*settings, {}, true);
   CHECK(rules.waiter.image == "muster:" MUSTER_VERSION);
   CHECK(rules.frameworks == std::set<std::string, std::less<>>{"batch/job", "jobset.x-k8s.io/jobset"});
   CHECK(rules.admitters.empty());
@@ -150,4 +151,46 @@ TEST_CASE("settings: unknown frameworks can be ignored and are then a warning") 
   REQUIRE(settings.ok());
   REQUIRE(settings->warnings.size() == 1);
   CHECK(settings->warnings[0].find("ray.io/raycluster") != std::string::npos);
+}
+
+TEST_CASE("settings: who is the JobSet controller reaches rules and registration and reconcilers") {
+  SettingsFlags flags;
+  flags.jobset_feature_gates = "ElasticJobSet=true";
+  flags.patch_jobset_definition = false;
+  auto settings = load_settings(flags, "muster-system");
+  REQUIRE(settings.ok());
+  for (const bool native : {true, false}) {
+    INFO("native ", native);
+    const RuleSettings rules = rule_settings_of(*settings, {}, native);
+    CHECK(rules.native_jobsets == native);
+    // Upstream's controller starts and stops Jobs where it is in charge.
+    CHECK(rules.admitters.contains("system:serviceaccount:jobset-system:jobset-controller-manager") == !native);
+    CHECK(registration_of(*settings, "muster-system", "", native).every_jobset == native);
+    const ReconcilerSettings reconcilers = reconciler_settings_of(*settings, native);
+    CHECK(reconcilers.native_jobsets == native);
+    CHECK(reconcilers.elastic_jobsets);
+    CHECK_FALSE(reconcilers.patch_jobset_crd);
+  }
+  auto usual = load_settings({}, "muster-system");
+  REQUIRE(usual.ok());
+  CHECK(reconciler_settings_of(*usual, false).patch_jobset_crd);
+  CHECK_FALSE(reconciler_settings_of(*usual, false).elastic_jobsets);
+}
+
+TEST_CASE("settings: flags about JobSets are refused with the words that there are") {
+  SettingsFlags flags;
+  flags.jobset_controller = "both";
+  auto refused = load_settings(flags, "muster-system");
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().message.find("--jobset-controller: must be auto") != std::string::npos);
+  flags = {};
+  flags.jobset_controller = "external";
+  auto external = load_settings(flags, "muster-system");
+  REQUIRE(external.ok());
+  CHECK(external->configuration.muster.jobset_controller == JobSetController::kExternal);
+  flags = {};
+  flags.jobset_feature_gates = "InPlaceRestart=true";
+  refused = load_settings(flags, "muster-system");
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().message.find("--jobset-feature-gates: ") == 0);
 }

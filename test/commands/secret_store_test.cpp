@@ -53,7 +53,7 @@ TEST_CASE("secret store: a missing Secret is an empty state and is created by th
 
   auto written = store.write(some_state(), stored->version);
   REQUIRE(written.ok());
-  CHECK(*written == WriteOutcome::kWritten);
+  CHECK(*written == StoreOutcome::kWritten);
   CHECK(api.requests[1].method == "POST");
   CHECK(api.requests[1].path == "/api/v1/namespaces/muster-system/secrets");
 }
@@ -94,7 +94,7 @@ TEST_CASE("secret store: who comes second is told so and everything else is an e
     auto written = store.write(some_state(), row.expected_version);
     REQUIRE(written.ok() == row.conflict);
     if (row.conflict)
-      CHECK(*written == WriteOutcome::kConflict);
+      CHECK(*written == StoreOutcome::kConflict);
     else
       CHECK(written.error().message == "Secret muster-system/pair: the server says no");
   }

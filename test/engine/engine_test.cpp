@@ -14,23 +14,27 @@ Now at(int seconds) {
   return {TimePoint(std::chrono::seconds(1'800'000'000 + seconds)), MonotonicTime(std::chrono::seconds(seconds))};
 }
 
-json object(const char* api_version, const char* kind, const char* ns, const char* name) {
-  json made = {{"apiVersion", api_version}, {"kind", kind}, {"metadata", {{"name", name}}}};
-  if (*ns) made["metadata"]["namespace"] = ns;
+const ResourceType& kMutating = kMutatingWebhookConfigurations;
+const ResourceType& kValidating = kValidatingWebhookConfigurations;
+
+json configuration(const ResourceType& type, const char* resource_version) {
+  json made = {{"apiVersion", type.api_version},
+               {"kind", type.kind},
+               {"metadata", {{"name", "muster"}, {"resourceVersion", resource_version}}}};
+  made["webhooks"] = json::array();
   return made;
 }
 
-json configuration(const char* kind, const char* resource_version) {
-  json made = object("admissionregistration.k8s.io/v1", kind, "", "muster");
-  made["metadata"]["resourceVersion"] = resource_version;
-  made["webhooks"] = json::array();
-  return made;
+TypedObject named(const ResourceType& type, const char* ns, const char* name) {
+  json made = {{"apiVersion", type.api_version}, {"kind", type.kind}, {"metadata", {{"name", name}}}};
+  if (*ns) made["metadata"]["namespace"] = ns;
+  return read_object(type, made);
 }
 
 Engine synced_engine(EngineSettings settings = {}) {
   Engine engine(std::move(settings));
   for (const WatchedKind& kind : watched_kinds()) {
-    engine.apply(KindListed{std::string(kind.api_version), std::string(kind.kind), {}}, at(0));
+    engine.apply(KindListed{kind.type, {}}, at(0));
   }
   return engine;
 }
@@ -43,19 +47,18 @@ TEST_CASE("engine: synced only after every watched kind was listed or found abse
   for (const WatchedKind& kind : watched_kinds()) {
     CHECK_FALSE(engine.synced());
     if (--left % 2)
-      engine.apply(KindListed{std::string(kind.api_version), std::string(kind.kind), {}}, at(0));
+      engine.apply(KindListed{kind.type, {}}, at(0));
     else
-      engine.apply(KindAbsent{std::string(kind.api_version), std::string(kind.kind)}, at(0));
+      engine.apply(KindAbsent{kind.type}, at(0));
   }
   CHECK(engine.synced());
 }
 
 TEST_CASE("engine: a relist drops what is gone and keeps what is there") {
   Engine engine = synced_engine();
-  engine.apply(KindListed{"v1", "Namespace", {object("v1", "Namespace", "", "a"), object("v1", "Namespace", "", "b")}},
-               at(0));
-  engine.apply(ObjectChanged{object("v1", "Namespace", "", "c")}, at(1));
-  engine.apply(KindListed{"v1", "Namespace", {object("v1", "Namespace", "", "b")}}, at(2));
+  engine.apply(KindListed{&kNamespaces, {named(kNamespaces, "", "a"), named(kNamespaces, "", "b")}}, at(0));
+  engine.apply(ObjectChanged{named(kNamespaces, "", "c")}, at(1));
+  engine.apply(KindListed{&kNamespaces, {named(kNamespaces, "", "b")}}, at(2));
   const ClusterViewPtr view = engine.view();
   CHECK(view->namespace_labels("a") == nullptr);
   CHECK(view->namespace_labels("b") != nullptr);
@@ -64,7 +67,7 @@ TEST_CASE("engine: a relist drops what is gone and keeps what is there") {
 
 TEST_CASE("engine: a removed object leaves the next view but not one already handed out") {
   Engine engine = synced_engine();
-  const json queue = object("kueue.x-k8s.io/v1beta2", "LocalQueue", "a", "default");
+  const TypedObject queue = named(kLocalQueues, "a", "default");
   engine.apply(ObjectChanged{queue}, at(0));
   const ClusterViewPtr before = engine.view();
   engine.apply(ObjectRemoved{queue}, at(1));
@@ -74,21 +77,24 @@ TEST_CASE("engine: a removed object leaves the next view but not one already han
 
 TEST_CASE("engine: the webhook configurations are written once when sync and bundle are there") {
   Engine engine = synced_engine();
-  engine.apply(ObjectChanged{configuration("MutatingWebhookConfiguration", "7")}, at(0));
+  engine.apply(ObjectChanged{read_object(kMutating, configuration(kMutating, "7"))}, at(0));
   CHECK(engine.plan(at(0)).empty());  // no bundle yet
 
   engine.apply(CaBundleIssued{"PEM"}, at(1));
   const Commands commands = engine.plan(at(1));
-  REQUIRE(commands.size() == 1);
-  CHECK(commands[0].target == "mutatingwebhookconfigurations/muster");
-  CHECK(commands[0].merge_patch["metadata"]["resourceVersion"] == "7");
+  REQUIRE(commands.writes.size() == 1);
+  const Command& command = commands.writes[0];
+  CHECK(to_text(command.write.target) == "mutatingwebhookconfigurations/muster");
+  CHECK(command.write.verb == Verb::kPatch);
+  CHECK_FALSE(command.needs_leadership);
+  CHECK(command.write.body["metadata"]["resourceVersion"] == "7");
   CHECK(engine.plan(at(2)).empty());  // the write is under way
 
   // The API server stored exactly what was asked: nothing more to do.
-  json stored = configuration("MutatingWebhookConfiguration", "8");
-  stored["webhooks"] = commands[0].merge_patch["webhooks"];
-  engine.apply(ObjectChanged{stored}, at(2));
-  engine.apply(WriteFinished{commands[0].target, true}, at(2));
+  json stored = configuration(kMutating, "8");
+  stored["webhooks"] = command.write.body["webhooks"];
+  engine.apply(ObjectChanged{read_object(kMutating, stored)}, at(2));
+  engine.apply(WriteFinished{command.id, WriteOutcome::kDone}, at(2));
   CHECK(engine.plan(at(60)).empty());
   CHECK_FALSE(engine.next_tick().has_value());
 }
@@ -96,36 +102,38 @@ TEST_CASE("engine: the webhook configurations are written once when sync and bun
 TEST_CASE("engine: a failed write is tried again after the interval and not before") {
   Engine engine = synced_engine();
   engine.apply(CaBundleIssued{"PEM"}, at(0));
-  engine.apply(ObjectChanged{configuration("ValidatingWebhookConfiguration", "7")}, at(0));
-  REQUIRE(engine.plan(at(10)).size() == 1);
-  engine.apply(WriteFinished{"validatingwebhookconfigurations/muster", false}, at(10));
+  engine.apply(ObjectChanged{read_object(kValidating, configuration(kValidating, "7"))}, at(0));
+  const Commands first = engine.plan(at(10));
+  REQUIRE(first.writes.size() == 1);
+  engine.apply(WriteFinished{first.writes[0].id, WriteOutcome::kFailed}, at(10));
   CHECK(engine.plan(at(11)).empty());
   REQUIRE(engine.next_tick().has_value());
   CHECK(*engine.next_tick() == at(12).monotonic);
-  CHECK(engine.plan(at(12)).size() == 1);
+  CHECK(engine.plan(at(12)).writes.size() == 1);
 }
 
 TEST_CASE("engine: a bundle that somebody else injected is not overwritten before ours was confirmed") {
   Engine engine = synced_engine();
   engine.apply(CaBundleIssued{"PEM"}, at(0));
-  engine.apply(ObjectChanged{configuration("MutatingWebhookConfiguration", "7")}, at(0));
-  json stored = configuration("MutatingWebhookConfiguration", "8");
-  stored["webhooks"] = engine.plan(at(0)).at(0).merge_patch["webhooks"];
-  engine.apply(WriteFinished{"mutatingwebhookconfigurations/muster", true}, at(0));
+  engine.apply(ObjectChanged{read_object(kMutating, configuration(kMutating, "7"))}, at(0));
+  json stored = configuration(kMutating, "8");
+  const Command command = engine.plan(at(0)).writes.at(0);
+  stored["webhooks"] = command.write.body["webhooks"];
+  engine.apply(WriteFinished{command.id, WriteOutcome::kDone}, at(0));
   for (json& webhook : stored["webhooks"]) webhook["clientConfig"]["caBundle"] = base64_encode("NEWER");
-  engine.apply(ObjectChanged{stored}, at(10));
+  engine.apply(ObjectChanged{read_object(kMutating, stored)}, at(10));
   CHECK(engine.live_bundles() == std::vector<std::string>{"NEWER"});
   CHECK(engine.plan(at(10)).empty());
   engine.apply(CaBundleIssued{"NEWER"}, at(11));
   CHECK(engine.plan(at(11)).empty());
   engine.apply(CaBundleIssued{"PEM"}, at(12));
-  CHECK(engine.plan(at(12)).size() == 1);
+  CHECK(engine.plan(at(12)).writes.size() == 1);
 }
 
 TEST_CASE("engine: a configuration that a relist no longer has is not written") {
   Engine engine = synced_engine();
-  engine.apply(ObjectChanged{configuration("MutatingWebhookConfiguration", "7")}, at(0));
-  engine.apply(KindListed{"admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", {}}, at(1));
+  engine.apply(ObjectChanged{read_object(kMutating, configuration(kMutating, "7"))}, at(0));
+  engine.apply(KindListed{&kMutating, {}}, at(1));
   engine.apply(CaBundleIssued{"PEM"}, at(1));
   CHECK(engine.plan(at(1)).empty());
 }
@@ -135,13 +143,13 @@ TEST_CASE("engine: other webhook configurations and switched-off keeping are lef
   off.keep_webhook_configurations = false;
   Engine engine = synced_engine(off);
   engine.apply(CaBundleIssued{"PEM"}, at(0));
-  engine.apply(ObjectChanged{configuration("MutatingWebhookConfiguration", "7")}, at(0));
+  engine.apply(ObjectChanged{read_object(kMutating, configuration(kMutating, "7"))}, at(0));
   CHECK(engine.plan(at(1)).empty());
 
   Engine keeper = synced_engine();
   keeper.apply(CaBundleIssued{"PEM"}, at(0));
-  json foreign = configuration("MutatingWebhookConfiguration", "7");
+  json foreign = configuration(kMutating, "7");
   foreign["metadata"]["name"] = "somebody-else";
-  keeper.apply(ObjectChanged{foreign}, at(0));
+  keeper.apply(ObjectChanged{read_object(kMutating, foreign)}, at(0));
   CHECK(keeper.plan(at(1)).empty());
 }

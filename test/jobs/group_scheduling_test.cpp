@@ -138,6 +138,21 @@ TEST_CASE("a gang's targets are resolved in the order of the job") {
             ->timeout_seconds == 9);
 }
 
+TEST_CASE("what becomes of a gang at its timeout is read from the field or the annotation and is Fail unless said") {
+  const auto action = [](const char* parts) { return group_config(jobset, jobset_with(parts))->on_timeout; };
+  CHECK(action(R"({"spec": {"groupSchedulingConfig": {"timeoutAfterSeconds": 9}}})") == GroupTimeoutAction::kFail);
+  CHECK(action(R"({"spec": {"groupSchedulingConfig": {"timeoutAfterSeconds": 9, "onTimeout": "Fail"}}})") ==
+        GroupTimeoutAction::kFail);
+  CHECK(action(R"({"spec": {"groupSchedulingConfig": {"timeoutAfterSeconds": 9, "onTimeout": "Suspend"}}})") ==
+        GroupTimeoutAction::kSuspend);
+  CHECK(action(R"({"metadata": {"annotations": {"muster.batch/group-scheduling-timeout-seconds": "9",
+                                                "muster.batch/group-scheduling-on-timeout": "Suspend"}}})") ==
+        GroupTimeoutAction::kSuspend);
+  CHECK(action(R"({"metadata": {"annotations": {"muster.batch/group-scheduling-on-timeout": "Suspend"}},
+                   "spec": {"groupSchedulingConfig": {"timeoutAfterSeconds": 9, "onTimeout": "Suspend"}}})") ==
+        GroupTimeoutAction::kSuspend);
+}
+
 TEST_CASE("a Job is a gang by its timeout annotation alone") {
   const json plain = json::parse(R"({"metadata": {"name": "a"}, "spec": {"template": {"spec": {}}}})");
   json job = plain;

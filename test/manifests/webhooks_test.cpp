@@ -137,11 +137,16 @@ TEST_CASE("native mode sends every JobSet once and external mode only those with
 
   WebhookRegistration native;
   native.every_jobset = true;
-  const json entries = webhook_entries(WebhookKind::kValidating, native, {}, "");
-  REQUIRE(entries.size() == 2);
-  CHECK_FALSE(registered(entries[0]).contains({"jobset.x-k8s.io", "jobsets", "CREATE"}));
-  CHECK(registered(entries[1]).contains({"jobset.x-k8s.io", "jobsets", "CREATE"}));
-  CHECK(entries[1].at("matchConditions").size() == 1);
+  for (WebhookKind kind : kBoth) {
+    const json entries = webhook_entries(kind, native, {}, "");
+    REQUIRE(entries.size() == 2);
+    // Defaults and rules of JobSet's own webhook: on CREATE and on UPDATE.
+    for (const char* operation : {"CREATE", "UPDATE"}) {
+      CHECK_FALSE(registered(entries[0]).contains({"jobset.x-k8s.io", "jobsets", operation}));
+      CHECK(registered(entries[1]).contains({"jobset.x-k8s.io", "jobsets", operation}));
+    }
+    CHECK(entries[1].at("matchConditions").size() == 1);
+  }
 }
 
 TEST_CASE("the managed entry carries the configured namespace selector") {

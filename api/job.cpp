@@ -1,0 +1,83 @@
+#include "api/job.h"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "api/constants.h"
+#include "api/json.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+const json* find_named(const json& list, std::string_view name) {
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const json& item) { return string_at(item, {"name"}) == name; });
+  return found == list.end() ? nullptr : &*found;
+}
+
+int64_t timeout_argument(const json& waiter) {
+  constexpr std::string_view kFlag = "--timeout-seconds=";
+  for (const json& argument : array_at(waiter, {"args"})) {
+    const auto* text = argument.get_ptr<const std::string*>();
+    if (text == nullptr || !text->starts_with(kFlag)) continue;
+    int64_t seconds = 0;
+    std::from_chars(text->data() + kFlag.size(), text->data() + text->size(), seconds);
+    return seconds;
+  }
+  return 0;
+}
+
+std::string list_text(const json& list) {
+  return list.empty() ? std::string() : to_text(list);
+}
+
+}  // namespace
+
+std::optional<Barrier> read_barrier(const json& pod_template) {
+  const json* waiter = find_named(array_at(pod_template, {"spec", "initContainers"}), kGroupInitContainer);
+  const json* volume = find_named(array_at(pod_template, {"spec", "volumes"}), kGroupVolume);
+  if (waiter == nullptr || volume == nullptr) return std::nullopt;
+  Barrier barrier;
+  barrier.config_map = string_at(*volume, {"configMap", "name"});
+  barrier.epoch = annotation(pod_template, kGroupEpochAnnotation).value_or("");
+  barrier.timeout_seconds = timeout_argument(*waiter);
+  barrier.suspend_on_timeout = annotation(pod_template, kGroupOnTimeoutAnnotation) == "Suspend";
+  if (barrier.config_map.empty()) return std::nullopt;
+  return barrier;
+}
+
+int32_t Job::pods_expected() const {
+  if (finished()) return 0;
+  if (!completions) return std::max(parallelism, 0);
+  return std::max(std::min(parallelism, *completions - status.succeeded), 0);
+}
+
+JobPtr read_job(const json& object) {
+  auto job = std::make_shared<Job>();
+  job->meta = read_meta(object);
+  job->suspended = bool_at(object, {"spec", "suspend"});
+  job->parallelism = int32_at(object, {"spec", "parallelism"}, 1);
+  if (int_at(object, {"spec", "completions"})) job->completions = int32_at(object, {"spec", "completions"});
+  job->indexed = string_at(object, {"spec", "completionMode"}) == "Indexed";
+  job->managed_by = string_at(object, {"spec", "managedBy"});
+  const json& pod_template = object_at(object, {"spec", "template"});
+  job->barrier = read_barrier(pod_template);
+  job->tolerations_text = list_text(array_at(pod_template, {"spec", "tolerations"}));
+  job->scheduling_gates_text = list_text(array_at(pod_template, {"spec", "schedulingGates"}));
+  JobStatus& status = job->status;
+  status.active = int32_at(object, {"status", "active"});
+  status.ready = int32_at(object, {"status", "ready"});
+  status.succeeded = int32_at(object, {"status", "succeeded"});
+  status.failed = int32_at(object, {"status", "failed"});
+  status.terminating = int32_at(object, {"status", "terminating"});
+  status.completed_indexes = string_at(object, {"status", "completedIndexes"});
+  status.start_time = time_at(object, {"status", "startTime"});
+  status.completion_time = time_at(object, {"status", "completionTime"});
+  status.conditions = read_conditions(array_at(object, {"status", "conditions"}));
+  return job;
+}
+
+}  // namespace muster

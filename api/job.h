@@ -1,0 +1,64 @@
+// A batch/v1 Job, as far as muster reads it. Immutable once read, and shared.
+// Source: k8s.io/api/batch/v1.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "api/object_meta.h"
+
+namespace muster {
+
+// The start barrier that the webhook put into a pod template (jobs/group_scheduling.h).
+struct Barrier {
+  std::string config_map;
+  std::string epoch;
+  int64_t timeout_seconds = 0;  // the waiter's own argument
+  bool suspend_on_timeout = false;
+
+  bool operator==(const Barrier&) const = default;
+};
+// nullopt when the template has no waiter or no volume of the reserved names.
+std::optional<Barrier> read_barrier(const nlohmann::json& pod_template);
+
+struct JobStatus {
+  int32_t active = 0;
+  int32_t ready = 0;
+  int32_t succeeded = 0;
+  int32_t failed = 0;
+  int32_t terminating = 0;
+  std::string completed_indexes;  // "0,2-4"; of Indexed Jobs
+  Timestamp start_time;           // zero: never started, or suspended
+  Timestamp completion_time;      // zero: not completed
+  Conditions conditions;
+};
+
+struct Job {
+  ObjectMeta meta;
+  bool suspended = false;  // spec.suspend
+  int32_t parallelism = 1;
+  std::optional<int32_t> completions;
+  bool indexed = false;  // completionMode: Indexed
+  std::string managed_by;
+  std::optional<Barrier> barrier;
+  // JSON texts of these lists of the pod template; empty when there are none. Who adds
+  // to them must write them whole.
+  std::string tolerations_text;
+  std::string scheduling_gates_text;
+  JobStatus status;
+
+  bool complete() const { return condition_is_true(status.conditions, "Complete"); }
+  bool failed() const { return condition_is_true(status.conditions, "Failed"); }
+  bool finished() const { return complete() || failed(); }
+  // Pods that may still run at once: min(parallelism, completions - succeeded), never
+  // negative. A work queue's (no completions) are its parallelism. 0 when finished.
+  int32_t pods_expected() const;
+};
+using JobPtr = std::shared_ptr<const Job>;
+
+JobPtr read_job(const nlohmann::json& object);
+
+}  // namespace muster

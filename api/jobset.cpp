@@ -1,0 +1,138 @@
+#include "api/jobset.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/json.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+std::vector<std::string> texts_of(const json& list) {
+  std::vector<std::string> texts;
+  for (const json& item : list) {
+    if (const auto* text = item.get_ptr<const std::string*>()) texts.push_back(*text);
+  }
+  return texts;
+}
+
+ReplicatedJob read_replicated_job(const json& object) {
+  ReplicatedJob replicated;
+  replicated.name = string_at(object, {"name"});
+  const std::string_view group = string_at(object, {"groupName"});
+  replicated.group_name = group.empty() ? "default" : group;
+  replicated.replicas = int32_at(object, {"replicas"}, 1);
+  for (const json& dependency : array_at(object, {"dependsOn"})) {
+    replicated.depends_on.push_back(
+        {std::string(string_at(dependency, {"name"})),
+         string_at(dependency, {"status"}) == "Complete" ? DependencyStatus::kComplete : DependencyStatus::kReady});
+  }
+  const json& job = object_at(object, {"template"});
+  replicated.parallelism = int32_at(job, {"spec", "parallelism"}, 1);
+  if (int_at(job, {"spec", "completions"})) replicated.completions = int32_at(job, {"spec", "completions"});
+  replicated.barrier = read_barrier(object_at(job, {"spec", "template"}));
+  replicated.template_text = std::make_shared<const std::string>(to_text(job));
+  return replicated;
+}
+
+FailureAction read_action(std::string_view action) {
+  if (action == "RestartJobSet") return FailureAction::kRestartJobSet;
+  if (action == "RestartJobSetAndIgnoreMaxRestarts") return FailureAction::kRestartJobSetAndIgnoreMaxRestarts;
+  return FailureAction::kFailJobSet;
+}
+
+std::optional<FailurePolicy> read_failure_policy(const json& object) {
+  const json* policy = find_path(object, {"spec", "failurePolicy"});
+  if (policy == nullptr || !policy->is_object()) return std::nullopt;
+  FailurePolicy read;
+  read.max_restarts = int32_at(*policy, {"maxRestarts"});
+  if (string_at(*policy, {"restartStrategy"}) == "BlockingRecreate") read.strategy = RestartStrategy::kBlockingRecreate;
+  for (const json& rule : array_at(*policy, {"rules"})) {
+    read.rules.push_back({.name = std::string(string_at(rule, {"name"})),
+                          .action = read_action(string_at(rule, {"action"})),
+                          .reasons = texts_of(array_at(rule, {"onJobFailureReasons"})),
+                          .message_patterns = texts_of(array_at(rule, {"onJobFailureMessagePatterns"})),
+                          .targets = texts_of(array_at(rule, {"targetReplicatedJobs"}))});
+  }
+  return read;
+}
+
+JobSetStatus read_status(const json& object) {
+  JobSetStatus status;
+  status.conditions = read_conditions(array_at(object, {"status", "conditions"}));
+  status.restarts = int32_at(object, {"status", "restarts"});
+  status.restarts_count_towards_max = int32_at(object, {"status", "restartsCountTowardsMax"});
+  status.terminal_state = string_at(object, {"status", "terminalState"});
+  for (const json& item : array_at(object, {"status", "replicatedJobsStatus"})) {
+    status.replicated_jobs.push_back({.name = std::string(string_at(item, {"name"})),
+                                      .ready = int32_at(item, {"ready"}),
+                                      .succeeded = int32_at(item, {"succeeded"}),
+                                      .failed = int32_at(item, {"failed"}),
+                                      .active = int32_at(item, {"active"}),
+                                      .suspended = int32_at(item, {"suspended"})});
+  }
+  return status;
+}
+
+void read_network(const json& object, JobSet& jobset) {
+  const json& network = object_at(object, {"spec", "network"});
+  jobset.subdomain = string_at(network, {"subdomain"});
+  if (jobset.subdomain.empty()) jobset.subdomain = jobset.meta.name;
+  jobset.dns_hostnames = bool_at(network, {"enableDNSHostnames"});
+  if (find_path(network, {"publishNotReadyAddresses"}))
+    jobset.publish_not_ready_addresses = bool_at(network, {"publishNotReadyAddresses"});
+}
+
+}  // namespace
+
+const ReplicatedJob* JobSet::find(std::string_view replicated_job) const {
+  const auto found = std::find_if(replicated_jobs.begin(), replicated_jobs.end(),
+                                  [&](const ReplicatedJob& candidate) { return candidate.name == replicated_job; });
+  return found == replicated_jobs.end() ? nullptr : &*found;
+}
+
+JobSetPtr read_jobset(const json& object) {
+  auto jobset = std::make_shared<JobSet>();
+  jobset->meta = read_meta(object);
+  jobset->suspended = bool_at(object, {"spec", "suspend"});
+  jobset->managed_by = string_at(object, {"spec", "managedBy"});
+  for (const json& item : array_at(object, {"spec", "replicatedJobs"})) {
+    jobset->replicated_jobs.push_back(read_replicated_job(item));
+  }
+  read_network(object, *jobset);
+  jobset->success.op =
+      string_at(object, {"spec", "successPolicy", "operator"}) == "Any" ? PolicyOperator::kAny : PolicyOperator::kAll;
+  jobset->success.targets = texts_of(array_at(object, {"spec", "successPolicy", "targetReplicatedJobs"}));
+  jobset->failure = read_failure_policy(object);
+  jobset->in_order = string_at(object, {"spec", "startupPolicy", "startupPolicyOrder"}) == "InOrder";
+  if (int_at(object, {"spec", "ttlSecondsAfterFinished"}))
+    jobset->ttl_seconds_after_finished = int32_at(object, {"spec", "ttlSecondsAfterFinished"});
+  const json* coordinator = find_path(object, {"spec", "coordinator"});
+  if (coordinator != nullptr && coordinator->is_object()) {
+    jobset->coordinator = Coordinator{std::string(string_at(*coordinator, {"replicatedJob"})),
+                                      int32_at(*coordinator, {"jobIndex"}), int32_at(*coordinator, {"podIndex"})};
+  }
+  jobset->status = read_status(object);
+  return jobset;
+}
+
+json to_json(const JobSetStatus& status) {
+  json object = {{"conditions", to_json(status.conditions)},
+                 {"restarts", status.restarts},
+                 {"restartsCountTowardsMax", status.restarts_count_towards_max}};
+  if (!status.terminal_state.empty()) object["terminalState"] = status.terminal_state;
+  json& replicated_jobs = object["replicatedJobsStatus"] = json::array();
+  for (const ReplicatedJobStatus& job : status.replicated_jobs) {
+    replicated_jobs.push_back({{"name", job.name},
+                               {"ready", job.ready},
+                               {"succeeded", job.succeeded},
+                               {"failed", job.failed},
+                               {"active", job.active},
+                               {"suspended", job.suspended}});
+  }
+  return object;
+}
+
+}  // namespace muster

@@ -1,0 +1,114 @@
+// A JobSet (jobset.x-k8s.io/v1alpha2), as far as muster reads it. Immutable once
+// read, and shared. The Jobs' templates stay as text: they are parsed only to make Jobs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/job.h"
+#include "api/object_meta.h"
+
+namespace muster {
+
+enum class DependencyStatus { kReady, kComplete };
+struct Dependency {
+  std::string replicated_job;
+  DependencyStatus until;
+};
+
+struct ReplicatedJob {
+  std::string name;
+  std::string group_name;  // "default" unless set
+  int32_t replicas = 1;
+  std::vector<Dependency> depends_on;
+  // Of the template, for what is asked often.
+  int32_t parallelism = 1;
+  std::optional<int32_t> completions;
+  std::optional<Barrier> barrier;
+  // JSON text of `template` (a JobTemplateSpec). Shared by all versions of the JobSet
+  // in which it is the same, and by JobSets that are made from one manifest.
+  std::shared_ptr<const std::string> template_text;
+};
+
+enum class PolicyOperator { kAll, kAny };
+struct SuccessPolicy {
+  PolicyOperator op = PolicyOperator::kAll;
+  std::vector<std::string> targets;  // none: all replicated jobs
+};
+
+// RestartJob and RestartJobAndIgnoreMaxRestarts are refused by muster's webhook.
+enum class FailureAction { kFailJobSet, kRestartJobSet, kRestartJobSetAndIgnoreMaxRestarts };
+struct FailureRule {
+  std::string name;
+  FailureAction action = FailureAction::kFailJobSet;
+  std::vector<std::string> reasons;           // onJobFailureReasons; none: any
+  std::vector<std::string> message_patterns;  // onJobFailureMessagePatterns; none: any
+  std::vector<std::string> targets;           // none: any replicated job
+};
+enum class RestartStrategy { kRecreate, kBlockingRecreate };
+struct FailurePolicy {
+  int32_t max_restarts = 0;
+  RestartStrategy strategy = RestartStrategy::kRecreate;
+  std::vector<FailureRule> rules;
+};
+
+struct Coordinator {
+  std::string replicated_job;
+  int32_t job_index = 0;
+  int32_t pod_index = 0;
+};
+
+struct ReplicatedJobStatus {
+  std::string name;
+  int32_t ready = 0;
+  int32_t succeeded = 0;
+  int32_t failed = 0;
+  int32_t active = 0;
+  int32_t suspended = 0;
+
+  bool operator==(const ReplicatedJobStatus&) const = default;
+};
+
+struct JobSetStatus {
+  Conditions conditions;
+  int32_t restarts = 0;
+  int32_t restarts_count_towards_max = 0;
+  std::string terminal_state;  // "Completed", "Failed" or empty
+  std::vector<ReplicatedJobStatus> replicated_jobs;
+
+  bool operator==(const JobSetStatus&) const = default;
+};
+
+struct JobSet {
+  ObjectMeta meta;
+  bool suspended = false;
+  std::string managed_by;
+  std::vector<ReplicatedJob> replicated_jobs;
+  std::string subdomain;       // spec.network.subdomain, or the JobSet's name
+  bool dns_hostnames = false;  // the webhook's default is to have them
+  bool publish_not_ready_addresses = true;
+  SuccessPolicy success;
+  std::optional<FailurePolicy> failure;
+  bool in_order = false;  // startupPolicyOrder: InOrder
+  std::optional<int32_t> ttl_seconds_after_finished;
+  std::optional<Coordinator> coordinator;
+  JobSetStatus status;
+
+  bool finished() const { return !status.terminal_state.empty() || ended_by("Completed") || ended_by("Failed"); }
+  const ReplicatedJob* find(std::string_view replicated_job) const;
+
+ private:
+  bool ended_by(std::string_view type) const { return condition_is_true(status.conditions, type); }
+};
+using JobSetPtr = std::shared_ptr<const JobSet>;
+
+JobSetPtr read_jobset(const nlohmann::json& object);
+// The status as the API server stores it.
+nlohmann::json to_json(const JobSetStatus& status);
+
+}  // namespace muster

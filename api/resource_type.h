@@ -1,0 +1,47 @@
+// Where kinds live on the API server. One constant per kind that muster reads or
+// writes; everything that names a kind points at one of these.
+#pragma once
+
+#include <string_view>
+
+namespace muster {
+
+struct ResourceType {
+  std::string_view group;  // "" for the core group
+  std::string_view version;
+  std::string_view plural;
+  std::string_view kind;
+  bool namespaced;
+  std::string_view api_version;  // "batch/v1", or "v1" for the core group
+};
+
+inline constexpr ResourceType kNamespaces{"", "v1", "namespaces", "Namespace", false, "v1"};
+inline constexpr ResourceType kLimitRanges{"", "v1", "limitranges", "LimitRange", true, "v1"};
+inline constexpr ResourceType kPods{"", "v1", "pods", "Pod", true, "v1"};
+inline constexpr ResourceType kConfigMaps{"", "v1", "configmaps", "ConfigMap", true, "v1"};
+inline constexpr ResourceType kServices{"", "v1", "services", "Service", true, "v1"};
+inline constexpr ResourceType kJobs{"batch", "v1", "jobs", "Job", true, "batch/v1"};
+inline constexpr ResourceType kJobSets{"jobset.x-k8s.io", "v1alpha2", "jobsets",
+                                       "JobSet",          true,       "jobset.x-k8s.io/v1alpha2"};
+inline constexpr ResourceType kLocalQueues{"kueue.x-k8s.io", "v1beta2", "localqueues",
+                                           "LocalQueue",     true,      "kueue.x-k8s.io/v1beta2"};
+inline constexpr ResourceType kClusterQueues{"kueue.x-k8s.io", "v1beta2", "clusterqueues",
+                                             "ClusterQueue",   false,     "kueue.x-k8s.io/v1beta2"};
+inline constexpr ResourceType kAdmissionChecks{"kueue.x-k8s.io", "v1beta2", "admissionchecks",
+                                               "AdmissionCheck", false,     "kueue.x-k8s.io/v1beta2"};
+inline constexpr ResourceType kWorkloadPriorityClasses{"kueue.x-k8s.io",        "v1beta2", "workloadpriorityclasses",
+                                                       "WorkloadPriorityClass", false,     "kueue.x-k8s.io/v1beta2"};
+inline constexpr ResourceType kCustomResourceDefinitions{
+    "apiextensions.k8s.io",     "v1",  "customresourcedefinitions",
+    "CustomResourceDefinition", false, "apiextensions.k8s.io/v1",
+};
+inline constexpr ResourceType kMutatingWebhookConfigurations{
+    "admissionregistration.k8s.io", "v1",  "mutatingwebhookconfigurations",
+    "MutatingWebhookConfiguration", false, "admissionregistration.k8s.io/v1",
+};
+inline constexpr ResourceType kValidatingWebhookConfigurations{
+    "admissionregistration.k8s.io",   "v1",  "validatingwebhookconfigurations",
+    "ValidatingWebhookConfiguration", false, "admissionregistration.k8s.io/v1",
+};
+
+}  // namespace muster

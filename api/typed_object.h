@@ -1,0 +1,51 @@
+// Objects as the engine holds them: typed, small and shared, never a JSON tree. What a
+// watch receives is read into one of these on the watch's own thread.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "api/config_map.h"
+#include "api/job.h"
+#include "api/jobset.h"
+#include "api/object_meta.h"
+#include "api/pod.h"
+#include "api/resource_type.h"
+
+namespace muster {
+
+// Kinds of which muster keeps a few facts (Namespaces, queues, ...) or that are few
+// (webhook configurations, one CRD): as they came.
+struct PlainObject {
+  const ResourceType* type;
+  ObjectMeta meta;
+  std::shared_ptr<const nlohmann::json> object;
+};
+
+using TypedObject = std::variant<JobPtr, JobSetPtr, PodPtr, ConfigMapPtr, ServicePtr, PlainObject>;
+
+// Never fails: what has the wrong shape reads as absent. `type` must outlive the object.
+TypedObject read_object(const ResourceType& type, const nlohmann::json& object);
+
+const ResourceType& type_of(const TypedObject& object);
+const ObjectMeta& meta_of(const TypedObject& object);
+
+// Names one object of the cluster, whether it exists or not.
+struct ObjectKey {
+  const ResourceType* type;
+  std::string ns;  // empty for cluster-scoped kinds
+  std::string name;
+
+  bool operator==(const ObjectKey& other) const {
+    return type->plural == other.type->plural && ns == other.ns && name == other.name;
+  }
+  bool operator<(const ObjectKey& other) const;
+};
+ObjectKey key_of(const TypedObject& object);
+// "jobs/team-a/train", for people.
+std::string to_text(const ObjectKey& key);
+
+}  // namespace muster

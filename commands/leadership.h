@@ -1,0 +1,47 @@
+// This replica's part in the election of a leader, between the Lease and the engine.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "api/configuration.h"
+#include "base/mutex.h"
+#include "commands/cluster.h"
+#include "commands/engine_loop.h"
+#include "kube/leader_election.h"
+
+namespace muster {
+
+class Leadership {
+ public:
+  // `cluster` must outlive it; `identity` is process_identity().
+  Leadership(Cluster& cluster, const LeaderElectionSettings& settings, std::string own_namespace, std::string identity);
+
+  // Takes part from now on, or, where leaders are not elected, leads. The loop must
+  // outlive the leadership that stop() ends.
+  void start(EngineLoop& loop) EXCLUDES(mutex_);
+  // Ends leadership: when it returns no write is under way, and the Lease is free.
+  void stop() EXCLUDES(mutex_);
+
+  // For Outbox: until when this replica leads; nullopt: it does not. Any thread.
+  std::optional<MonotonicTime> leads_until() const EXCLUDES(mutex_);
+
+ private:
+  Cluster& cluster_;
+  const LeaderElectionSettings settings_;
+  const std::string namespace_;
+  const std::string identity_;
+
+  mutable Mutex mutex_;
+  EngineLoop* loop_ GUARDED_BY(mutex_) = nullptr;
+  std::unique_ptr<kube::LeaderElection> election_ GUARDED_BY(mutex_);
+};
+
+// Whether these settings can work; the error names the field.
+Outcome<> check(const LeaderElectionSettings& settings);
+
+// "node-1_3c1f0d5e...": names this process and no other, ever; another one with each call.
+std::string process_identity();
+
+}  // namespace muster

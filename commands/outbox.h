@@ -1,0 +1,60 @@
+// Carries out the engine's commands over several connections at once, and answers
+// each of them.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "engine/events.h"
+
+namespace muster {
+
+class Outbox {
+ public:
+  struct Callbacks {
+    // Sends one write and waits for its answer, or gives up when asked to stop. No attempt
+    // may start at `not_after` or later. Called on several threads at once.
+    std::function<WriteFinished(const Command&, MonotonicTime not_after, std::stop_token)> write;
+    // Told of every command that was posted, also of those that were never sent
+    // (outcome kFailed).
+    std::function<void(WriteFinished)> finished;
+    // Until when this replica leads; nullopt: it does not. No command that needs
+    // leadership is sent at that time or later. Any thread.
+    std::function<std::optional<MonotonicTime>()> leads_until;
+  };
+
+  Outbox(size_t connections, const Clock& clock, Callbacks callbacks);
+  // Drops what waits and waits for what is under way.
+  ~Outbox();
+  Outbox(const Outbox&) = delete;
+  Outbox& operator=(const Outbox&) = delete;
+
+  // Thread-safe; returns at once. First come, first sent.
+  void post(Command command) EXCLUDES(mutex_);
+  // Drops what waits and needs leadership, stops retries of what is under way, and
+  // returns when that has ended.
+  void end_leadership() EXCLUDES(mutex_);
+
+ private:
+  void run();
+  // nullopt: not at all.
+  std::optional<MonotonicTime> send_before(const Command& command) const;
+
+  const Clock& clock_;
+  const Callbacks callbacks_;
+  Mutex mutex_;
+  CondVar changed_, one_done_;
+  std::deque<Command> waiting_ GUARDED_BY(mutex_);
+  int leaders_under_way_ GUARDED_BY(mutex_) = 0;
+  std::stop_source leadership_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace muster

@@ -1,0 +1,76 @@
+// What goes into the engine and what comes out of it, as values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "api/typed_object.h"
+#include "reconcilers/command.h"
+
+namespace muster {
+
+// --- Events ---
+
+// A watch (re)listed: these are all objects of the kind, as they were at `version`.
+struct KindListed {
+  const ResourceType* type;
+  std::vector<TypedObject> objects;
+  uint64_t version = 0;  // 0: not known
+};
+// The API server does not serve the kind (its CRD is not installed): none exist.
+struct KindAbsent {
+  const ResourceType* type;
+};
+// Added or modified.
+struct ObjectChanged {
+  TypedObject object;
+};
+// In its last state, with the resourceVersion of its removal.
+struct ObjectRemoved {
+  TypedObject object;
+};
+// The certificates that the API server must trust, PEM, as they are stored now; empty
+// when somebody else (cert-manager's injector) puts them into the configurations.
+// Needed again whenever live_bundles() differ from it: another replica may know a
+// newer bundle, and only whoever reads the store can tell which one is right.
+struct CaBundleIssued {
+  std::string pem;
+};
+// A command was carried out, or was not.
+struct WriteFinished {
+  uint64_t id;  // Command::id
+  WriteOutcome outcome;
+  // What the API server answered: the object as it is now.
+  std::optional<TypedObject> object{};
+};
+// This replica has become the leader, or is it no more.
+struct LeadershipChanged {
+  bool leads;
+};
+// Time has come for what next_tick() announced.
+struct Tick {};
+
+using Event = std::variant<KindListed, KindAbsent, ObjectChanged, ObjectRemoved, CaBundleIssued, WriteFinished,
+                           LeadershipChanged, Tick>;
+
+// --- Commands ---
+
+struct Command {
+  uint64_t id;
+  Write write;
+  // Must not be sent by a replica whose lease has run out. The webhook configurations
+  // are everybody's: any replica that serves admission may mend them.
+  bool needs_leadership = true;
+};
+
+struct Commands {
+  std::vector<Command> writes;
+  std::vector<ObjectEvent> events;
+
+  bool empty() const { return writes.empty() && events.empty(); }
+};
+
+}  // namespace muster

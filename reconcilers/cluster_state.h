@@ -1,0 +1,76 @@
+// The objects of the cluster that reconcilers act on, with the indexes they need.
+// Filled by the engine; read by reconcilers. One thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/typed_object.h"
+#include "base/clock.h"
+#include "reconcilers/gang_index.h"
+
+namespace muster {
+
+class ClusterState {
+ public:
+  // Queries. nullptr when there is no such object. Pointers hold until the next change.
+  const TypedObject* find(const ResourceType& type, std::string_view ns, std::string_view name) const;
+  const JobSet* jobset(std::string_view ns, std::string_view name) const;
+  const Job* job(std::string_view ns, std::string_view name) const;
+  const ConfigMap* config_map(std::string_view ns, std::string_view name) const;
+  const Service* service(std::string_view ns, std::string_view name) const;
+  const PlainObject* plain(const ResourceType& type, std::string_view ns, std::string_view name) const;
+  // The Jobs whose controller is this JobSet, by name. A namesake's with another uid are
+  // among them: compare meta.controller->uid.
+  std::vector<const Job*> jobs_of_jobset(std::string_view ns, std::string_view name) const;
+  // JobSets of a namespace that use a headless Service of this name.
+  std::vector<const JobSet*> jobsets_of_subdomain(std::string_view ns, std::string_view subdomain) const;
+  void for_each(const std::function<void(const TypedObject&)>& visit) const;
+  // The Jobs and pods of gangs, counted.
+  const GangIndex& gangs() const { return gangs_; }
+  // Whether a create was answered with AlreadyExists, lately, by an object that muster
+  // does not watch: somebody else's.
+  bool taken(const ObjectKey& key, MonotonicTime now) const;
+
+  // Changes.
+
+  // What an object replaced: nullopt when it is new.
+  struct Change {
+    std::optional<TypedObject> before;
+  };
+  // From the answer to a write. nullopt, and nothing changes, when a newer version is
+  // here, or when the watch of its kind has gone past this version and has seen it go.
+  std::optional<Change> put(const TypedObject& object);
+  // From a watch, which tells each kind's history in order. nullopt: as known.
+  std::optional<Change> put_watched(const TypedObject& object);
+  // A watch saw an object go. Returns what was known of it.
+  std::optional<TypedObject> remove_watched(const TypedObject& object);
+  // An answer said that there is no such object (any more).
+  std::optional<TypedObject> remove(const ObjectKey& key);
+  // A complete list of a kind as it was at `version`, whose objects have been put: the
+  // others are gone, but for those that are younger than the list. Returns them.
+  std::vector<TypedObject> drop_missing(const ResourceType& type, const std::vector<ObjectKey>& listed,
+                                        uint64_t version);
+  void note_taken(const ObjectKey& key, MonotonicTime until);
+
+ private:
+  std::optional<Change> set(const TypedObject& object);
+  void index(const TypedObject& object);
+  void unindex(const TypedObject& object);
+
+  using Objects = std::map<std::string, TypedObject, std::less<>>;  // "ns/name"
+  std::map<std::string_view, Objects> objects_;                     // by plural
+  std::map<std::string_view, uint64_t> seen_;                       // by plural
+  // "ns/jobset" -> names of its Jobs.
+  std::map<std::string, std::map<std::string, const Job*, std::less<>>, std::less<>> jobs_of_jobset_;
+  // "ns/subdomain" -> names of JobSets.
+  std::map<std::string, std::map<std::string, const JobSet*, std::less<>>, std::less<>> jobsets_of_subdomain_;
+  std::map<ObjectKey, MonotonicTime> taken_;
+  GangIndex gangs_;
+};
+
+}  // namespace muster

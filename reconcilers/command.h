@@ -1,0 +1,57 @@
+// What reconcilers ask for: writes to the API server, as values.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/object_event.h"
+#include "api/time.h"
+#include "api/typed_object.h"
+
+namespace muster {
+
+enum class Verb {
+  kCreate,
+  kPatch,        // JSON merge patch (RFC 7396) of the object without its status
+  kPatchStatus,  // the same, of its status
+  kDelete,
+};
+enum class Propagation { kBackground, kForeground };
+
+// One request. Every write is safe to repeat: creates carry their name, patches say
+// what shall be, or carry metadata.resourceVersion where they depend on what is.
+struct Write {
+  Verb verb;
+  ObjectKey target;
+  nlohmann::json body{};  // the object, or the patch; null for kDelete
+  std::string uid{};      // kDelete: only this very object
+  Propagation propagation = Propagation::kBackground;
+  // Told once the write has succeeded, so that nobody reads of what did not happen.
+  std::vector<ObjectEvent> events{};
+};
+
+// How the API server answered a Write.
+enum class WriteOutcome {
+  kDone,
+  kConflict,       // the object has changed since
+  kNotFound,       // it, or its namespace, is gone
+  kAlreadyExists,  // kCreate: somebody's object has that name
+  kRefused,        // invalid or forbidden: the same write will be refused again
+  kFailed,         // no answer, or the server's trouble
+};
+
+// What one reconciler wants now. The writes are independent of each other: what must
+// come after another one is asked for again when that one is done.
+struct Plan {
+  std::vector<Write> writes{};
+  // Events without a write.
+  std::vector<ObjectEvent> events{};
+  // When to ask again although nothing has happened.
+  std::optional<TimePoint> again_at{};
+
+  void wake_at(TimePoint time) { again_at = again_at ? std::min(*again_at, time) : time; }
+};
+
+}  // namespace muster

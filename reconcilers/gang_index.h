@@ -1,0 +1,104 @@
+// The Jobs and pods of gangs, counted per run, so that one pod's event costs the same in
+// a gang of five and of five thousand.
+//
+// A run is named by its token (jobs/group_scheduling.h). Which run a pod belongs to is
+// read off what its waiter reads: labels and the epoch annotation. Which run a Job's
+// pods are to belong to is read off the Job. A pod counts for a Job only if both agree,
+// and the Job is its controller by uid.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/job.h"
+#include "api/pod.h"
+#include "api/typed_object.h"
+
+namespace muster {
+
+// One Job in one run.
+struct GangJob {
+  JobPtr job;  // null: only pods of it are known, or the Job bears another token by now
+  // Live pods by completion index, or by name (index -1) where there is none. A place has
+  // more than one pod only for moments.
+  std::map<std::pair<int32_t, std::string>, std::vector<PodPtr>> places;
+  int32_t started = 0;  // places with a pod whose waiter has started
+
+  int32_t expected() const { return job == nullptr ? 0 : job->pods_expected(); }
+  // Everything that is still expected of this Job has started.
+  bool filled() const { return job != nullptr && (expected() == 0 || (!job->suspended && started >= expected())); }
+};
+
+struct GangRun {
+  int64_t attempt = 0;
+  std::map<std::string, GangJob, std::less<>> jobs;  // by uid
+
+  // Sums over those of `jobs` whose Job is known.
+  int32_t known = 0;
+  int32_t filled = 0;
+  int32_t active = 0;     // neither finished nor suspended
+  int32_t suspended = 0;  // and not finished
+  int64_t expected = 0;
+  int64_t started = 0;  // at most what is expected of each
+
+  // Pods that prove what was decided, whatever became of them since.
+  int32_t passed = 0;
+  int32_t refused = 0;  // waiter exited 1
+  // When the first of its waiters started, as kubelets say it, but not before the pod
+  // was created. Kept while anything of the run is known.
+  std::optional<TimePoint> first_started;
+  // Live pods whose waiter runs, by the time from which they may be nudged (again).
+  std::map<std::pair<TimePoint, std::string>, PodPtr> waiting;
+};
+
+struct Gang {
+  std::map<std::string, GangRun, std::less<>> runs;  // by token
+  // How many Jobs there are of each replicated job, by restart attempt. Jobs that are
+  // being deleted are not there any more.
+  std::map<int64_t, std::map<std::string, int32_t, std::less<>>> attempts;
+};
+
+// What a pod's nudge annotation says: "<verdict> <count> <time>".
+struct Nudge {
+  std::string verdict;
+  int32_t count = 0;
+  TimePoint time;
+};
+std::optional<Nudge> read_nudge(std::string_view annotation);
+std::string to_text(const Nudge& nudge);
+// A nudge may overtake the ConfigMap on its way to the kubelet, so it is repeated until
+// the waiter has gone: after 2 s, 4 s, ..., 30 s.
+inline constexpr Duration kLongestNudgeInterval = std::chrono::seconds(30);
+Duration nudge_interval(int32_t count);
+
+class GangIndex {
+ public:
+  // The Job or JobSet whose gang a pod or Job belongs to; nullopt: to none.
+  static std::optional<ObjectKey> owner_of(const Pod& pod);
+  static std::optional<ObjectKey> owner_of(const Job& job);
+  // The run it belongs to; empty when a label or annotation is missing.
+  static std::string token_of(const Pod& pod);
+  static std::string token_of(const Job& job);
+
+  void put(const PodPtr& pod);
+  void remove(const Pod& pod);
+  void put(const JobPtr& job);
+  void remove(const Job& job);
+
+  // By the uid of the Job or JobSet; nullptr: nothing of it is known.
+  const Gang* find(std::string_view owner_uid) const;
+
+ private:
+  GangRun& run_of(const std::string& token);
+  void drop_if_empty(const std::string& token);
+  void count(GangRun& run, const GangJob& job, int sign);
+
+  std::map<std::string, Gang, std::less<>> gangs_;  // by uid of the owner
+};
+
+}  // namespace muster

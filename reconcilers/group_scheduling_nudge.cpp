@@ -1,0 +1,22 @@
+#include "reconcilers/group_scheduling_nudge.h"
+
+#include "api/constants.h"
+
+namespace muster {
+
+void nudge(const GangRun& run, std::string_view verdict, TimePoint now, Plan& plan) {
+  int left = kNudgesPerPlan - static_cast<int>(plan.writes.size());
+  for (const auto& [place, pod] : run.waiting) {
+    const TimePoint due = place.first;
+    // What lies further ahead than the longest interval was written before the clock was set back.
+    if (due > now && due <= now + kLongestNudgeInterval) return plan.wake_at(due);
+    if (left-- <= 0) return plan.wake_at(now);
+    const auto last = read_nudge(pod->meta.annotation(kGroupNudgeAnnotation));
+    const Nudge next{std::string(verdict), last ? last->count + 1 : 1, now};
+    plan.writes.push_back({.verb = Verb::kPatch,
+                           .target = {&kPods, pod->meta.ns, pod->meta.name},
+                           .body = {{"metadata", {{"annotations", {{kGroupNudgeAnnotation, to_text(next)}}}}}}});
+  }
+}
+
+}  // namespace muster

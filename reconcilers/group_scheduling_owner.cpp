@@ -1,0 +1,129 @@
+#include "reconcilers/group_scheduling_owner.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/constants.h"
+#include "jobs/group_scheduling.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+bool is_managed_by(std::string_view manager, const JobKind& kind) {
+  return manager.empty() || manager == kind.default_manager;
+}
+
+json version_of(const GangOwner& owner) {
+  return {{"resourceVersion", std::to_string(owner.meta().resource_version)}};
+}
+
+Write patch_status(const GangOwner& owner, json status) {
+  return {.verb = Verb::kPatchStatus,
+          .target = owner.key,
+          .body = {{"metadata", version_of(owner)}, {"status", std::move(status)}}};
+}
+
+}  // namespace
+
+bool GangOwner::ends() const {
+  if (jobset != nullptr) return jobset->finished();
+  return job->finished() || condition_is_true(job->status.conditions, "FailureTarget") ||
+         condition_is_true(job->status.conditions, "SuccessCriteriaMet");
+}
+
+bool GangOwner::suspends_on_timeout() const {
+  return barrier.suspend_on_timeout || !meta().label(kQueueNameLabel).empty();
+}
+
+std::optional<GangOwner> find_gang_owner(const ObjectKey& key, const ClusterState& state) {
+  GangOwner owner{.key = key, .barrier = {}};
+  if (key.type->plural == kJobSets.plural) {
+    owner.jobset = state.jobset(key.ns, key.name);
+    if (owner.jobset == nullptr || !is_managed_by(owner.jobset->managed_by, jobset)) return std::nullopt;
+    const auto& jobs = owner.jobset->replicated_jobs;
+    const auto target = std::find_if(jobs.begin(), jobs.end(), [](const ReplicatedJob& job) { return job.barrier; });
+    if (target == jobs.end()) return std::nullopt;
+    owner.barrier = *target->barrier;
+  } else {
+    owner.job = state.job(key.ns, key.name);
+    if (owner.job == nullptr || !is_managed_by(owner.job->managed_by, batch_job)) return std::nullopt;
+    const auto gang = GangIndex::owner_of(*owner.job);
+    if (!gang || !(*gang == key)) return std::nullopt;
+    owner.barrier = *owner.job->barrier;
+  }
+  if (owner.meta().deleting) return std::nullopt;
+  return owner;
+}
+
+ObjectEvent event_on(const GangOwner& owner, std::string_view type, std::string_view reason, std::string note) {
+  const ObjectMeta& meta = owner.meta();
+  return {.regarding = {.api_version = std::string(owner.key.type->api_version),
+                        .kind = std::string(owner.key.type->kind),
+                        .ns = meta.ns,
+                        .name = meta.name,
+                        .uid = meta.uid},
+          .type = std::string(type),
+          .reason = std::string(reason),
+          .note = std::move(note)};
+}
+
+Write create_config_map(const GangOwner& owner, json data) {
+  const ObjectMeta& meta = owner.meta();
+  const ResourceType& type = *owner.key.type;
+  json reference = {{"apiVersion", type.api_version},
+                    {"kind", type.kind},
+                    {"name", meta.name},
+                    {"uid", meta.uid},
+                    {"controller", true},
+                    {"blockOwnerDeletion", false}};
+  json body = {{"apiVersion", kConfigMaps.api_version},
+               {"kind", kConfigMaps.kind},
+               {"metadata",
+                {{"name", owner.barrier.config_map},
+                 {"namespace", meta.ns},
+                 {"labels", {{kGroupLabel, kGroupLabelValue}, {"app.kubernetes.io/managed-by", "muster"}}},
+                 {"ownerReferences", json::array({std::move(reference)})}}},
+               {"data", std::move(data)}};
+  return {.verb = Verb::kCreate, .target = owner.config_map(), .body = std::move(body)};
+}
+
+std::optional<Write> write_group_started(const GangOwner& owner, bool is_true, std::string_view reason,
+                                         std::string message, TimePoint now) {
+  Conditions conditions = owner.conditions();
+  const bool changed = set_condition(conditions, {.type = std::string(kGroupStartedCondition),
+                                                  .status = is_true ? "True" : "False",
+                                                  .reason = std::string(reason),
+                                                  .message = std::move(message),
+                                                  .last_transition = to_timestamp(now)});
+  if (!changed) return std::nullopt;
+  return patch_status(owner, {{"conditions", to_json(conditions)}});
+}
+
+Write end_owner(const GangOwner& owner, const std::string& message, TimePoint now) {
+  if (owner.suspends_on_timeout()) {
+    return {.verb = Verb::kPatch,
+            .target = owner.key,
+            .body = {{"metadata", version_of(owner)}, {"spec", {{"suspend", true}}}}};
+  }
+  Conditions conditions = owner.conditions();
+  set_condition(conditions, {.type = owner.jobset != nullptr ? "Failed" : "FailureTarget",
+                             .status = "True",
+                             .reason = std::string(kGroupSchedulingTimeout),
+                             .message = message,
+                             .last_transition = to_timestamp(now)});
+  json status = {{"conditions", to_json(conditions)}};
+  if (owner.jobset != nullptr) status["terminalState"] = "Failed";
+  return patch_status(owner, std::move(status));
+}
+
+std::optional<Write> clear_start_time(const GangOwner& owner) {
+  if (owner.job == nullptr || !owner.job->suspended) return std::nullopt;
+  const JobStatus& status = owner.job->status;
+  if (status.start_time.is_zero() || status.active != 0 || !condition_is_true(status.conditions, "Suspended"))
+    return std::nullopt;
+  return patch_status(owner, {{"startTime", nullptr}});
+}
+
+}  // namespace muster

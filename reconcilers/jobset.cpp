@@ -1,0 +1,279 @@
+#include "reconcilers/jobset.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "api/constants.h"
+#include "reconcilers/jobset_child.h"
+#include "reconcilers/jobset_gang.h"
+#include "reconcilers/jobset_policies.h"
+#include "reconcilers/jobset_run.h"
+#include "reconcilers/jobset_status.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kControllerName = "jobset.sigs.k8s.io/jobset-controller";
+// Jobs that one plan creates; the rest follow when these are there.
+constexpr size_t kCreatesAtOnce = 500;
+
+// One look at one JobSet.
+struct Scene {
+  const JobSet& jobset;
+  const ClusterState& state;
+  const ReconcilerSettings& settings;
+  Now now;
+  JobSetRun run;
+};
+
+ObjectKey key_of_job(const Job& job) {
+  return {&kJobs, job.meta.ns, job.meta.name};
+}
+
+void delete_jobs(const std::vector<const Job*>& jobs, Plan& plan) {
+  for (const Job* job : jobs) {
+    if (job->meta.deleting) continue;
+    plan.writes.push_back({.verb = Verb::kDelete,
+                           .target = key_of_job(*job),
+                           .uid = job->meta.uid,
+                           .propagation = Propagation::kForeground});
+  }
+}
+
+void patch_job(const Job& job, Verb verb, json patch, Plan& plan) {
+  plan.writes.push_back({.verb = verb, .target = key_of_job(job), .body = std::move(patch)});
+}
+
+// --- Finished JobSets ---
+
+// The zero time when nobody noted it.
+Timestamp finished_at(const JobSet& jobset) {
+  for (std::string_view type : {"Completed", "Failed"}) {
+    const Condition* condition = find_condition(jobset.status.conditions, type);
+    if (condition != nullptr && condition->is_true()) return condition->last_transition;
+  }
+  return {};
+}
+
+void expire(const Scene& scene, Plan& plan) {
+  const JobSet& jobset = scene.jobset;
+  const Timestamp finished = finished_at(jobset);
+  if (!jobset.ttl_seconds_after_finished || finished.is_zero()) return;
+  const TimePoint expiry = to_time_point(finished) + std::chrono::seconds(*jobset.ttl_seconds_after_finished);
+  if (scene.now.wall < expiry) return plan.wake_at(expiry);
+  plan.writes.push_back({.verb = Verb::kDelete,
+                         .target = {&kJobSets, jobset.meta.ns, jobset.meta.name},
+                         .uid = jobset.meta.uid,
+                         .propagation = Propagation::kForeground});
+}
+
+Plan tidy_up(const Scene& scene) {
+  Plan plan;
+  delete_jobs(scene.run.active, plan);
+  delete_jobs(scene.run.older, plan);
+  settle_counts_of_finished(scene.jobset, plan);
+  if (plan.writes.empty()) expire(scene, plan);
+  return plan;
+}
+
+// --- Children ---
+
+void create_service(const Scene& scene, Plan& plan) {
+  const JobSet& jobset = scene.jobset;
+  const ObjectKey key{&kServices, jobset.meta.ns, jobset.subdomain};
+  if (!jobset.dns_hostnames || scene.state.service(key.ns, key.name) != nullptr) return;
+  // Somebody else's Service of that name is left alone, as upstream leaves it.
+  if (scene.state.taken(key, scene.now.monotonic)) return;
+  plan.writes.push_back({.verb = Verb::kCreate, .target = key, .body = headless_service(jobset)});
+}
+
+// A Job that goes by itself: one of ours that is being replaced, or what a deleted
+// JobSet of the same name has left behind.
+bool will_go(const Job& job, const JobSet& jobset) {
+  const auto& controller = job.meta.controller;
+  return controller && controller->kind == kJobSets.kind && controller->name == jobset.meta.name;
+}
+
+void tell_blocked(const JobSet& jobset, const Job& job, Plan& plan) {
+  plan.events.push_back(event_about(
+      jobset, kWarningEvent, "JobCreationFailed",
+      "Job " + job.meta.ns + "/" + job.meta.name +
+          " cannot be created, because a Job of that name exists and does not belong to this JobSet; delete that Job, "
+          "or create the JobSet under another name"));
+}
+
+void create_jobs_of(const Scene& scene, const ReplicatedJob& replicated, size_t limit, Plan& plan) {
+  const JobSet& jobset = scene.jobset;
+  std::optional<ChildJobMaker> maker;
+  for (int32_t index = 0; index < replicated.replicas && plan.writes.size() < limit; ++index) {
+    const ObjectKey key{&kJobs, jobset.meta.ns, child_job_name(jobset, replicated, index)};
+    if (const Job* present = scene.state.job(key.ns, key.name)) {
+      if (!will_go(*present, jobset)) tell_blocked(jobset, *present, plan);
+      continue;
+    }
+    // Somebody has made one that the watch has not shown yet.
+    if (scene.state.taken(key, scene.now.monotonic)) continue;
+    if (!maker) maker.emplace(jobset, replicated);
+    plan.writes.push_back({.verb = Verb::kCreate, .target = key, .body = maker->make(index)});
+  }
+}
+
+std::map<std::string_view, int64_t> jobs_present(const JobSetRun& run) {
+  std::map<std::string_view, int64_t> present;
+  for (const auto* jobs : {&run.active, &run.succeeded, &run.failed}) {
+    for (const Job* job : *jobs) ++present[job->meta.label(kReplicatedJobNameKey)];
+  }
+  return present;
+}
+
+void create_jobs(const Scene& scene, const StartupGates& gates, Plan& plan) {
+  const auto& failure = scene.jobset.failure;
+  const bool blocking = failure && failure->strategy == RestartStrategy::kBlockingRecreate;
+  if (blocking && !scene.run.older.empty()) return;
+  const std::map<std::string_view, int64_t> present = jobs_present(scene.run);
+  const size_t limit = plan.writes.size() + kCreatesAtOnce;
+  for (size_t i = 0; i < gates.open.size(); ++i) {
+    const ReplicatedJob& replicated = scene.jobset.replicated_jobs[i];
+    const auto found = present.find(replicated.name);
+    const bool complete = found != present.end() && found->second >= replicated.replicas;
+    if (gates.open[i] && !complete) create_jobs_of(scene, replicated, limit, plan);
+  }
+}
+
+// Kubernetes lets the two change together only, and only for Indexed Jobs that run as
+// many pods at once as they need; the webhook sees to it that templates are so.
+void scale(const Job& job, const ReplicatedJob& replicated, json& patch) {
+  if (!job.indexed || replicated.completions != replicated.parallelism) return;
+  if (job.completions == replicated.completions && job.parallelism == replicated.parallelism) return;
+  patch["spec"]["parallelism"] = replicated.parallelism;
+  patch["spec"]["completions"] = *replicated.completions;
+}
+
+// A gang's Job that is resumed before its controller has seen the suspension keeps its
+// pods, of the run before, and gets none of the new one: the group would never be whole.
+bool may_resume(const Job& job, const ReplicatedJob& replicated) {
+  if (!job.barrier || job.barrier == replicated.barrier) return true;
+  return job.status.active == 0 && condition_is_true(job.status.conditions, "Suspended");
+}
+
+void adjust(const Scene& scene, const Job& job, const ReplicatedJob& replicated, bool open, Plan& plan) {
+  json patch;
+  if (job.suspended && !scene.jobset.suspended && open) {
+    if (!may_resume(job, replicated)) return;
+    // The template of a Job that has started before cannot change: upstream takes the
+    // start time away first, and the Job controller sets it anew.
+    if (!job.status.start_time.is_zero()) {
+      return patch_job(job, Verb::kPatchStatus, {{"status", {{"startTime", nullptr}}}}, plan);
+    }
+    patch = resume_patch(job, replicated);
+  } else if (!job.suspended && scene.jobset.suspended) {
+    patch["spec"]["suspend"] = true;
+  }
+  if (scene.settings.elastic_jobsets) scale(job, replicated, patch);
+  if (!patch.is_null()) patch_job(job, Verb::kPatch, std::move(patch), plan);
+}
+
+void adjust_jobs(const Scene& scene, const StartupGates& gates, Plan& plan) {
+  for (const Job* job : scene.run.active) {
+    if (job->meta.deleting) continue;
+    const ReplicatedJob* replicated = scene.jobset.find(job->meta.label(kReplicatedJobNameKey));
+    if (replicated == nullptr) continue;
+    const auto index = replicated - scene.jobset.replicated_jobs.data();
+    adjust(scene, *job, *replicated, gates.open[index], plan);
+  }
+}
+
+// --- The whole ---
+
+void set_conditions(const JobSet& jobset, const StartupGates& gates, StatusDraft& draft) {
+  if (jobset.suspended) return draft.suspend();
+  if (jobset.in_order && gates.in_progress) return draft.startup_in_progress();
+  if (jobset.in_order) draft.startup_completed();
+  draft.resume();
+}
+
+// Failures and successes that end or restart the JobSet. Whether there are any.
+bool judge(const Scene& scene, const GangFailures& failures, StatusDraft& draft) {
+  if (failures.being_failed) return true;
+  const Verdict verdict = judge_failures(scene.jobset, failures.genuine);
+  if (verdict.kind == Verdict::Kind::kFail) {
+    draft.fail(verdict);
+  } else if (verdict.kind == Verdict::Kind::kRestart) {
+    draft.restart(verdict);
+  } else if (scene.run.failed.empty() && has_succeeded(scene.jobset, scene.run.succeeded)) {
+    draft.complete();
+  } else {
+    return false;
+  }
+  return true;
+}
+
+Plan run_jobset(const Scene& scene) {
+  Plan plan;
+  delete_jobs(scene.run.older, plan);
+  const std::vector<ReplicatedJobStatus> counts = count_jobs(scene.jobset, scene.run);
+  const StartupGates gates = startup_gates(scene.jobset, scene.run, counts);
+  StatusDraft draft(scene.jobset, counts, scene.now);
+  const GangFailures failures = sort_failures(scene.jobset, scene.run, scene.state);
+  if (!judge(scene, failures, draft)) {
+    delete_jobs(failures.to_be_remade, plan);
+    create_service(scene, plan);
+    create_jobs(scene, gates, plan);
+    adjust_jobs(scene, gates, plan);
+    set_conditions(scene.jobset, gates, draft);
+  }
+  draft.write_into(plan, gates);
+  return plan;
+}
+
+Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
+  if (!settings.native_jobsets || key.type->plural != kJobSets.plural) return {};
+  const JobSet* jobset = state.jobset(key.ns, key.name);
+  if (jobset == nullptr || jobset->meta.deleting) return {};
+  if (!jobset->managed_by.empty() && jobset->managed_by != kControllerName) return {};
+  const Scene scene{*jobset, state, settings, now, jobs_of(*jobset, state)};
+  return jobset->finished() ? tidy_up(scene) : run_jobset(scene);
+}
+
+// A Job's name may be one that a JobSet wants: <jobset>-<replicated job>-<index>, each of
+// which may contain dashes.
+void concern_by_name(const ClusterState& state, const ObjectMeta& job, std::vector<ObjectKey>& keys) {
+  const std::string_view name = job.name;
+  size_t end = name.rfind('-');
+  while (end != std::string_view::npos && end != 0 && (end = name.rfind('-', end - 1)) != std::string_view::npos) {
+    const std::string_view candidate = name.substr(0, end);
+    if (state.jobset(job.ns, candidate) != nullptr) keys.push_back({&kJobSets, job.ns, std::string(candidate)});
+  }
+}
+
+void concern_controller(const ObjectMeta& meta, std::vector<ObjectKey>& keys) {
+  const auto& controller = meta.controller;
+  if (controller && controller->kind == kJobSets.kind && group_of(controller->api_version) == kJobSets.group) {
+    keys.push_back({&kJobSets, meta.ns, controller->name});
+  }
+}
+
+void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+  const ObjectMeta& meta = meta_of(object);
+  if (std::holds_alternative<JobSetPtr>(object)) {
+    keys.push_back({&kJobSets, meta.ns, meta.name});
+  } else if (std::holds_alternative<JobPtr>(object)) {
+    concern_controller(meta, keys);
+    concern_by_name(state, meta, keys);
+  } else if (std::holds_alternative<ConfigMapPtr>(object)) {
+    concern_controller(meta, keys);
+  } else if (std::holds_alternative<ServicePtr>(object)) {
+    for (const JobSet* jobset : state.jobsets_of_subdomain(meta.ns, meta.name)) {
+      keys.push_back({&kJobSets, meta.ns, jobset->meta.name});
+    }
+  }
+}
+
+}  // namespace
+
+const Reconciler jobset_reconciler = {.name = "jobset", .concerns = concerns, .reconcile = reconcile};
+
+}  // namespace muster

@@ -1,0 +1,53 @@
+// What a JobSet's children look like: its Jobs, their changes when they are resumed or
+// scaled, and its headless Service. Values in, JSON out; pure.
+//
+// Names, labels and annotations are upstream's, exactly (kubernetes-sigs/jobset,
+// pkg/controllers/jobset_controller.go; recorded in the vectors workload_names):
+// programs inside the pods find their peers by them.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "api/job.h"
+#include "api/jobset.h"
+#include "api/typed_object.h"
+
+namespace muster {
+
+// "<jobset>-<replicated job>-<index>"; its pods append their own index.
+std::string child_job_name(const JobSet& jobset, const ReplicatedJob& replicated, int32_t index);
+
+// "<jobset>-<replicated job>-<job index>-<pod index>.<subdomain>": where the
+// coordinator's pod is found. Empty when the JobSet has none.
+std::string coordinator_endpoint(const JobSet& jobset);
+
+// Makes the Jobs of one replicated job for the JobSet's present attempt. The template's
+// text is parsed once.
+class ChildJobMaker {
+ public:
+  ChildJobMaker(const JobSet& jobset, const ReplicatedJob& replicated);
+  nlohmann::json make(int32_t index) const;
+
+ private:
+  const JobSet& jobset_;
+  const ReplicatedJob& replicated_;
+  nlohmann::json job_;     // all but what depends on the index
+  nlohmann::json labels_;  // likewise
+  nlohmann::json exclusive_;
+  int64_t first_global_index_ = 0;
+  int64_t first_group_index_ = 0;
+};
+
+// The merge patch that lets a suspended Job run with what the JobSet's template says now:
+// labels, annotations, node selector, tolerations and scheduling gates are added to the
+// Job's own, which others may have added to as well. Kubernetes refuses it while the Job
+// has a startTime.
+nlohmann::json resume_patch(const Job& job, const ReplicatedJob& replicated);
+
+// The Service behind the pods' host names.
+nlohmann::json headless_service(const JobSet& jobset);
+
+}  // namespace muster

@@ -1,0 +1,21 @@
+// Keeps spec.groupSchedulingConfig in the CRD of a foreign JobSet controller, without
+// which the API server would drop the field from every JobSet (reference: structural
+// schemas, apiextensions.k8s.io/v1). Only beside such a controller, only in v1alpha2,
+// only if the settings want it, and never in the CRD that is muster's own.
+//
+// Who installs that controller's CRD anew replaces the list of versions whole, and the
+// field is gone, with its values. An annotation beside the list tells that it was there:
+// it outlives such a replacement, so that the loss can be told and not just mended.
+#pragma once
+
+#include "reconcilers/reconciler.h"
+
+namespace muster {
+
+inline constexpr std::string_view kJobSetCrdName = "jobsets.jobset.x-k8s.io";
+// On the CRD: which definition of the field muster has put in, for people: "v1".
+inline constexpr std::string_view kGroupFieldAnnotation = "muster.batch/group-scheduling-field";
+
+extern const Reconciler jobset_crd_reconciler;
+
+}  // namespace muster

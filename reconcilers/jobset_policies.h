@@ -1,0 +1,33 @@
+// What the finished Jobs of a JobSet's attempt mean for the JobSet: its success policy
+// and its failure policy. Pure.
+//
+// Source: JobSet KEP-262 (configurable failure policy) and upstream's behaviour
+// (kubernetes-sigs/jobset, pkg/controllers/{failure,success}_policy.go). Reasons and
+// messages are upstream's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/jobset.h"
+
+namespace muster {
+
+struct Verdict {
+  enum class Kind { kGoOn, kFail, kRestart };
+  Kind kind = Kind::kGoOn;
+  std::string reason{};  // of the condition Failed, and of the event
+  std::string message{};
+  bool counts_towards_max = false;  // kRestart
+};
+
+// `failed` are Jobs of the present attempt, at least one. Without a policy any failure
+// fails the JobSet. Rules are asked in order, each about all failed Jobs: the first
+// rule that fits one decides, and the earliest of the Jobs it fits is named. When none
+// fits, the JobSet restarts within maxRestarts.
+Verdict judge_failures(const JobSet& jobset, const std::vector<const Job*>& failed);
+
+// As many Jobs of the targeted replicated jobs have succeeded as the policy asks for.
+bool has_succeeded(const JobSet& jobset, const std::vector<const Job*>& succeeded);
+
+}  // namespace muster

@@ -1,0 +1,397 @@
+#include "simulation/api_server.h"
+
+#include <algorithm>
+
+#include "api/json.h"
+#include "api/time.h"
+#include "simulation/object_rules.h"
+
+namespace muster::simulation {
+namespace {
+
+using nlohmann::json;
+
+constexpr const ResourceType* kTypes[] = {
+    &kNamespaces,
+    &kLimitRanges,
+    &kPods,
+    &kConfigMaps,
+    &kServices,
+    &kJobs,
+    &kJobSets,
+    &kLocalQueues,
+    &kClusterQueues,
+    &kAdmissionChecks,
+    &kWorkloadPriorityClasses,
+    &kCustomResourceDefinitions,
+    &kMutatingWebhookConfigurations,
+    &kValidatingWebhookConfigurations,
+};
+
+std::string path_of(const ObjectKey& key) {
+  return key.ns + "/" + key.name;
+}
+
+Answer refused(std::string message) {
+  return {WriteOutcome::kRefused, nullptr, std::move(message)};
+}
+
+Answer not_found(const ObjectKey& key) {
+  return {WriteOutcome::kNotFound, nullptr, to_text(key) + " not found"};
+}
+
+bool has_finalizers(const json& object) {
+  return !array_at(object, {"metadata", "finalizers"}).empty();
+}
+
+bool is_deleting(const json& object) {
+  return !string_at(object, {"metadata", "deletionTimestamp"}).empty();
+}
+
+// Deleted in every respect: nobody asked to be waited for any longer.
+bool is_spent(const json& object) {
+  return is_deleting(object) && !has_finalizers(object) &&
+         int_at(object, {"metadata", "deletionGracePeriodSeconds"}).value_or(0) == 0;
+}
+
+// merge_patch leaves empty metadata maps behind, which Kubernetes does not store.
+void drop_empty_metadata(json& object) {
+  for (const char* key : {"labels", "annotations", "finalizers", "ownerReferences"}) {
+    json& metadata = object["metadata"];
+    if (metadata.contains(key) && (metadata[key].is_null() || metadata[key].empty())) metadata.erase(key);
+  }
+}
+
+// Whether anything but metadata and status differs.
+bool spec_differs(json before, json after) {
+  for (json* object : {&before, &after}) {
+    object->erase("metadata");
+    object->erase("status");
+  }
+  return before != after;
+}
+
+}  // namespace
+
+const ResourceType* find_type(const json& manifest) {
+  const std::string_view api_version = string_at(manifest, {"apiVersion"}), kind = string_at(manifest, {"kind"});
+  const auto found = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const ResourceType* type) {
+    return type->api_version == api_version && type->kind == kind;
+  });
+  return found == std::end(kTypes) ? nullptr : *found;
+}
+
+ObjectKey key_of(const ResourceType& type, const json& object) {
+  return {&type, std::string(string_at(object, {"metadata", "namespace"})),
+          std::string(string_at(object, {"metadata", "name"}))};
+}
+
+ApiServer::ApiServer(Timeline& timeline, ApiServerOptions options)
+    : timeline_(timeline), options_(options), chance_(options.seed, "api server") {}
+
+void ApiServer::serve(const ResourceType& type, bool served) {
+  if (served)
+    unserved_.erase(type.plural);
+  else
+    unserved_.insert(type.plural);
+}
+
+std::string ApiServer::stamp() const {
+  return format_rfc3339(to_timestamp(timeline_.now().wall));
+}
+
+std::string ApiServer::new_uid() {
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string uid = "xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx";
+  for (char& letter : uid) {
+    if (letter == 'x') letter = kDigits[chance_.number() % kDigits.size()];
+  }
+  return uid;
+}
+
+std::string ApiServer::new_name(const ResourceType& type, const json& object) {
+  static constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
+  ObjectKey key = key_of(type, object);
+  do {
+    key.name = string_at(object, {"metadata", "generateName"});
+    for (int i = 0; i < 5; ++i) key.name += kAlphabet[chance_.number() % kAlphabet.size()];
+  } while (get(key) != nullptr);
+  return key.name;
+}
+
+std::optional<Answer> ApiServer::refuse_create(const ResourceType& type, const json& object) const {
+  const ObjectKey key = key_of(type, object);
+  if (!serves(type)) return not_found(key);
+  if (key.name.empty() && string_at(object, {"metadata", "generateName"}).empty())
+    return refused("metadata.name: Required value: name or generateName is required");
+  if (!string_at(object, {"metadata", "resourceVersion"}).empty())
+    return refused("resourceVersion should not be set on objects to be created");
+  if (type.namespaced == key.ns.empty()) return refused("metadata.namespace: does not fit the kind's scope");
+  if (!type.namespaced) return std::nullopt;
+  const ObjectKey ns{&kNamespaces, "", key.ns};
+  const ObjectPtr found = get(ns);
+  if (found == nullptr) return not_found(ns);
+  if (is_deleting(*found))
+    return refused("unable to create new content in namespace " + key.ns + ": it is terminating");
+  return std::nullopt;
+}
+
+std::optional<Answer> ApiServer::admit(Operation operation, const ResourceType& type, const Request& request,
+                                       json* object, const json& old_object, bool mutating) {
+  if (admission_ == nullptr || !admission_->concerns(type, operation)) return std::nullopt;
+  AdmissionRequest asked;
+  asked.uid = "admission-" + std::to_string(++admission_requests_);
+  asked.group = type.group;
+  asked.version = type.version;
+  asked.kind = type.kind;
+  asked.resource = type.plural;
+  const json& subject = object == nullptr ? old_object : *object;
+  asked.name = string_at(subject, {"metadata", "name"});
+  asked.namespace_ = string_at(subject, {"metadata", "namespace"});
+  asked.operation = operation;
+  asked.user.username = request.user;
+  asked.dry_run = request.dry_run;
+  if (object != nullptr) asked.object = *object;
+  asked.old_object = old_object;
+  const std::optional<Refusal> no = mutating ? admission_->mutate(asked, *object) : admission_->validate(asked);
+  if (!no) return std::nullopt;
+  return Answer{no->outcome, nullptr, no->message};
+}
+
+Answer ApiServer::create(json object, const Request& request) {
+  const ResourceType* type = find_type(object);
+  if (type == nullptr) return refused("no matches for kind " + std::string(string_at(object, {"kind"})));
+  if (std::optional<Answer> no = refuse_create(*type, object)) return *no;
+  set_defaults(*type, object);
+  if (auto no = admit(Operation::kCreate, *type, request, &object, nullptr, true)) return *no;
+  json& metadata = object["metadata"];
+  if (string_at(metadata, {"name"}).empty()) metadata["name"] = new_name(*type, object);
+  metadata["uid"] = new_uid();
+  metadata["creationTimestamp"] = stamp();
+  for (const char* key : {"deletionTimestamp", "deletionGracePeriodSeconds", "generation"}) metadata.erase(key);
+  if (has_generation(*type)) metadata["generation"] = 1;
+  drop_empty_metadata(object);
+  prepare_for_create(*type, object);
+  if (auto why = check_new(*type, object)) return refused(*why);
+  if (auto no = admit(Operation::kCreate, *type, request, &object, nullptr, false)) return *no;
+  const ObjectKey key = key_of(*type, object);
+  if (get(key) != nullptr) return {WriteOutcome::kAlreadyExists, nullptr, to_text(key) + " already exists"};
+  if (request.dry_run) return {WriteOutcome::kDone, std::make_shared<const json>(std::move(object)), ""};
+  return commit(*type, std::move(object), nullptr);
+}
+
+Answer ApiServer::patch(const ObjectKey& key, const json& patch, const Request& request) {
+  return update(key, patch, false, request);
+}
+
+Answer ApiServer::patch_status(const ObjectKey& key, const json& patch, const Request& request) {
+  if (!has_status_subresource(*key.type)) return refused(to_text(key) + " has no status subresource");
+  return update(key, patch, true, request);
+}
+
+Answer ApiServer::update(const ObjectKey& key, const json& patch, bool status, const Request& request) {
+  const ObjectPtr before = get(key);
+  if (before == nullptr) return not_found(key);
+  const json& old_metadata = (*before)["metadata"];
+  for (const char* field : {"resourceVersion", "uid"}) {
+    const std::string_view wanted = string_at(patch, {"metadata", field});
+    if (!wanted.empty() && wanted != string_at(old_metadata, {field}))
+      return {WriteOutcome::kConflict, nullptr, to_text(key) + " has been modified: metadata." + field + " differs"};
+  }
+  json after = *before;
+  after.merge_patch(patch);
+  if (status) {
+    json changed = *before;
+    changed["status"] = after.contains("status") ? std::move(after["status"]) : json::object();
+    after = std::move(changed);
+  } else if (has_status_subresource(*key.type)) {
+    after.erase("status");
+    if (before->contains("status")) after["status"] = (*before)["status"];
+  }
+  for (const char* field : {"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp",
+                            "deletionTimestamp", "deletionGracePeriodSeconds"}) {
+    after["metadata"].erase(field);
+    if (old_metadata.contains(field)) after["metadata"][field] = old_metadata[field];
+  }
+  drop_empty_metadata(after);
+  if (!status) {
+    if (auto no = admit(Operation::kUpdate, *key.type, request, &after, *before, true)) return *no;
+  }
+  if (after == *before) return {WriteOutcome::kDone, before, ""};
+  if (spec_differs(*before, after) && has_generation(*key.type))
+    after["metadata"]["generation"] = int_at(old_metadata, {"generation"}).value_or(0) + 1;
+  if (auto why = status ? check_status_change(*key.type, *before, after)
+                        : check_change(*key.type, *before, after, options_.resumed_jobs_may_change))
+    return refused(*why);
+  if (!status) {
+    if (auto no = admit(Operation::kUpdate, *key.type, request, &after, *before, false)) return *no;
+  }
+  if (request.dry_run) return {WriteOutcome::kDone, std::make_shared<const json>(std::move(after)), ""};
+  return commit(*key.type, std::move(after), before);
+}
+
+Answer ApiServer::remove(const ObjectKey& key, const Deletion& deletion, const Request& request) {
+  const ObjectPtr before = get(key);
+  if (before == nullptr) return not_found(key);
+  const std::string_view uid = string_at(*before, {"metadata", "uid"});
+  if (!deletion.uid.empty() && deletion.uid != uid)
+    return {WriteOutcome::kConflict, nullptr, to_text(key) + ": the UID in the precondition is not the object's"};
+  if (auto no = admit(Operation::kDelete, *key.type, request, nullptr, *before, false)) return *no;
+  if (request.dry_run) return {WriteOutcome::kDone, before, ""};
+
+  json after = *before;
+  json& metadata = after["metadata"];
+  if (!is_deleting(*before)) metadata["deletionTimestamp"] = stamp();
+  const bool foreground = deletion.propagation == Propagation::kForeground;
+  json finalizers = metadata.contains("finalizers") ? metadata["finalizers"] : json::array();
+  if (foreground && std::find(finalizers.begin(), finalizers.end(), "foregroundDeletion") == finalizers.end())
+    finalizers.push_back("foregroundDeletion");
+  if (key.type->plural == kNamespaces.plural && !is_deleting(*before)) finalizers.push_back("kubernetes");
+  if (!finalizers.empty()) metadata["finalizers"] = finalizers;
+  if (key.type->plural == kPods.plural) {
+    const std::string_view phase = string_at(*before, {"status", "phase"});
+    const bool on_node = !string_at(*before, {"spec", "nodeName"}).empty() && phase != "Succeeded" && phase != "Failed";
+    if (on_node && !deletion.now && !is_deleting(*before)) metadata["deletionGracePeriodSeconds"] = 30;
+    if (!on_node || deletion.now) metadata["deletionGracePeriodSeconds"] = 0;
+  }
+  if (after == *before) return {WriteOutcome::kDone, before, ""};
+  Answer answer = commit(*key.type, std::move(after), before);
+  if (key.type->plural == kNamespaces.plural) empty_namespace(key.name);
+  return answer;
+}
+
+Answer ApiServer::carry_out(const Write& write, const Request& request) {
+  switch (write.verb) {
+    case Verb::kCreate:
+      return create(write.body, request);
+    case Verb::kPatch:
+      return patch(write.target, write.body, request);
+    case Verb::kPatchStatus:
+      return patch_status(write.target, write.body, request);
+    case Verb::kDelete:
+      return remove(write.target, {.uid = write.uid, .propagation = write.propagation}, request);
+  }
+  return refused("no such verb");
+}
+
+void ApiServer::empty_namespace(const std::string& name) {
+  std::vector<ObjectKey> inside;
+  for (const ResourceType* type : kTypes) {
+    if (!type->namespaced) continue;
+    for (const auto& [path, object] : objects_[type->plural]) {
+      if (string_at(*object, {"metadata", "namespace"}) == name) inside.push_back(key_of(*type, *object));
+    }
+  }
+  const ObjectKey key{&kNamespaces, "", name};
+  if (inside.empty()) {
+    patch(key, {{"metadata", {{"finalizers", nullptr}}}});
+    return;
+  }
+  for (const ObjectKey& object : inside) remove(object);
+  timeline_.after(std::chrono::seconds(1), [this, name] { empty_namespace(name); });
+}
+
+Answer ApiServer::commit(const ResourceType& type, json object, const ObjectPtr& before) {
+  // One write may be the last thing that was waited for.
+  if (before != nullptr && is_spent(object)) return erase(type, std::make_shared<const json>(std::move(object)));
+  object["metadata"]["resourceVersion"] = std::to_string(++version_);
+  const ObjectKey key = key_of(type, object);
+  auto after = std::make_shared<const json>(std::move(object));
+  if (before != nullptr) index_owners(key, *before, false);
+  index_owners(key, *after, true);
+  uids_.insert(std::string(string_at(*after, {"metadata", "uid"})));
+  objects_[type.plural][path_of(key)] = after;
+  tell({.type = &type, .version = version_, .before = before, .after = after});
+  return {WriteOutcome::kDone, after, ""};
+}
+
+Answer ApiServer::erase(const ResourceType& type, const ObjectPtr& before) {
+  const ObjectKey key = key_of(type, *before);
+  Objects& objects = objects_[type.plural];
+  const auto found = objects.find(path_of(key));
+  const ObjectPtr stored = found->second;
+  json last = *before;
+  last["metadata"]["resourceVersion"] = std::to_string(++version_);
+  index_owners(key, *stored, false);
+  uids_.erase(std::string(string_at(last, {"metadata", "uid"})));
+  objects.erase(found);
+  tell({.type = &type,
+        .version = version_,
+        .before = stored,
+        .after = std::make_shared<const json>(std::move(last)),
+        .removed = true});
+  return {WriteOutcome::kDone, nullptr, ""};
+}
+
+void ApiServer::index_owners(const ObjectKey& key, const json& object, bool add) {
+  for (const json& owner : array_at(object, {"metadata", "ownerReferences"})) {
+    const std::string uid(string_at(owner, {"uid"}));
+    if (add) {
+      dependents_[uid].insert(key);
+      continue;
+    }
+    const auto found = dependents_.find(uid);
+    if (found == dependents_.end()) continue;
+    found->second.erase(key);
+    if (found->second.empty()) dependents_.erase(found);
+  }
+}
+
+void ApiServer::tell(Change change) {
+  history_.push_back(change);
+  while (history_.size() > options_.history) {
+    compacted_ = history_.front().version;
+    history_.pop_front();
+  }
+  for (const auto& listener : listeners_) listener(change);
+}
+
+ObjectPtr ApiServer::get(const ObjectKey& key) const {
+  if (!serves(*key.type)) return nullptr;
+  const auto kind = objects_.find(key.type->plural);
+  if (kind == objects_.end()) return nullptr;
+  const auto found = kind->second.find(path_of(key));
+  return found == kind->second.end() ? nullptr : found->second;
+}
+
+std::vector<ObjectPtr> ApiServer::list(const ResourceType& type, const Selection& selection) const {
+  std::vector<ObjectPtr> found;
+  const auto kind = objects_.find(type.plural);
+  if (kind == objects_.end() || !serves(type)) return found;
+  for (const auto& [path, object] : kind->second) {
+    if (selection.matches(*object)) found.push_back(object);
+  }
+  return found;
+}
+
+std::vector<ObjectKey> ApiServer::dependents_of(const std::string& uid) const {
+  const auto found = dependents_.find(uid);
+  if (found == dependents_.end()) return {};
+  return {found->second.begin(), found->second.end()};
+}
+
+std::optional<std::vector<Change>> ApiServer::changes_since(const ResourceType& type, const Selection& selection,
+                                                            uint64_t version) const {
+  if (version < compacted_) return std::nullopt;
+  std::vector<Change> seen;
+  const auto first = std::upper_bound(history_.begin(), history_.end(), version,
+                                      [](uint64_t wanted, const Change& change) { return wanted < change.version; });
+  for (auto change = first; change != history_.end(); ++change) {
+    if (change->type->plural != type.plural) continue;
+    const bool was_there = change->before != nullptr && selection.matches(*change->before);
+    const bool is_there = !change->removed && selection.matches(*change->after);
+    if (!was_there && !is_there) continue;
+    Change told = *change;
+    if (!was_there) told.before = nullptr;
+    told.removed = !is_there;
+    if (told.removed && !change->removed) {
+      json last = *change->before;
+      last["metadata"]["resourceVersion"] = std::to_string(change->version);
+      told.after = std::make_shared<const json>(std::move(last));
+    }
+    seen.push_back(std::move(told));
+  }
+  return seen;
+}
+
+}  // namespace muster::simulation

@@ -1,0 +1,180 @@
+// A Kubernetes API server in memory: what its clients can see of storage and rules,
+// without HTTP, authorization or schemas.
+//
+// It keeps: one counter of resourceVersions, uids, generations (of what is neither
+// metadata nor status), names made from generateName, conflicts, optimistic locking by
+// metadata.resourceVersion and metadata.uid in a patch, the status subresource,
+// namespaces, finalizers, graceful deletion of pods, the history that watches resume
+// from, dry-run, and the rules of batch/v1 that matter here (what of a Job may change
+// when). What follows from a deletion is the garbage collector's
+// (simulation/garbage_collector.h).
+//
+// Objects are handed out as shared, immutable JSON: nobody can change what is stored.
+// One thread. Watchers are told at once, in order, and must not write from within; they
+// ask the Timeline for a turn.
+//
+// Source: apimachinery; kube-apiserver pkg/registry (rest.BeforeCreate, BeforeUpdate,
+// BeforeDelete; core/pod, batch/job strategies); Kubernetes 1.36.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/admission_review.h"
+#include "api/typed_object.h"
+#include "reconcilers/command.h"
+#include "simulation/selection.h"
+#include "simulation/timeline.h"
+
+namespace muster::simulation {
+
+using ObjectPtr = std::shared_ptr<const nlohmann::json>;
+
+struct Answer {
+  WriteOutcome outcome = WriteOutcome::kDone;
+  ObjectPtr object{};     // kDone: as it is stored now, or would be; null when it is gone
+  std::string message{};  // otherwise: a sentence
+
+  bool done() const { return outcome == WriteOutcome::kDone; }
+};
+
+// Who asks, and how.
+struct Request {
+  std::string user = "user";
+  bool dry_run = false;
+};
+
+// One step of history.
+struct Change {
+  const ResourceType* type;
+  uint64_t version;
+  ObjectPtr before;  // null: created
+  ObjectPtr after;   // of a removed object its last state, with the version of its removal
+  bool removed = false;
+};
+
+// Why a webhook did not let a request through: kRefused, or kFailed when it gave no answer.
+struct Refusal {
+  WriteOutcome outcome = WriteOutcome::kRefused;
+  std::string message{};
+};
+
+// The webhooks of a cluster. nullopt: the request passes.
+class Admission {
+ public:
+  virtual ~Admission() = default;
+  // Whether it is asked at all.
+  virtual bool concerns(const ResourceType&, Operation) const { return true; }
+  // Edits the object of the request.
+  virtual std::optional<Refusal> mutate(const AdmissionRequest& request, nlohmann::json& object) = 0;
+  virtual std::optional<Refusal> validate(const AdmissionRequest& request) = 0;
+};
+
+// What becomes of an object's dependents.
+struct Deletion {
+  std::string uid{};  // only this very object
+  Propagation propagation = Propagation::kBackground;
+  // Of pods on a node: at once, without asking its kubelet.
+  bool now = false;
+};
+
+struct ApiServerOptions {
+  uint64_t seed = 1;
+  // Kubernetes 1.36: the template's scheduling directives of a Job that is Suspended and
+  // has no active pod may change although it has started before. Off: only while
+  // status.startTime is null.
+  bool resumed_jobs_may_change = true;
+  // Changes that watches can resume from; older ones are compacted away.
+  size_t history = 10'000;
+};
+
+class ApiServer {
+ public:
+  // `timeline` must outlive the server.
+  ApiServer(Timeline& timeline, ApiServerOptions options);
+
+  // --- What clients call ---
+
+  // The kind is the manifest's own; the namespace is metadata.namespace.
+  Answer create(nlohmann::json object, const Request& request = {});
+  // A JSON merge patch of the object without its status; one that changes nothing makes
+  // no new version, and nobody is told.
+  Answer patch(const ObjectKey& key, const nlohmann::json& patch, const Request& request = {});
+  // The same of its status alone. kRefused for a kind that has none.
+  Answer patch_status(const ObjectKey& key, const nlohmann::json& patch, const Request& request = {});
+  Answer remove(const ObjectKey& key, const Deletion& deletion = {}, const Request& request = {});
+  // Carries out what muster asked for.
+  Answer carry_out(const Write& write, const Request& request = {});
+
+  // null when there is none.
+  ObjectPtr get(const ObjectKey& key) const;
+  // By namespace and name.
+  std::vector<ObjectPtr> list(const ResourceType& type, const Selection& selection = {}) const;
+  uint64_t version() const { return version_; }
+  // What a watch that has seen `version` must be told next; removed is set where an object
+  // no longer matches the selection, before is null where it does so for the first time.
+  // nullopt: 410 Gone, so much has happened since; list again.
+  std::optional<std::vector<Change>> changes_since(const ResourceType& type, const Selection& selection,
+                                                   uint64_t version) const;
+
+  // --- What the harness calls ---
+
+  // Hears of every change, of all kinds. Must outlive the server, or never be called again.
+  void on_change(std::function<void(const Change&)> listener) { listeners_.push_back(std::move(listener)); }
+  // null: none. Must outlive the server.
+  void set_admission(Admission* admission) { admission_ = admission; }
+  // Kinds are served from the beginning; a CRD that is not installed is not. Its objects
+  // stay, unseen, as in etcd.
+  void serve(const ResourceType& type, bool served);
+  bool serves(const ResourceType& type) const { return !unserved_.contains(type.plural); }
+  // Forgets all history: whoever resumes a watch gets a 410.
+  void compact() { history_.clear(), compacted_ = version_; }
+  // Objects that name this uid among their owners.
+  std::vector<ObjectKey> dependents_of(const std::string& uid) const;
+  // Whether any object has this uid.
+  bool exists(const std::string& uid) const { return uids_.contains(uid); }
+
+ private:
+  using Objects = std::map<std::string, ObjectPtr, std::less<>>;  // "ns/name"
+
+  Answer update(const ObjectKey& key, const nlohmann::json& patch, bool status, const Request& request);
+  std::optional<Answer> admit(Operation operation, const ResourceType& type, const Request& request,
+                              nlohmann::json* object, const nlohmann::json& old_object, bool mutating);
+  std::optional<Answer> refuse_create(const ResourceType& type, const nlohmann::json& object) const;
+  Answer commit(const ResourceType& type, nlohmann::json object, const ObjectPtr& before);
+  Answer erase(const ResourceType& type, const ObjectPtr& before);
+  void tell(Change change);
+  void index_owners(const ObjectKey& key, const nlohmann::json& object, bool add);
+  void empty_namespace(const std::string& name);
+  std::string new_uid();
+  std::string stamp() const;
+  std::string new_name(const ResourceType& type, const nlohmann::json& object);
+
+  Timeline& timeline_;
+  const ApiServerOptions options_;
+  Chance chance_;
+  Admission* admission_ = nullptr;
+  std::map<std::string_view, Objects> objects_;                         // by plural
+  std::map<std::string, std::set<ObjectKey>, std::less<>> dependents_;  // by the owner's uid
+  std::set<std::string, std::less<>> uids_;
+  std::set<std::string_view> unserved_;  // plurals
+  std::deque<Change> history_;
+  uint64_t version_ = 1000;
+  uint64_t compacted_ = 0;
+  uint64_t admission_requests_ = 0;
+  std::vector<std::function<void(const Change&)>> listeners_;
+};
+
+// The kind of a manifest by its apiVersion and kind; nullptr when muster knows no such kind.
+const ResourceType* find_type(const nlohmann::json& manifest);
+ObjectKey key_of(const ResourceType& type, const nlohmann::json& object);
+
+}  // namespace muster::simulation

@@ -1,0 +1,52 @@
+// Which replica of muster leads: the lease of leader election, 15 s long, renewed every
+// 2 s, given up by whoever could not renew it for 10 s. The Lease object itself is left
+// out; a holder that was killed keeps the lease until it has run out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "simulation/timeline.h"
+
+namespace muster::simulation {
+
+class Leases {
+ public:
+  // What the lease needs of a replica.
+  struct Candidate {
+    // Counts the starts of its process: a new process is another holder. 0: it is down.
+    std::function<uint64_t()> incarnation;
+    // Whether the API server can be reached.
+    std::function<bool()> connected;
+    std::function<void(bool)> lead;
+  };
+
+  // `timeline` must outlive the lease.
+  Leases(Timeline& timeline, uint64_t seed) : timeline_(timeline), chance_(seed, "leases") {}
+
+  // Replicas are numbered from 0 in this order.
+  void add(Candidate candidate);
+  // The holder gives the lease up now, and this replica takes it as soon as it can; -1: nobody
+  // does. Afterwards all goes on by the rules, but for nobody, which stays so.
+  void elect(int replica);
+  // A process that ends in good order gives its lease up.
+  void release(int replica);
+  // Who leads; -1: nobody. A replica that is down leads no more, whatever the lease says.
+  int holder() const;
+
+ private:
+  void tick(int replica);
+  bool taken_by_other(int replica) const;
+
+  Timeline& timeline_;
+  Chance chance_;
+  std::vector<Candidate> candidates_;
+  int holder_ = -1;
+  uint64_t incarnation_ = 0;  // of the holder
+  bool leading_ = false;      // the holder has not given up
+  MonotonicTime renewed_{};
+  int favourite_ = -2;  // -2: anybody; -1: nobody
+};
+
+}  // namespace muster::simulation

@@ -1,0 +1,342 @@
+#include "simulation/world.h"
+
+#include <algorithm>
+
+#include "api/json.h"
+#include "api/object_meta.h"
+
+namespace muster::simulation {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr const char* kMuster = "system:serviceaccount:muster-system:muster";
+constexpr Duration kQuiet = minutes(10);
+constexpr size_t kKeptWrites = 40;
+constexpr TimePoint kStart{seconds(1'800'000'000)};
+
+RuleSettings rules_of(const WorldOptions& options) {
+  RuleSettings settings;
+  settings.native_jobsets = options.native_jobsets;
+  settings.admitters.insert(kMuster);
+  return settings;
+}
+
+EngineSettings engine_of(const WorldOptions& options) {
+  EngineSettings settings;
+  settings.keep_webhook_configurations = false;
+  settings.reconcilers.native_jobsets = options.native_jobsets;
+  return settings;
+}
+
+ApiServerOptions server_of(const WorldOptions& options) {
+  ApiServerOptions server = options.api_server;
+  server.seed = options.seed;
+  return server;
+}
+
+std::string_view verb_text(Verb verb) {
+  switch (verb) {
+    case Verb::kCreate:
+      return "create";
+    case Verb::kPatch:
+      return "patch";
+    case Verb::kPatchStatus:
+      return "patch status of";
+    case Verb::kDelete:
+      return "delete";
+  }
+  return "";
+}
+
+std::string_view outcome_text(WriteOutcome outcome) {
+  switch (outcome) {
+    case WriteOutcome::kDone:
+      return "done";
+    case WriteOutcome::kConflict:
+      return "conflict";
+    case WriteOutcome::kNotFound:
+      return "not found";
+    case WriteOutcome::kAlreadyExists:
+      return "already exists";
+    case WriteOutcome::kRefused:
+      return "refused";
+    case WriteOutcome::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+}  // namespace
+
+World::World(WorldOptions options)
+    : options_(std::move(options)),
+      timeline_(kStart),
+      chance_(options_.seed, "world"),
+      server_(timeline_, server_of(options_)),
+      webhooks_(rules_of(options_),
+                [this]() -> ClusterViewPtr {
+                  for (const auto& process : processes_) {
+                    if (process->synced()) return process->engine()->view();
+                  }
+                  return nullptr;
+                }),
+      invariants_(server_, timeline_),
+      pods_(server_),
+      garbage_collector_(server_, timeline_, options_.seed),
+      job_controller_(server_, timeline_, options_.seed),
+      nodes_(server_, timeline_, options_.nodes, options_.seed),
+      leases_(timeline_, options_.seed) {
+  server_.serve(kJobSets, options_.jobsets_served);
+  for (const std::string& ns : options_.namespaces) {
+    server_.create({{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", ns}}}});
+  }
+  server_.set_admission(&webhooks_);
+  server_.on_change([this](const Change& change) {
+    for (const auto& process : processes_) process->see(change);
+  });
+  for (int replica = 0; replica < options_.replicas; ++replica) add_process(replica);
+  run_until(
+      [this] {
+        return leader() >= 0 &&
+               std::all_of(processes_.begin(), processes_.end(), [](const auto& process) { return process->synced(); });
+      },
+      minutes(1));
+  schedule_accident();
+}
+
+World::~World() {
+  for (const auto& process : processes_) process->kill();
+}
+
+void World::add_process(int replica) {
+  processes_.push_back(std::make_unique<MusterProcess>(MusterProcess::Surroundings{
+      .server = server_,
+      .timeline = timeline_,
+      .chance = chance_,
+      .options = options_.process,
+      .faults = faults_,
+      .settings = engine_of(options_),
+      .carry_out = [this, replica](const Write& write, bool heard) { return carry_out(replica, write, heard); },
+      .record = [this](const ObjectEvent& event) { events_.push_back(event); },
+  }));
+  MusterProcess& process = *processes_.back();
+  process.start();
+  leases_.add({.incarnation = [&process] { return process.incarnation(); },
+               .connected = [&process] { return process.connected(); },
+               .lead = [&process](bool leads) { process.lead(leads); }});
+}
+
+// --- The user ---
+
+Answer World::create(json manifest) {
+  const ResourceType* type = find_type(manifest);
+  if (type != nullptr && type->namespaced && string_at(manifest, {"metadata", "namespace"}).empty())
+    manifest["metadata"]["namespace"] = "default";
+  return server_.create(std::move(manifest));
+}
+
+Answer World::patch(const ObjectKey& key, const json& merge_patch) {
+  return server_.patch(key, merge_patch);
+}
+
+Answer World::patch_status(const ObjectKey& key, const json& merge_patch) {
+  return server_.patch_status(key, merge_patch);
+}
+
+Answer World::remove(const ObjectKey& key, Propagation propagation) {
+  return server_.remove(key, {.propagation = propagation});
+}
+
+json World::get(const ObjectKey& key) const {
+  const ObjectPtr object = server_.get(key);
+  return object == nullptr ? json() : *object;
+}
+
+std::vector<json> World::list(const ResourceType& type, const std::string& label_selector) const {
+  std::vector<json> found;
+  for (const ObjectPtr& object : server_.list(type, {.labels = label_selector})) found.push_back(*object);
+  return found;
+}
+
+// --- Time ---
+
+bool World::step_until(MonotonicTime limit) {
+  if (timeline_.next() > limit) {
+    timeline_.move_to(limit);
+    return false;
+  }
+  return timeline_.step();
+}
+
+void World::run_for(Duration duration) {
+  const MonotonicTime limit = timeline_.time() + duration;
+  while (step_until(limit)) {
+  }
+}
+
+bool World::run_until(const std::function<bool()>& condition, Duration limit) {
+  const MonotonicTime end = timeline_.time() + limit;
+  while (!condition()) {
+    if (!step_until(end)) return condition();
+  }
+  return true;
+}
+
+bool World::settle() {
+  const MonotonicTime begin = timeline_.time();
+  const bool quiet =
+      run_until([&] { return timeline_.time() - std::max(last_write_, begin) >= kQuiet; }, std::chrono::hours(2));
+  if (quiet) invariants_.check_orphans();
+  return quiet && violations().empty();
+}
+
+void World::at(Duration elapsed, std::function<void()> action) {
+  timeline_.after(elapsed - timeline_.elapsed(), std::move(action));
+}
+
+// --- Faults ---
+
+void World::kill(int replica) {
+  process(replica).kill();
+}
+
+void World::kill(int replica, Duration down_for) {
+  kill(replica);
+  timeline_.after(down_for, [this, replica] { restart(replica); });
+}
+
+void World::restart(int replica) {
+  process(replica).start();
+}
+
+void World::kill_after_write(int n, Duration down_for) {
+  kill_after_ = n;
+  kill_down_for_ = down_for;
+}
+
+void World::cut_off(int replica, Duration duration) {
+  process(replica).cut_off(true);
+  timeline_.after(duration, [this, replica] { process(replica).cut_off(false); });
+}
+
+void World::lose_watches(int replica, const ResourceType* type) {
+  process(replica).lose_watches(type);
+}
+
+void World::calm() {
+  faults_ = {};
+  for (int replica = 0; replica < replicas(); ++replica) {
+    process(replica).cut_off(false);
+    restart(replica);
+  }
+}
+
+void World::schedule_accident() {
+  if (faults_.between_accidents == Duration(0)) return;
+  timeline_.after(chance_.between(Duration(0), 2 * faults_.between_accidents), [this] {
+    if (faults_.between_accidents == Duration(0)) return;
+    accident();
+    schedule_accident();
+  });
+}
+
+void World::accident() {
+  const int replica = static_cast<int>(chance_.number() % processes_.size());
+  switch (chance_.number() % 6) {
+    case 0:
+      return kill(replica, chance_.between(milliseconds(100), seconds(40)));
+    case 1: {
+      const auto kinds = watched_kinds();
+      return lose_watches(replica, kinds[chance_.number() % kinds.size()].type);
+    }
+    case 2:
+      server_.compact();
+      return lose_watches(replica);
+    case 3:
+      return elect(replica);
+    case 4:
+      return cut_off(replica, chance_.between(seconds(1), seconds(30)));
+    case 5:
+      return jump_wall_clock(chance_.between(seconds(0), seconds(120)) - seconds(60));
+  }
+}
+
+// --- Writes ---
+
+Answer World::carry_out(int replica, const Write& write, bool heard) {
+  last_write_ = timeline_.time();
+  count(write);
+  const ObjectPtr before = server_.get(write.target);
+  const Answer answer = server_.carry_out(write, {.user = kMuster});
+  const std::string name = "replica " + std::to_string(replica);
+  last_writes_.push_back({timeline_.elapsed(), name + ": " + std::string(verb_text(write.verb)) + " " +
+                                                   to_text(write.target) + " " + to_text(write.body).substr(0, 300) +
+                                                   " -> " + std::string(outcome_text(answer.outcome)) +
+                                                   (answer.done() ? "" : " (" + answer.message + ")")});
+  if (last_writes_.size() > kKeptWrites) last_writes_.pop_front();
+  const std::string start = " (start " + std::to_string(process(replica).incarnation()) + ")";
+  invariants_.see_write(name + start, write, answer, before, heard);
+  if (answer.done() && kill_after_ > 0 && --kill_after_ == 0) kill(replica, kill_down_for_);
+  return answer;
+}
+
+void World::count(const Write& write) {
+  WriteCounts& counts = writes_[write.target.type->plural];
+  switch (write.verb) {
+    case Verb::kCreate:
+      ++counts.create;
+      break;
+    case Verb::kPatch:
+      ++counts.patch;
+      break;
+    case Verb::kPatchStatus:
+      ++counts.patch_status;
+      break;
+    case Verb::kDelete:
+      ++counts.remove;
+      break;
+  }
+}
+
+WriteCounts World::writes(const ResourceType& type) const {
+  const auto found = writes_.find(type.plural);
+  return found == writes_.end() ? WriteCounts{} : found->second;
+}
+
+WriteCounts World::writes() const {
+  WriteCounts sum;
+  for (const auto& [plural, counts] : writes_) {
+    sum.create += counts.create;
+    sum.patch += counts.patch;
+    sum.patch_status += counts.patch_status;
+    sum.remove += counts.remove;
+  }
+  return sum;
+}
+
+// --- What is there ---
+
+bool World::condition_true(const ObjectKey& key, std::string_view type) const {
+  const ObjectPtr object = server_.get(key);
+  return object != nullptr && condition_is_true(read_conditions(array_at(*object, {"status", "conditions"})), type);
+}
+
+bool World::has_event(std::string_view reason) const {
+  return std::any_of(events_.begin(), events_.end(), [&](const ObjectEvent& event) { return event.reason == reason; });
+}
+
+std::string World::report() const {
+  std::string text = "seed " + std::to_string(options_.seed) + ", after " +
+                     std::to_string(std::chrono::duration_cast<milliseconds>(elapsed()).count()) + " ms\n";
+  for (const std::string& violation : violations()) text += "violated " + violation + "\n";
+  for (const AppliedWrite& write : last_writes_) {
+    text += std::to_string(std::chrono::duration_cast<milliseconds>(write.at).count()) + " ms " + write.text + "\n";
+  }
+  return text;
+}
+
+}  // namespace muster::simulation

@@ -1,0 +1,217 @@
+package cluster
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"muster.batch/test/cluster/harness"
+)
+
+// Benchmarks of gangs and of the JobSet controller; they print tables for
+// docs/benchmarks.md and run only when asked for, as each test says.
+
+// sizeOf a benchmark, from the environment.
+func sizeOf(t *testing.T, variable string) int {
+	t.Helper()
+	size, _ := strconv.Atoi(os.Getenv(variable))
+	if size == 0 {
+		t.Skip("a benchmark: set " + variable)
+	}
+	return size
+}
+
+// unlimited lets muster write as fast as the API server takes it.
+func unlimited(t *testing.T) []string {
+	return []string{"--jobset-controller", "native", "--waiter-image", harness.MusterImage, "--config", writeFile(t, "config.yaml",
+		"apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nclientConnection: {qps: -1, burst: 1}\n")}
+}
+
+// firstLine is when a container wrote its first line, by the kubelet's clock.
+func firstLine(t *testing.T, cluster *harness.Cluster, pod *corev1.Pod, container string) time.Time {
+	t.Helper()
+	log, err := cluster.Client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
+		Container: container, Timestamps: true,
+	}).DoRaw(harness.Context(t))
+	must(t, err)
+	stamp, _, _ := strings.Cut(string(log), " ")
+	at, err := time.Parse(time.RFC3339Nano, stamp)
+	must(t, err)
+	return at
+}
+
+// From the last waiter's start to the last main container's, on the kubelet with
+// its default syncFrequency. MUSTER_BENCH_RELEASE is the number of gangs of 10 pods.
+func TestBenchRelease(t *testing.T) {
+	rounds := sizeOf(t, "MUSTER_BENCH_RELEASE")
+	cluster := harness.Connect(t)
+	cluster.RealNode(t)
+	startGangMuster(t)
+	var took []time.Duration
+	for range rounds {
+		namespace := cluster.Namespace(t, nil)
+		cluster.CreateJobSet(t, namespace, harness.GroupScheduling(harness.JobSetOf("gang",
+			harness.ReplicatedJob{Name: "workers", Pods: 10, Template: harness.RealPod("echo started; sleep 600")}), 300))
+		pods := cluster.WaitForJobSetPods(t, namespace, "gang", 10, 3*time.Minute, "started", harness.MainStarted)
+		var waits, runs time.Time
+		for i := range pods {
+			waits = later(waits, firstLine(t, cluster, &pods[i], harness.BarrierContainer))
+			runs = later(runs, firstLine(t, cluster, &pods[i], "main"))
+		}
+		took = append(took, runs.Sub(waits))
+		must(t, cluster.Resource(t, harness.JobSetGroup, "JobSet", namespace).Delete(harness.Context(t), "gang", metav1.DeleteOptions{}))
+		awaitNothingLeft(t, cluster, namespace, "gang")
+	}
+	slices.Sort(took)
+	fmt.Printf("| gangs of 10 pods | p50 | p99 | max |\n| %d | %.2f s | %.2f s | %.2f s |\n", rounds,
+		took[len(took)/2].Seconds(), took[min(len(took)-1, len(took)*99/100)].Seconds(), took[len(took)-1].Seconds())
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// One gang of MUSTER_BENCH_GANG pods on hollow nodes.
+func TestBenchGang(t *testing.T) {
+	count := sizeOf(t, "MUSTER_BENCH_GANG")
+	cluster := harness.Connect(t)
+	cluster.HollowNodes(t)
+	muster := harness.StartMuster(t, unlimited(t)...)
+	namespace := cluster.Namespace(t, nil)
+	seen := watchPods(t, cluster, namespace)
+	job := hollowJob("gang", int32(count))
+	job.Annotations = map[string]string{harness.TimeoutAnnotation: "3600"}
+
+	before := muster.CPU(t)
+	began := time.Now()
+	cluster.CreateJob(t, namespace, job)
+	seen.await(t, "waiting", count)
+	waited := time.Now()
+	fmt.Printf("| %d waiters started | %.1f s |\n", count, waited.Sub(began).Seconds())
+	seen.await(t, "nudged", count)
+	fmt.Printf("| last waiter started to last pod nudged | %.1f s |\n", time.Since(waited).Seconds())
+	seen.await(t, "running", count)
+	fmt.Printf("| last waiter started to last pod running | %.1f s |\n", time.Since(waited).Seconds())
+	fmt.Printf("| muster's CPU, all threads | %.2f s |\n| of it the engine's thread | %.2f s |\n| muster's memory | %d MiB |\n",
+		(muster.CPU(t) - before).Seconds(), muster.EngineCPU(t).Seconds(), muster.ResidentKiB(t)/1024)
+}
+
+// MUSTER_BENCH_JOBSETS JobSets of two Jobs of 5 pods, created at once.
+func TestBenchJobSets(t *testing.T) {
+	count := sizeOf(t, "MUSTER_BENCH_JOBSETS")
+	cluster := harness.Connect(t)
+	cluster.HollowNodes(t)
+	muster := harness.StartMuster(t, unlimited(t)...)
+	namespace := cluster.Namespace(t, nil)
+	seen := watchPods(t, cluster, namespace)
+	jobSets := cluster.Resource(t, harness.JobSetGroup, "JobSet", namespace)
+	before := writes(t, cluster)
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
+	defer cancel()
+	outcome := harness.Load(ctx, 32, count, func(number int) error {
+		_, err := jobSets.Create(ctx, harness.JobSetOf(fmt.Sprint("bench-", number),
+			harness.ReplicatedJob{Name: "a", Pods: 5, Template: harness.HollowPod(-1, 0)},
+			harness.ReplicatedJob{Name: "b", Pods: 5, Template: harness.HollowPod(-1, 0)}), harness.ForReal)
+		return err
+	})
+	if outcome.Failed > 0 {
+		t.Fatal(outcome)
+	}
+	created := time.Since(began)
+	seen.awaitWithin(t, "running", count*10, 20*time.Minute)
+	running := time.Since(began)
+	// The last counts follow within the status interval.
+	harness.Eventually(t, 2*time.Minute, "every status tells of ready Jobs", func() error {
+		list, err := jobSets.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, jobSet := range list.Items {
+			if text := fmt.Sprint(jobSet.Object["status"]); strings.Count(text, "ready:1") != 2 {
+				return fmt.Errorf("%s: %s", jobSet.GetName(), text)
+			}
+		}
+		return nil
+	})
+	fmt.Printf("| JobSets | created after | all pods run after | muster's memory |\n| %d | %.1f s | %.1f s | %d MiB |\n",
+		count, created.Seconds(), running.Seconds(), muster.ResidentKiB(t)/1024)
+	fmt.Println("| write | per JobSet |")
+	after := writes(t, cluster)
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if made := after[name] - before[name]; made*20 > count {
+			fmt.Printf("| %s | %.2f |\n", name, float64(made)/float64(count))
+		}
+	}
+}
+
+// MUSTER_BENCH_FOREIGN pods that are no gang's.
+func TestBenchForeignPods(t *testing.T) {
+	count := sizeOf(t, "MUSTER_BENCH_FOREIGN")
+	cluster := harness.Connect(t)
+	muster := harness.StartMuster(t)
+	namespace := cluster.Namespace(t, nil)
+	before := muster.ResidentKiB(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
+	defer cancel()
+	outcome := harness.Load(ctx, 64, count, func(number int) error {
+		pod := harness.HollowPod(-1, 0)
+		pod.Spec.SchedulerName = "nobody"
+		_, err := cluster.Client.CoreV1().Pods(namespace).Create(ctx, &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("foreign-", number)}, Spec: pod.Spec,
+		}, metav1.CreateOptions{})
+		return err
+	})
+	if outcome.Failed > 0 {
+		t.Fatal(outcome)
+	}
+	fmt.Printf("| foreign pods | muster grew by |\n| %d | %.1f MiB |\n", count, float64(muster.ResidentKiB(t)-before)/1024)
+}
+
+// writes counts the requests that the API server has answered well, by verb and resource.
+func writes(t *testing.T, cluster *harness.Cluster) map[string]int {
+	t.Helper()
+	text, err := cluster.Client.(*kubernetes.Clientset).RESTClient().Get().AbsPath("/metrics").DoRaw(harness.Context(t))
+	must(t, err)
+	counts := map[string]int{}
+	scanner := bufio.NewScanner(strings.NewReader(string(text)))
+	scanner.Buffer(nil, 1<<20)
+	for scanner.Scan() {
+		line := scanner.Text()
+		labels, found := strings.CutPrefix(line, "apiserver_request_total{")
+		if !found || !strings.Contains(line, `code="20`) {
+			continue
+		}
+		labels = "," + labels
+		verb, resource, sub := labelOf(labels, "verb"), labelOf(labels, "resource"), labelOf(labels, "subresource")
+		if verb == "GET" || verb == "LIST" || verb == "WATCH" || resource == "leases" || resource == "" {
+			continue
+		}
+		if sub != "" {
+			resource += "/" + sub
+		}
+		value, _ := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
+		counts[verb+" "+resource] += int(value)
+	}
+	return counts
+}
+
+func labelOf(labels, name string) string {
+	_, rest, _ := strings.Cut(labels, ","+name+`="`)
+	value, _, _ := strings.Cut(rest, `"`)
+	return value
+}

@@ -1,0 +1,216 @@
+package cluster
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.batch/test/cluster/harness"
+)
+
+// Gangs under muster, their pods on the real kubelet.
+
+// gate holds back the pods that ask for it until the node bears the label.
+const gate = "muster.batch/gate"
+
+// gated makes pods wait for open(gate name).
+func gated(template corev1.PodTemplateSpec, name string) corev1.PodTemplateSpec {
+	template.Spec.NodeSelector[gate] = name
+	return template
+}
+
+// open lets the gated pods of that name be scheduled.
+func open(t *testing.T, cluster *harness.Cluster, name string) {
+	t.Helper()
+	label := func(value string) error {
+		patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%s}}}`, gate, value)
+		_, err := cluster.Client.CoreV1().Nodes().Patch(harness.Context(t), cluster.RealNode(t), types.MergePatchType, patch, metav1.PatchOptions{})
+		return err
+	}
+	must(t, label(fmt.Sprintf("%q", name)))
+	t.Cleanup(func() {
+		if err := label("null"); err != nil {
+			t.Errorf("the node keeps its label: %v", err)
+		}
+	})
+}
+
+// checkStartedTogether demands that no main container started before the last
+// waiter had. Kubelets tell time in whole seconds.
+func checkStartedTogether(t *testing.T, pods []corev1.Pod) {
+	t.Helper()
+	var last time.Time
+	for _, pod := range pods {
+		if started := harness.StartedAt(&pod, harness.BarrierContainer); started.After(last) {
+			last = started
+		}
+	}
+	for _, pod := range pods {
+		if main := harness.StartedAt(&pod, "main"); main.Before(last) {
+			t.Errorf("%s started at %s, before the last waiter at %s", pod.Name, main.Format(time.TimeOnly), last.Format(time.TimeOnly))
+		}
+	}
+}
+
+func startGangMuster(t *testing.T, flags ...string) *harness.Muster {
+	t.Helper()
+	return harness.StartMuster(t, append([]string{"--jobset-controller", "native", "--waiter-image", harness.MusterImage}, flags...)...)
+}
+
+func TestGangJobSetWaitsForItsThirdPodAndStartsTogether(t *testing.T) {
+	cluster := harness.Connect(t)
+	cluster.RealNode(t)
+	startGangMuster(t)
+	namespace := cluster.Namespace(t, nil)
+	cluster.CreateJobSet(t, namespace, harness.GroupScheduling(harness.JobSetOf("train",
+		harness.ReplicatedJob{Name: "workers", Pods: 2, Template: harness.RealPod("sleep 600")},
+		harness.ReplicatedJob{Name: "late", Template: gated(harness.RealPod("sleep 600"), namespace)}), 300))
+
+	cluster.WaitForJobSetPods(t, namespace, "train", 2, time.Minute, "waiting", harness.WaiterRuns)
+	waiting := cluster.WaitForJobSet(t, namespace, "train", time.Minute, "says who is missing", harness.HasCondition("GroupStarted", "False", ""))
+	harness.Eventually(t, 20*time.Second, "the message counts and names", func() error {
+		waiting = cluster.WaitForJobSet(t, namespace, "train", time.Minute, "there", harness.HasCondition("GroupStarted", "False", ""))
+		message := fmt.Sprint(harness.ConditionOf(waiting, "GroupStarted")["message"])
+		if !strings.Contains(message, "2 of 3") || !strings.Contains(message, "train-late-0") {
+			return fmt.Errorf("it says %q", message)
+		}
+		return nil
+	})
+	for _, pod := range cluster.PodsOfJobSet(t, namespace, "train") {
+		if harness.MainStarted(&pod) {
+			t.Errorf("%s did not wait", pod.Name)
+		}
+	}
+
+	open(t, cluster, namespace)
+	pods := cluster.WaitForJobSetPods(t, namespace, "train", 3, time.Minute, "started", harness.MainStarted)
+	checkStartedTogether(t, pods)
+	cluster.WaitForJobSet(t, namespace, "train", time.Minute, "started", harness.HasCondition("GroupStarted", "True", ""))
+
+	// A member that is replaced finds the gate open.
+	must(t, cluster.Client.CoreV1().Pods(namespace).Delete(harness.Context(t), pods[0].Name, metav1.DeleteOptions{}))
+}
+
+func TestReplacedMemberOfAStartedGangPassesAtOnce(t *testing.T) {
+	cluster := harness.Connect(t)
+	cluster.RealNode(t)
+	startGangMuster(t)
+	namespace := cluster.Namespace(t, nil)
+	job := realJob("gang", 2, "sleep 600")
+	job.Annotations = map[string]string{harness.TimeoutAnnotation: "300"}
+	*job.Spec.BackoffLimit = 3
+	cluster.CreateJob(t, namespace, job)
+	first := cluster.WaitForPods(t, namespace, "gang", 2, time.Minute, "started", harness.MainStarted)[0]
+
+	must(t, cluster.Client.CoreV1().Pods(namespace).Delete(harness.Context(t), first.Name, metav1.DeleteOptions{}))
+	replaced := cluster.WaitForPods(t, namespace, "gang", 2, time.Minute, "started, the deleted one not among them", func(pod *corev1.Pod) bool {
+		return harness.MainStarted(pod) && pod.UID != first.UID
+	})
+	for _, pod := range replaced {
+		waited := harness.StartedAt(&pod, "main").Sub(harness.StartedAt(&pod, harness.BarrierContainer))
+		if pod.CreationTimestamp.After(first.CreationTimestamp.Time) && waited > 5*time.Second {
+			t.Errorf("%s waited for %s", pod.Name, waited)
+		}
+	}
+}
+
+func TestGangJobThatIsNeverCompleteFailsAtItsDeadlineAndSaysWhoWasMissing(t *testing.T) {
+	cluster := harness.Connect(t)
+	cluster.RealNode(t)
+	startGangMuster(t)
+	namespace := cluster.Namespace(t, nil)
+	job := realJob("gang", 2, "echo this must not run")
+	job.Annotations = map[string]string{harness.TimeoutAnnotation: "4"}
+	// The second pod finds no place: both may not be on one node.
+	job.Spec.Template.Labels = map[string]string{"gang": "one-per-node"}
+	job.Spec.Template.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+			LabelSelector: &metav1.LabelSelector{MatchLabels: job.Spec.Template.Labels}, TopologyKey: corev1.LabelHostname,
+		}},
+	}}
+	cluster.CreateJob(t, namespace, job)
+
+	failed := cluster.WaitForJob(t, namespace, "gang", time.Minute, batchv1.JobFailed)
+	for _, condition := range failed.Status.Conditions {
+		if condition.Type != batchv1.JobFailed {
+			continue
+		}
+		if condition.Reason != "GroupSchedulingTimeout" || !strings.Contains(condition.Message, "1 of 2") {
+			t.Errorf("it failed with %s: %s", condition.Reason, condition.Message)
+		}
+	}
+	for _, pod := range cluster.PodsOfJob(t, namespace, "gang") {
+		if harness.MainStarted(&pod) {
+			t.Errorf("the main container of %s has run", pod.Name)
+		}
+	}
+	harness.Eventually(t, 20*time.Second, "an event names the missing pod", func() error {
+		events := strings.Join(cluster.EventsAbout(t, namespace, "gang"), "\n")
+		if !strings.Contains(events, "GroupSchedulingTimeout") || !strings.Contains(events, "gang-") {
+			return fmt.Errorf("events:\n%s", events)
+		}
+		return nil
+	})
+}
+
+func TestSuspendedAndResumedGangWaitsAnew(t *testing.T) {
+	cluster := harness.Connect(t)
+	cluster.RealNode(t)
+	startGangMuster(t)
+	namespace := cluster.Namespace(t, nil)
+	cluster.CreateJobSet(t, namespace, harness.GroupScheduling(harness.JobSetOf("train",
+		harness.ReplicatedJob{Name: "workers", Pods: 2, Template: harness.RealPod("sleep 600")}), 300))
+	old := map[types.UID]bool{}
+	for _, pod := range cluster.WaitForJobSetPods(t, namespace, "train", 2, time.Minute, "started", harness.MainStarted) {
+		old[pod.UID] = true
+	}
+
+	cluster.PatchJobSet(t, namespace, "train", `{"spec":{"suspend":true}}`)
+	harness.Eventually(t, time.Minute, "no pods", func() error {
+		if pods := cluster.PodsOfJobSet(t, namespace, "train"); len(pods) != 0 {
+			return fmt.Errorf("%d pods", len(pods))
+		}
+		return nil
+	})
+	cluster.PatchJobSet(t, namespace, "train", `{"spec":{"suspend":false}}`)
+	pods := cluster.WaitForJobSetPods(t, namespace, "train", 2, time.Minute, "started", harness.MainStarted)
+	for _, pod := range pods {
+		if old[pod.UID] {
+			t.Errorf("%s is of the old run", pod.Name)
+		}
+	}
+	checkStartedTogether(t, pods)
+	decided, err := cluster.Client.CoreV1().ConfigMaps(namespace).Get(harness.Context(t), "train-group-scheduling", metav1.GetOptions{})
+	must(t, err)
+	if epoch := pods[0].Annotations[epochAnnotation]; !strings.Contains(decided.Data["started"], epoch) {
+		t.Errorf("epoch %s is not among the started: %q", epoch, decided.Data["started"])
+	}
+}
+
+func TestForeignConfigMapUnderTheGangsNameIsNeverTouched(t *testing.T) {
+	cluster := harness.Connect(t)
+	cluster.RealNode(t)
+	startGangMuster(t)
+	namespace := cluster.Namespace(t, nil)
+	// Somebody's file `started` must open nothing either.
+	decide(t, cluster, namespace, "gang-job-group-scheduling", map[string]string{"started": "yes"})
+	job := realJob("gang", 1, "echo this must not run")
+	job.Annotations = map[string]string{harness.TimeoutAnnotation: "4"}
+	cluster.CreateJob(t, namespace, job)
+
+	cluster.WaitForJob(t, namespace, "gang", time.Minute, batchv1.JobFailed)
+	left, err := cluster.Client.CoreV1().ConfigMaps(namespace).Get(harness.Context(t), "gang-job-group-scheduling", metav1.GetOptions{})
+	must(t, err)
+	if len(left.Data) != 1 || left.Data["started"] != "yes" || len(left.OwnerReferences) != 0 {
+		t.Errorf("it is now %+v", left)
+	}
+	if events := strings.Join(cluster.EventsAbout(t, namespace, "gang"), "\n"); !strings.Contains(events, "gang-job-group-scheduling") {
+		t.Errorf("no event says whose name is taken:\n%s", events)
+	}
+}

@@ -1,0 +1,46 @@
+#include "commands/log_observers.h"
+
+#include <doctest/doctest.h>
+
+#include <thread>
+#include <vector>
+
+#include "server/metrics.h"
+
+using namespace muster;
+using namespace std::chrono_literals;
+
+TEST_CASE("log observers: what the client tells is counted from every thread") {
+  ClientMetrics client;
+  KubeLog observer(system_clock(), client);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < 100; ++n) {
+        observer.request_done("GET", "host:443", "200", 1ms);
+        observer.event_done(kube::EventOutcome::kRateLimited, "");
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  Metrics metrics({.version = "1", .rules = {}});
+  metrics.include(client.collectable());
+  const std::string text = metrics.expose();
+  for (const char* line : {R"(rest_client_requests_total{code="200",host="host:443",method="GET"} 400)",
+                           R"(rest_client_request_duration_seconds_count{host="host:443",verb="GET"} 400)",
+                           R"(muster_events_total{outcome="rate_limited"} 400)"}) {
+    INFO(std::string(line));
+    CHECK(text.find(line) != std::string::npos);
+  }
+}
+
+TEST_CASE("log observers: the first of a kind passes and then one per interval with what was swallowed") {
+  LogThrottle throttle(10s);
+  const MonotonicTime start(1h);
+  CHECK(throttle.pass("a", start) == 0);
+  CHECK(throttle.pass("b", start) == 0);
+  CHECK(throttle.pass("a", start + 9s) == std::nullopt);
+  CHECK(throttle.pass("a", start + 9999ms) == std::nullopt);
+  CHECK(throttle.pass("a", start + 10s) == 2);
+  CHECK(throttle.pass("a", start + 21s) == 0);
+}

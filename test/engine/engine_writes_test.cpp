@@ -1,0 +1,206 @@
+// The engine around reconcilers: who is asked when, and what becomes of their writes.
+#include <doctest/doctest.h>
+
+#include <functional>
+
+#include "api/watched_kinds.h"
+#include "engine/engine.h"
+
+using namespace muster;
+using nlohmann::json;
+
+namespace {
+
+Now at(int64_t ms) {
+  const auto offset = std::chrono::milliseconds(ms);
+  return {TimePoint(std::chrono::seconds(1'800'000'000) + offset), MonotonicTime(offset)};
+}
+
+TypedObject job(const char* name, int version, json annotations = json::object()) {
+  return read_object(kJobs, {{"apiVersion", "batch/v1"},
+                             {"kind", "Job"},
+                             {"metadata",
+                              {{"namespace", "team-a"},
+                               {"name", name},
+                               {"uid", name},
+                               {"resourceVersion", std::to_string(version)},
+                               {"annotations", std::move(annotations)}}}});
+}
+
+ObjectKey key(const char* name) {
+  return {&kJobs, "team-a", name};
+}
+
+// Wants every Job to bear the annotation `seen`.
+Plan mark(const ObjectKey& target, const ClusterState& state, const ReconcilerSettings&, Now) {
+  const Job* found = state.job(target.ns, target.name);
+  if (found == nullptr || !found->meta.annotation("seen").empty()) return {};
+  Write write{.verb = Verb::kPatch, .target = target, .body = {{"metadata", {{"annotations", {{"seen", "yes"}}}}}}};
+  write.events.push_back({.regarding = {.kind = "Job", .name = target.name}, .reason = "Seen"});
+  return {.writes = {std::move(write)}};
+}
+
+void jobs_concern(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
+  if (std::holds_alternative<JobPtr>(object)) keys.push_back(key_of(object));
+}
+
+const Reconciler kMark{.name = "mark", .concerns = jobs_concern, .reconcile = mark};
+const Reconciler* const kMarkOnly[] = {&kMark};
+
+Engine leader(std::span<const Reconciler* const> table = kMarkOnly) {
+  Engine engine({}, table);
+  for (const WatchedKind& kind : watched_kinds()) engine.apply(KindListed{kind.type, {}}, at(0));
+  engine.apply(LeadershipChanged{true}, at(0));
+  return engine;
+}
+
+// The one write that the engine asks for.
+Command only_write(Engine& engine, Now now) {
+  Commands commands = engine.plan(now);
+  REQUIRE(commands.writes.size() == 1);
+  return std::move(commands.writes[0]);
+}
+
+}  // namespace
+
+TEST_CASE("engine: a change is reconciled once and the answer to the write ends it") {
+  Engine engine = leader();
+  engine.apply(ObjectChanged{job("a", 1)}, at(0));
+  const Command command = only_write(engine, at(0));
+  CHECK(command.needs_leadership);
+  CHECK(to_text(command.write.target) == "jobs/team-a/a");
+  CHECK(engine.plan(at(1)).empty());  // under way
+  engine.apply(WriteFinished{command.id, WriteOutcome::kDone, job("a", 2, {{"seen", "yes"}})}, at(2));
+  CHECK(engine.plan(at(2)).writes.empty());
+  // The watch tells nothing new.
+  engine.apply(ObjectChanged{job("a", 2, {{"seen", "yes"}})}, at(3));
+  CHECK(engine.plan(at(3)).empty());
+}
+
+TEST_CASE("engine: an event is told when its write has succeeded and not before") {
+  Engine engine = leader();
+  engine.apply(ObjectChanged{job("a", 1)}, at(0));
+  Commands commands = engine.plan(at(0));
+  CHECK(commands.events.empty());
+  engine.apply(WriteFinished{commands.writes.at(0).id, WriteOutcome::kConflict}, at(0));
+  commands = engine.plan(at(1000));
+  CHECK(commands.events.empty());
+  engine.apply(WriteFinished{commands.writes.at(0).id, WriteOutcome::kDone, job("a", 2, {{"seen", "yes"}})}, at(1000));
+  commands = engine.plan(at(1000));
+  REQUIRE(commands.events.size() == 1);
+  CHECK(commands.events[0].reason == "Seen");
+  CHECK(engine.plan(at(1001)).events.empty());
+}
+
+TEST_CASE("engine: who does not lead plans nothing and who begins to lead looks at everything") {
+  Engine engine({}, kMarkOnly);
+  for (const WatchedKind& kind : watched_kinds()) engine.apply(KindListed{kind.type, {}}, at(0));
+  engine.apply(ObjectChanged{job("a", 1)}, at(0));
+  CHECK(engine.plan(at(0)).empty());
+  CHECK_FALSE(engine.next_tick().has_value());
+  engine.apply(LeadershipChanged{true}, at(1));
+  CHECK(engine.leads());
+  CHECK(to_text(only_write(engine, at(1)).write.target) == "jobs/team-a/a");
+}
+
+TEST_CASE("engine: lost leadership forgets what was planned and a late answer does no harm") {
+  Engine engine = leader();
+  engine.apply(ObjectChanged{job("a", 1)}, at(0));
+  engine.apply(ObjectChanged{job("b", 2)}, at(0));
+  const Commands commands = engine.plan(at(0));
+  REQUIRE(commands.writes.size() == 2);
+  engine.apply(ObjectChanged{job("c", 3)}, at(0));
+  engine.apply(LeadershipChanged{false}, at(1));
+  CHECK(engine.plan(at(1)).empty());
+  engine.apply(WriteFinished{commands.writes[0].id, WriteOutcome::kDone, job("a", 4, {{"seen", "yes"}})}, at(2));
+  CHECK(engine.plan(at(60'000)).writes.empty());
+  // Leads again while the second write is still under way: it is not sent twice.
+  engine.apply(LeadershipChanged{true}, at(60'000));
+  CHECK(to_text(only_write(engine, at(60'000)).write.target) == "jobs/team-a/c");
+  engine.apply(WriteFinished{commands.writes[1].id, WriteOutcome::kFailed}, at(60'001));
+  CHECK(to_text(only_write(engine, at(70'000)).write.target) == "jobs/team-a/b");
+}
+
+TEST_CASE("engine: a failed write is tried again later and later") {
+  Engine engine = leader();
+  engine.apply(ObjectChanged{job("a", 1)}, at(0));
+  engine.apply(WriteFinished{only_write(engine, at(0)).id, WriteOutcome::kFailed}, at(0));
+  CHECK(engine.plan(at(49)).empty());
+  REQUIRE(engine.next_tick() == at(50).monotonic);
+  engine.apply(WriteFinished{only_write(engine, at(50)).id, WriteOutcome::kFailed}, at(50));
+  CHECK(engine.plan(at(149)).empty());
+  CHECK(only_write(engine, at(150)).write.target == key("a"));
+}
+
+TEST_CASE("engine: an object that a write finds gone is gone") {
+  Engine engine = leader();
+  engine.apply(ObjectChanged{job("a", 1)}, at(0));
+  const Command command = only_write(engine, at(0));
+  engine.apply(WriteFinished{command.id, WriteOutcome::kNotFound}, at(0));
+  CHECK(engine.state().job("team-a", "a") == nullptr);
+  CHECK(engine.view()->owner("batch", "Job", "team-a", "a") == nullptr);
+  CHECK(engine.plan(at(60'000)).empty());
+}
+
+namespace {
+
+// Wants a ConfigMap beside each Job.
+Plan make_map(const ObjectKey& target, const ClusterState& state, const ReconcilerSettings&, Now now) {
+  const ObjectKey map{&kConfigMaps, target.ns, target.name};
+  if (state.config_map(map.ns, map.name) != nullptr || state.taken(map, now.monotonic)) return {};
+  return {.writes = {{.verb = Verb::kCreate, .target = map, .body = json::object()}}};
+}
+const Reconciler kMakeMap{.name = "make_map", .concerns = jobs_concern, .reconcile = make_map};
+
+// Asks to be called at a stored time, as deadlines are.
+Plan wait_until_noon(const ObjectKey& target, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
+  if (now.wall >= at(5000).wall) return mark(target, state, settings, now);
+  return {.again_at = at(5000).wall};
+}
+const Reconciler kWait{.name = "wait", .concerns = jobs_concern, .reconcile = wait_until_noon};
+
+Plan always_late(const ObjectKey&, const ClusterState&, const ReconcilerSettings&, Now now) {
+  return {.again_at = now.wall - std::chrono::hours(1)};
+}
+const Reconciler kAlwaysLate{.name = "always_late", .concerns = jobs_concern, .reconcile = always_late};
+
+}  // namespace
+
+TEST_CASE("engine: a name that a stranger has is looked at again after half a minute") {
+  const Reconciler* const table[] = {&kMakeMap};
+  Engine engine = leader(table);
+  engine.apply(ObjectChanged{job("a", 1)}, at(0));
+  engine.apply(WriteFinished{only_write(engine, at(0)).id, WriteOutcome::kAlreadyExists}, at(0));
+  CHECK(engine.plan(at(29'999)).empty());
+  REQUIRE(engine.next_tick() == at(30'000).monotonic);
+  CHECK(only_write(engine, at(30'000)).write.verb == Verb::kCreate);
+}
+
+TEST_CASE("engine: one reconciler writes at a time and the next sees what came of it") {
+  const Reconciler* const table[] = {&kMark, &kMakeMap};
+  Engine engine = leader(table);
+  engine.apply(ObjectChanged{job("a", 1)}, at(0));
+  const Command first = only_write(engine, at(0));
+  CHECK(first.write.verb == Verb::kPatch);
+  engine.apply(WriteFinished{first.id, WriteOutcome::kDone, job("a", 2, {{"seen", "yes"}})}, at(0));
+  CHECK(only_write(engine, at(0)).write.verb == Verb::kCreate);
+}
+
+TEST_CASE("engine: a stored deadline is kept by the monotonic clock") {
+  const Reconciler* const table[] = {&kWait};
+  Engine engine = leader(table);
+  engine.apply(ObjectChanged{job("a", 1)}, at(0));
+  CHECK(engine.plan(at(0)).empty());
+  REQUIRE(engine.next_tick() == at(5000).monotonic);
+  CHECK(engine.plan(at(4999)).empty());
+  CHECK(only_write(engine, at(5000)).write.target == key("a"));
+}
+
+TEST_CASE("engine: a reconciler that asks for the past does not keep the engine busy") {
+  const Reconciler* const table[] = {&kAlwaysLate};
+  Engine engine = leader(table);
+  engine.apply(ObjectChanged{job("a", 1)}, at(0));
+  CHECK(engine.plan(at(0)).empty());
+  REQUIRE(engine.next_tick().has_value());
+  CHECK(*engine.next_tick() >= at(100).monotonic);
+}

@@ -1,0 +1,92 @@
+#include "engine/lanes.h"
+
+#include <doctest/doctest.h>
+
+using namespace muster;
+using std::chrono::milliseconds;
+
+namespace {
+
+MonotonicTime at(int ms) {
+  return MonotonicTime(milliseconds(ms));
+}
+
+ObjectKey key(const char* name) {
+  return {&kJobs, "team-a", name};
+}
+
+std::vector<std::string> names(const std::vector<ObjectKey>& keys) {
+  std::vector<std::string> found;
+  for (const ObjectKey& one : keys) found.push_back(one.name);
+  return found;
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("lanes: keys come in the order in which they were wanted and each once") {
+  Lanes lanes;
+  for (const char* name : {"b", "a", "b"}) lanes.want(key(name));
+  CHECK(names(lanes.take_due(at(0))) == Names{"b", "a"});
+  CHECK(lanes.take_due(at(0)).empty());
+  CHECK_FALSE(lanes.next().has_value());
+}
+
+TEST_CASE("lanes: a timer wants its key when it is due and the earlier of two holds") {
+  Lanes lanes;
+  lanes.want_at(key("a"), at(50));
+  lanes.want_at(key("a"), at(20));
+  lanes.want_at(key("a"), at(90));
+  REQUIRE(lanes.next() == at(20));
+  CHECK(lanes.take_due(at(19)).empty());
+  CHECK(names(lanes.take_due(at(20))) == Names{"a"});
+  CHECK_FALSE(lanes.next().has_value());
+}
+
+TEST_CASE("lanes: a key that is reconciled forgets its timer") {
+  Lanes lanes;
+  lanes.want_at(key("a"), at(50));
+  lanes.want(key("a"));
+  CHECK(names(lanes.take_due(at(0))) == Names{"a"});
+  CHECK_FALSE(lanes.next().has_value());
+}
+
+TEST_CASE("lanes: a key waits for all of its writes and is then wanted again") {
+  Lanes lanes;
+  lanes.write_started(key("a"));
+  lanes.write_started(key("a"));
+  lanes.want(key("a"));
+  CHECK(lanes.take_due(at(0)).empty());
+  lanes.write_finished(key("a"), true, at(1));
+  CHECK(lanes.take_due(at(1)).empty());
+  lanes.write_finished(key("a"), true, at(2));
+  CHECK(names(lanes.take_due(at(2))) == Names{"a"});
+}
+
+TEST_CASE("lanes: after each failure in a row a key waits twice as long and at most a minute") {
+  Lanes lanes;
+  MonotonicTime now = at(0);
+  for (int failures = 1; failures <= 14; ++failures) {
+    lanes.write_started(key("a"));
+    lanes.write_finished(key("a"), false, now);
+    const Duration expected = failures <= 11 ? Duration(milliseconds(50 << (failures - 1))) : std::chrono::seconds(60);
+    const MonotonicTime due = now + std::min<Duration>(expected, std::chrono::seconds(60));
+    INFO("failure " << failures);
+    CHECK(lanes.take_due(due - milliseconds(1)).empty());
+    REQUIRE(lanes.next() == due);
+    CHECK(names(lanes.take_due(due)) == Names{"a"});
+    now = due;
+  }
+  lanes.write_started(key("a"));
+  lanes.write_finished(key("a"), true, now);
+  CHECK(names(lanes.take_due(now)) == Names{"a"});
+}
+
+TEST_CASE("lanes: other keys do not wait for one that has failed") {
+  Lanes lanes;
+  lanes.write_started(key("a"));
+  lanes.write_finished(key("a"), false, at(0));
+  lanes.want(key("b"));
+  CHECK(names(lanes.take_due(at(0))) == Names{"b"});
+}
