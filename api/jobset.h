@@ -30,8 +30,7 @@ struct ReplicatedJob {
   int32_t parallelism = 1;
   std::optional<int32_t> completions;
   std::optional<Barrier> barrier;
-  // JSON text of `template` (a JobTemplateSpec). Shared by all versions of the JobSet
-  // in which it is the same, and by JobSets that are made from one manifest.
+  // JSON text of `template` (a JobTemplateSpec); reconcilers/template_pool.h shares it.
   std::shared_ptr<const std::string> template_text;
 };
 

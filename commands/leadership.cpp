@@ -36,11 +36,11 @@ std::string process_identity() {
   return std::string(host) + "_" + sha256_hex(bytes).substr(0, 32);
 }
 
-Leadership::Leadership(Cluster& cluster, const LeaderElectionSettings& settings, std::string own_namespace,
+Leadership::Leadership(Cluster& cluster, const LeaderElectionSettings& settings, const std::string& own_namespace,
                        std::string identity)
     : cluster_(cluster),
       settings_(settings),
-      namespace_(settings.resource_namespace.empty() ? std::move(own_namespace) : settings.resource_namespace),
+      namespace_(settings.resource_namespace.empty() ? own_namespace : settings.resource_namespace),
       identity_(std::move(identity)) {
   cluster_.metrics().set_leading(settings_.resource_name, false);
 }

@@ -16,7 +16,8 @@ namespace muster {
 class Leadership {
  public:
   // `cluster` must outlive it; `identity` is process_identity().
-  Leadership(Cluster& cluster, const LeaderElectionSettings& settings, std::string own_namespace, std::string identity);
+  Leadership(Cluster& cluster, const LeaderElectionSettings& settings, const std::string& own_namespace,
+             std::string identity);
 
   // Takes part from now on, or, where leaders are not elected, leads. The loop must
   // outlive the leadership that stop() ends.

@@ -120,7 +120,9 @@ std::optional<ClusterState::Change> ClusterState::put_watched(const TypedObject&
   return set(object);
 }
 
-std::optional<ClusterState::Change> ClusterState::set(const TypedObject& object) {
+std::optional<ClusterState::Change> ClusterState::set(const TypedObject& given) {
+  const auto* jobset = std::get_if<JobSetPtr>(&given);
+  const TypedObject object = jobset != nullptr ? TypedObject(templates_.intern(*jobset)) : given;
   Objects& objects = objects_[type_of(object).plural];
   auto [entry, is_new] = objects.try_emplace(path_of(meta_of(object)), object);
   Change change;

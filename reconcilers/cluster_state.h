@@ -12,6 +12,7 @@
 #include "api/typed_object.h"
 #include "base/clock.h"
 #include "reconcilers/gang_index.h"
+#include "reconcilers/template_pool.h"
 
 namespace muster {
 
@@ -71,6 +72,7 @@ class ClusterState {
   std::map<std::string, std::map<std::string, const JobSet*, std::less<>>, std::less<>> jobsets_of_subdomain_;
   std::map<ObjectKey, MonotonicTime> taken_;
   GangIndex gangs_;
+  TemplatePool templates_;
 };
 
 }  // namespace muster

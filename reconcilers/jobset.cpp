@@ -6,6 +6,7 @@
 
 #include "api/constants.h"
 #include "reconcilers/jobset_child.h"
+#include "reconcilers/jobset_crd.h"
 #include "reconcilers/jobset_gang.h"
 #include "reconcilers/jobset_policies.h"
 #include "reconcilers/jobset_run.h"
@@ -230,7 +231,7 @@ Plan run_jobset(const Scene& scene) {
 }
 
 Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
-  if (!settings.native_jobsets || key.type->plural != kJobSets.plural) return {};
+  if (!settings.native_jobsets || key.type->plural != kJobSets.plural || definition_is_foreign(state)) return {};
   const JobSet* jobset = state.jobset(key.ns, key.name);
   if (jobset == nullptr || jobset->meta.deleting) return {};
   if (!jobset->managed_by.empty() && jobset->managed_by != kControllerName) return {};

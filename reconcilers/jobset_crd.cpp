@@ -90,11 +90,24 @@ ObjectEvent event_on(const PlainObject& crd, bool lost) {
                        : "muster has added spec.groupSchedulingConfig, so that JobSets can start as a group"};
 }
 
+ObjectEvent stopped_event(const PlainObject& crd) {
+  ObjectEvent event = event_on(crd, true);
+  event.reason = "ForeignJobSetDefinition";
+  event.note =
+      "this definition is not muster's any more, so muster, which was the JobSet controller here, leaves JobSets "
+      "alone; "
+      "restart muster to let it stand beside the other controller, or apply muster's definition again (muster "
+      "manifests "
+      "--only crds)";
+  return event;
+}
+
 Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now) {
   Plan plan;
-  if (settings.native_jobsets || !settings.patch_jobset_crd) return plan;
+  if (key.type->plural != kCustomResourceDefinitions.plural || !definition_is_foreign(state)) return plan;
   const PlainObject* crd = state.plain(kCustomResourceDefinitions, key.ns, key.name);
-  if (crd == nullptr || crd->meta.deleting || crd->meta.label("app.kubernetes.io/name") == "muster") return plan;
+  if (settings.native_jobsets) plan.events.push_back(stopped_event(*crd));
+  if (crd->meta.deleting || settings.native_jobsets || !settings.patch_jobset_crd) return plan;
   json versions = array_at(*crd->object, {"spec", "versions"});
   const auto version = find_version(versions);
   json* spec = version == versions.end() ? nullptr : spec_schema(*version);
@@ -112,11 +125,16 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
 }
 
 void concerns(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
-  if (type_of(object).plural == kCustomResourceDefinitions.plural && meta_of(object).name == kJobSetCrdName)
+  if (type_of(object).plural == kCustomResourceDefinitions.plural && meta_of(object).name == kJobSetDefinitionName)
     keys.push_back(key_of(object));
 }
 
 }  // namespace
+
+bool definition_is_foreign(const ClusterState& state) {
+  const PlainObject* crd = state.plain(kCustomResourceDefinitions, "", kJobSetDefinitionName);
+  return crd != nullptr && crd->meta.label("app.kubernetes.io/name") != "muster";
+}
 
 const Reconciler jobset_crd_reconciler = {.name = "jobset_crd", .concerns = concerns, .reconcile = reconcile};
 

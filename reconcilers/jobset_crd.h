@@ -6,15 +6,21 @@
 // Who installs that controller's CRD anew replaces the list of versions whole, and the
 // field is gone, with its values. An annotation beside the list tells that it was there:
 // it outlives such a replacement, so that the loss can be told and not just mended.
+//
+// Where muster itself is the JobSet controller, a foreign definition that appears is
+// told in an event, and muster makes no more Jobs: two controllers would fight.
 #pragma once
 
+#include "manifests/names.h"
 #include "reconcilers/reconciler.h"
 
 namespace muster {
 
-inline constexpr std::string_view kJobSetCrdName = "jobsets.jobset.x-k8s.io";
 // On the CRD: which definition of the field muster has put in, for people: "v1".
 inline constexpr std::string_view kGroupFieldAnnotation = "muster.batch/group-scheduling-field";
+
+// Whether the definition that is there is another controller's. False when none is.
+bool definition_is_foreign(const ClusterState& state);
 
 extern const Reconciler jobset_crd_reconciler;
 

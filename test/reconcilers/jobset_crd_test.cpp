@@ -26,7 +26,7 @@ json foreign_crd() {
                         {"schema", {{"openAPIV3Schema", {{"type", "object"}, {"properties", {{"spec", spec}}}}}}}};
   return {{"apiVersion", "apiextensions.k8s.io/v1"},
           {"kind", "CustomResourceDefinition"},
-          {"metadata", {{"name", kJobSetCrdName}, {"uid", "crd-uid"}, {"resourceVersion", "7"}}},
+          {"metadata", {{"name", kJobSetDefinitionName}, {"uid", "crd-uid"}, {"resourceVersion", "7"}}},
           {"spec", {{"group", "jobset.x-k8s.io"}, {"versions", json::array({version})}}}};
 }
 
@@ -39,7 +39,7 @@ ReconcilerSettings beside_upstream() {
 Plan plan_for(const json& crd, const ReconcilerSettings& settings = beside_upstream()) {
   ClusterState state;
   if (!crd.is_null()) state.put(read_object(kCustomResourceDefinitions, crd));
-  return jobset_crd_reconciler.reconcile({&kCustomResourceDefinitions, "", std::string(kJobSetCrdName)}, state,
+  return jobset_crd_reconciler.reconcile({&kCustomResourceDefinitions, "", std::string(kJobSetDefinitionName)}, state,
                                          settings, {});
 }
 
@@ -170,4 +170,16 @@ TEST_CASE("jobset crd: only that one definition concerns it") {
   jobset_crd_reconciler.concerns(state, read_object(kCustomResourceDefinitions, crd), keys);
   jobset_crd_reconciler.concerns(state, read_object(kJobs, crd), keys);
   CHECK(keys.size() == 1);
+}
+
+TEST_CASE("jobset crd: a foreign one that replaces muster's own is told to its owner") {
+  ReconcilerSettings settings = beside_upstream();
+  settings.native_jobsets = true;
+  const Plan plan = plan_for(foreign_crd(), settings);
+  REQUIRE(plan.events.size() == 1);
+  CHECK(plan.events[0].reason == "ForeignJobSetDefinition");
+  CHECK(plan.events[0].type == kWarningEvent);
+  json own = foreign_crd();
+  own["metadata"]["labels"] = {{"app.kubernetes.io/name", "muster"}};
+  CHECK(plan_for(own, settings).events.empty());
 }

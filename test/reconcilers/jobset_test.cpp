@@ -5,6 +5,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "manifests/names.h"
 #include "test/reconcilers/jobset_cluster.h"
 
 using namespace muster;
@@ -367,5 +368,18 @@ TEST_CASE("jobset: weird objects are survived") {
     const Plan plan = cluster.reconcile();
     CHECK(plan.writes.size() <= 501);
     CHECK(JobSetCluster::texts(cluster.reconcile()) == JobSetCluster::texts(plan));
+  }
+}
+
+TEST_CASE("jobset: once the definition is another controller's its JobSets are left alone") {
+  for (const char* owner : {"muster", "jobset"}) {
+    INFO(std::string(owner));
+    JobSetCluster cluster;
+    cluster.state.put_watched(
+        read_object(kCustomResourceDefinitions, {{"metadata",
+                                                  {{"name", kJobSetDefinitionName},
+                                                   {"resourceVersion", "1"},
+                                                   {"labels", {{"app.kubernetes.io/name", owner}}}}}}));
+    CHECK(cluster.settle().empty() == (std::string(owner) != "muster"));
   }
 }

@@ -1,0 +1,51 @@
+#include "reconcilers/template_pool.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reconcilers/cluster_state.h"
+
+using namespace muster;
+using nlohmann::json;
+
+namespace {
+
+json manifest(const std::string& name, const std::string& image, int version) {
+  const json replicated = {
+      {"name", "workers"},
+      {"template", {{"spec", {{"template", {{"spec", {{"containers", {{{"image", image}}}}}}}}}}}}};
+  return {{"metadata", {{"namespace", "team-a"}, {"name", name}, {"resourceVersion", std::to_string(version)}}},
+          {"spec", {{"replicatedJobs", {replicated}}}}};
+}
+
+const std::string* text_of(const JobSet& jobset) {
+  return jobset.replicated_jobs.at(0).template_text.get();
+}
+
+}  // namespace
+
+TEST_CASE("template pool: equal templates are one text and others are not") {
+  TemplatePool pool;
+  const JobSetPtr a = pool.intern(read_jobset(manifest("a", "x:1", 1)));
+  const JobSetPtr b = pool.intern(read_jobset(manifest("b", "x:1", 2)));
+  const JobSetPtr other = pool.intern(read_jobset(manifest("c", "x:2", 3)));
+  CHECK(text_of(*a) == text_of(*b));
+  CHECK(text_of(*a) != text_of(*other));
+  CHECK(text_of(*other)->find("x:2") != std::string::npos);
+}
+
+TEST_CASE("template pool: what nobody holds any more is forgotten") {
+  TemplatePool pool;
+  for (int i = 0; i < 1000; ++i) pool.intern(read_jobset(manifest("a", "x:" + std::to_string(i), i)));
+  CHECK(pool.size() <= 64);
+}
+
+TEST_CASE("cluster state: JobSets of one manifest share its templates") {
+  ClusterState state;
+  for (const char* name : {"a", "b"}) state.put_watched(read_object(kJobSets, manifest(name, "x:1", *name)));
+  const std::string* before = text_of(*state.jobset("team-a", "a"));
+  CHECK(before == text_of(*state.jobset("team-a", "b")));
+  state.put_watched(read_object(kJobSets, manifest("a", "x:1", 500)));
+  CHECK(text_of(*state.jobset("team-a", "a")) == before);
+}
