@@ -67,8 +67,8 @@ void EngineLoop::run() {
     for (const Event& event : events) engine_.apply(event, clock_.now());
     if (callbacks_.bundles_seen) {
       // Only differences are told: the certificates' owner may read its store for each.
-      auto bundles = engine_.live_bundles();
-      if (bundles != told_bundles_) callbacks_.bundles_seen(told_bundles_ = std::move(bundles));
+      const auto& bundles = engine_.live_bundles();
+      if (bundles != told_bundles_) callbacks_.bundles_seen(told_bundles_ = bundles);
     }
     Commands commands = engine_.plan(clock_.now());
     publish();

@@ -41,7 +41,7 @@ size_t worker_count(const ServeFlags& flags) {
 }
 
 // The API server takes some hundred writes a second; more of them at once only queue there.
-constexpr size_t kWriteConnections = 16;
+constexpr size_t kWriteConnections = 32;
 
 int cannot_start(const std::string& why) {
   std::cerr << "muster serve: " << why << "\n";

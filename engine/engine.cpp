@@ -20,13 +20,20 @@ struct Overloaded : F... {
 template <class... F>
 Overloaded(F...) -> Overloaded<F...>;  // clang 14 does not deduce it
 
+bool is_shown(const ResourceType& type) {
+  for (const ResourceType* hidden : {&kPods, &kConfigMaps, &kServices, &kCustomResourceDefinitions}) {
+    if (type.plural == hidden->plural) return false;
+  }
+  return true;
+}
+
 // What the view keeps: rules know jobs as possible owners, and of other kinds what
 // ClusterView reads off them.
 void show(ClusterView& view, const TypedObject& object) {
   const ResourceType& type = type_of(object);
   if (const auto* plain = std::get_if<PlainObject>(&object)) {
-    if (type.plural != kCustomResourceDefinitions.plural) view.put(*plain->object);
-  } else if (type.plural == kJobs.plural || type.plural == kJobSets.plural) {
+    view.put(*plain->object);
+  } else {
     const ObjectMeta& meta = meta_of(object);
     view.put_owner(type.api_version, type.kind, meta.ns, meta.name,
                    {meta.uid, std::string(meta.label(kQueueNameLabel)), meta.controller});
@@ -75,7 +82,10 @@ void Engine::put(const TypedObject& object, bool watched) {
   const TypedObject keep = kept(object);
   const auto change = watched ? state_.put_watched(keep) : state_.put(keep);
   if (!change) return;
-  show(view_, object);
+  if (is_shown(type_of(object))) {
+    show(view_, object);
+    published_ = nullptr;
+  }
   if (!leads_) return;
   if (change->before) concern(*change->before);
   concern(keep);
@@ -88,7 +98,11 @@ void Engine::remove(const TypedObject& object) {
 
 void Engine::forget(const TypedObject& removed) {
   const ObjectMeta& meta = meta_of(removed);
-  view_.remove(type_of(removed).api_version, type_of(removed).kind, meta.ns, meta.name);
+  const ResourceType& type = type_of(removed);
+  if (is_shown(type)) {
+    view_.remove(type.api_version, type.kind, meta.ns, meta.name);
+    published_ = nullptr;
+  }
   if (leads_) concern(removed);
 }
 
@@ -191,6 +205,11 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now now) {
     for (Write& write : plan.writes) add(commands, key, std::move(write));
     return;
   }
+}
+
+ClusterViewPtr Engine::view() {
+  if (!published_) published_ = std::make_shared<const ClusterView>(view_);
+  return published_;
 }
 
 std::optional<MonotonicTime> Engine::next_tick() const {

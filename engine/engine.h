@@ -47,9 +47,10 @@ class Engine {
   // Before every watched kind was listed once: false, and rules must not be asked.
   bool synced() const { return synced_kinds_.size() >= expected_kinds_; }
   bool leads() const { return leads_; }
-  // A new picture of the state as it is; cheap.
-  ClusterViewPtr view() const { return std::make_shared<const ClusterView>(view_); }
-  std::vector<std::string> live_bundles() const { return webhooks_.live_bundles(); }
+  // A picture of the state as it is: the same one as long as nothing in it changes, so
+  // that the pods of a gang, which are not in it, cost nothing.
+  ClusterViewPtr view();
+  const std::vector<std::string>& live_bundles() const { return webhooks_.live_bundles(); }
   // When plan() wants to be called although nothing happened; nullopt: only after events.
   std::optional<MonotonicTime> next_tick() const;
 
@@ -79,6 +80,7 @@ class Engine {
   const std::span<const Reconciler* const> reconcilers_;
   const size_t expected_kinds_;
   ClusterView view_;
+  ClusterViewPtr published_;  // null: view_ has changed since
   ClusterState state_;
   WebhookKeeper webhooks_;
   Lanes lanes_;

@@ -31,6 +31,8 @@ void WebhookKeeper::relist(const ResourceType& type, const std::vector<TypedObje
   for (auto& [key, target] : targets_) {
     if (key.type->plural == type.plural) target.live = nullptr;
   }
+  changed_ = true;
+  read_live_bundles();
   for (const TypedObject& object : objects) put(std::get<PlainObject>(object));
 }
 
@@ -40,17 +42,30 @@ void WebhookKeeper::set_live(const ObjectKey& key, std::shared_ptr<const nlohman
   const auto found = targets_.find(key);
   if (found == targets_.end()) return;
   found->second.live = std::move(live);
+  changed_ = true;
+  read_live_bundles();
   if (!ca_bundle_ || ca_bundle_->empty()) return;
-  for (const std::string& bundle : live_bundles()) {
+  for (const std::string& bundle : live_bundles_) {
     if (!bundle.empty() && bundle != *ca_bundle_) return ca_bundle_.reset();
   }
 }
 
+void WebhookKeeper::issue_bundle(const std::string& pem) {
+  ca_bundle_ = pem;
+  changed_ = true;
+}
+
 void WebhookKeeper::write_finished(const ObjectKey& key) {
+  changed_ = true;
   if (const auto target = targets_.find(key); target != targets_.end()) target->second.writing = false;
 }
 
 std::vector<Write> WebhookKeeper::plan(const ClusterView& view, Now now) {
+  std::vector<std::string> namespaces = view.namespaces_with_default_queue();
+  const bool ticked = next_tick_ && now.monotonic >= *next_tick_;
+  if (!changed_ && !ticked && namespaces == seen_namespaces_) return {};
+  changed_ = false;
+  seen_namespaces_ = std::move(namespaces);
   next_tick_.reset();
   std::vector<Write> writes;
   // A bundle-less configuration would make the API server refuse every call.
@@ -71,13 +86,13 @@ std::vector<Write> WebhookKeeper::plan(const ClusterView& view, Now now) {
   return writes;
 }
 
-std::vector<std::string> WebhookKeeper::live_bundles() const {
+void WebhookKeeper::read_live_bundles() {
   std::set<std::string> bundles;
   for (const auto& [key, target] : targets_) {
     if (!target.live) continue;
     for (std::string& bundle : ca_bundles_of(*target.live)) bundles.insert(std::move(bundle));
   }
-  return {bundles.begin(), bundles.end()};
+  live_bundles_.assign(bundles.begin(), bundles.end());
 }
 
 }  // namespace muster

@@ -29,14 +29,16 @@ class WebhookKeeper {
   // Of a kind of configuration, all but these are gone.
   void relist(const ResourceType& type, const std::vector<TypedObject>& objects);
   // See CaBundleIssued.
-  void issue_bundle(const std::string& pem) { ca_bundle_ = pem; }
+  void issue_bundle(const std::string& pem);
   void write_finished(const ObjectKey& key);
 
+  // Looks only if something has changed since, or a tick is due: to compare whole
+  // configurations after each event of a large cluster would be most of its cost.
   std::vector<Write> plan(const ClusterView& view, Now now);
   std::optional<MonotonicTime> next_tick() const { return next_tick_; }
   // The CA bundles (PEM) that the configurations hold at present, one per distinct
   // value; empty when no configuration has been seen.
-  std::vector<std::string> live_bundles() const;
+  const std::vector<std::string>& live_bundles() const { return live_bundles_; }
 
  private:
   struct Target {
@@ -45,12 +47,16 @@ class WebhookKeeper {
     std::optional<MonotonicTime> last_write;
   };
   void set_live(const ObjectKey& key, std::shared_ptr<const nlohmann::json> live);
+  void read_live_bundles();
 
   const WebhookRegistration registration_;
   const Duration write_interval_;
   std::map<ObjectKey, Target> targets_;
+  std::vector<std::string> live_bundles_;
   std::optional<std::string> ca_bundle_;  // nullopt: not issued, or in doubt
   std::optional<MonotonicTime> next_tick_;
+  std::vector<std::string> seen_namespaces_;  // of the view, with a default LocalQueue
+  bool changed_ = true;                       // anything else since the last plan
 };
 
 }  // namespace muster

@@ -204,3 +204,15 @@ TEST_CASE("engine: a reconciler that asks for the past does not keep the engine 
   REQUIRE(engine.next_tick().has_value());
   CHECK(*engine.next_tick() >= at(100).monotonic);
 }
+
+TEST_CASE("engine: the view stays the same object until something in it changes") {
+  Engine engine = leader();
+  engine.apply(ObjectChanged{job("a", 1)}, at(0));
+  const ClusterViewPtr first = engine.view();
+  const json pod = {{"metadata", {{"namespace", "team-a"}, {"name", "p"}, {"resourceVersion", "2"}}}};
+  engine.apply(ObjectChanged{read_object(kPods, pod)}, at(0));
+  CHECK(engine.view() == first);
+  engine.apply(ObjectChanged{job("b", 3)}, at(0));
+  CHECK(engine.view() != first);
+  CHECK(first->owner("batch", "Job", "team-a", "b") == nullptr);
+}
