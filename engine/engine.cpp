@@ -207,7 +207,7 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now now) {
   }
 }
 
-ClusterViewPtr Engine::view() {
+ClusterViewPtr Engine::view() const {
   if (!published_) published_ = std::make_shared<const ClusterView>(view_);
   return published_;
 }

@@ -49,7 +49,7 @@ class Engine {
   bool leads() const { return leads_; }
   // A picture of the state as it is: the same one as long as nothing in it changes, so
   // that the pods of a gang, which are not in it, cost nothing.
-  ClusterViewPtr view();
+  ClusterViewPtr view() const;
   const std::vector<std::string>& live_bundles() const { return webhooks_.live_bundles(); }
   // When plan() wants to be called although nothing happened; nullopt: only after events.
   std::optional<MonotonicTime> next_tick() const;
@@ -80,7 +80,7 @@ class Engine {
   const std::span<const Reconciler* const> reconcilers_;
   const size_t expected_kinds_;
   ClusterView view_;
-  ClusterViewPtr published_;  // null: view_ has changed since
+  mutable ClusterViewPtr published_;  // null: view_ has changed since
   ClusterState state_;
   WebhookKeeper webhooks_;
   Lanes lanes_;
