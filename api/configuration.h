@@ -57,8 +57,8 @@ struct LeaderElectionSettings {
   Duration renew_deadline = std::chrono::seconds(10);
   Duration retry_period = std::chrono::seconds(2);
   std::string resource_lock = "leases";  // the only one there is
-  std::string resource_name;
-  std::string resource_namespace;  // empty: muster's own
+  std::string resource_name{};
+  std::string resource_namespace{};  // empty: muster's own
 };
 
 struct Configuration {

@@ -83,6 +83,7 @@ tls: {minVersion: VersionTLS12, cipherSuites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SH
 metrics: {bindAddress: "0"}
 health: {healthProbeBindAddress: ":9"}
 internalCertManagement: {enable: true, webhookServiceName: hook, webhookSecretName: keys}
+leaderElection: {leaderElect: false, leaseDuration: 4s, renewDeadline: 3s, retryPeriod: 500ms, resourceLock: endpoints, resourceName: lease-1, resourceNamespace: ns-1}
 clientConnection: {qps: 1.5, burst: 7}
 manageJobsWithoutQueueName: true
 managedJobsNamespaceSelector: {matchLabels: {team: a}}
@@ -104,6 +105,17 @@ featureGates: {MultiKueue: false}
   CHECK(c.cert_management.webhook_secret_name == "keys");
   CHECK(c.client_connection.qps == 1.5);
   CHECK(c.client_connection.burst == 7);
+  CHECK_FALSE(c.leader_election.leader_elect);
+  CHECK(c.leader_election.lease_duration == std::chrono::seconds(4));
+  CHECK(c.leader_election.renew_deadline == std::chrono::seconds(3));
+  CHECK(c.leader_election.retry_period == std::chrono::milliseconds(500));
+  CHECK(c.leader_election.resource_lock == "endpoints");
+  CHECK(c.leader_election.resource_name == "lease-1");
+  CHECK(c.leader_election.resource_namespace == "ns-1");
+  const LeaderElectionSettings usual = load("").kueue.leader_election;
+  CHECK(usual.leader_elect);
+  CHECK(usual.lease_duration == std::chrono::seconds(15));
+  CHECK(usual.resource_name == "c1f6bfd2.kueue.x-k8s.io");
   CHECK(c.manage_jobs_without_queue_name);
   CHECK(c.managed_jobs_namespace_selector.text() == "team=a");
   CHECK(c.frameworks == std::vector<std::string>{"jobset.x-k8s.io/jobset"});
