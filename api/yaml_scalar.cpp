@@ -255,6 +255,8 @@ std::string yaml_float_text(float value) {
 }
 
 bool needs_yaml_quotes(std::string_view text) {
+  // As a key, the one asks for a merge; the other is YAML 1.1's "value".
+  if (text == "<<" || text == "=") return true;
   return !resolve_plain(text).is_string() || looks_like_date(text) || looks_like_base_60(text);
 }
 

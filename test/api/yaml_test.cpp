@@ -221,6 +221,7 @@ TEST_SUITE("yaml writer") {
          "\"1\": 1\nA: 1\na-1: 1\na01: 1\na2: 1\na10: 1\nb: 1\n"},
         {"texts that look like something else", R"(["yes", "1", "", "~", "1:30", "2001-01-01", "0x1", "1.5", ".inf"])",
          "- \"yes\"\n- \"1\"\n- \"\"\n- \"~\"\n- \"1:30\"\n- \"2001-01-01\"\n- \"0x1\"\n- \"1.5\"\n- \".inf\"\n"},
+        {"a key that would ask for a merge", R"({"<<": 1, "=": 2, "a": "<<"})", "\"<<\": 1\n\"=\": 2\na: \"<<\"\n"},
         {"texts that would break the syntax",
          R"(["a: b", "#c", "- d", "'e'", " f", "g:", "@h", "---", "a #b", "[", "-"])",
          "- 'a: b'\n- '#c'\n- '- d'\n- '''e'''\n- ' f'\n- 'g:'\n- '@h'\n- '---'\n- 'a #b'\n- '['\n- '-'\n"},
