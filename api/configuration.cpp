@@ -51,12 +51,6 @@ Result<ConfigVersion, ConfigurationError> version_of(const json& document) {
                     std::string(kMusterConfigurationApiVersion) + ")");
 }
 
-std::vector<std::string> strings_at(const json& value, std::initializer_list<std::string_view> keys) {
-  std::vector<std::string> out;
-  for (const json& entry : array_at(value, keys)) out.push_back(entry.get<std::string>());
-  return out;
-}
-
 Duration duration_at(const json& value, std::string_view key) {
   const auto duration = parse_duration(string_at(value, {key}));
   return duration ? *duration : Duration{};

@@ -28,6 +28,8 @@ inline constexpr std::string_view kJobSetUidLabel = "jobset.sigs.k8s.io/jobset-u
 inline constexpr std::string_view kReplicatedJobNameKey = "jobset.sigs.k8s.io/replicatedjob-name";
 inline constexpr std::string_view kJobIndexKey = "jobset.sigs.k8s.io/job-index";
 inline constexpr std::string_view kRestartAttemptLabel = "jobset.sigs.k8s.io/restart-attempt";
+inline constexpr std::string_view kCoordinatorKey = "jobset.sigs.k8s.io/coordinator";
+inline constexpr std::string_view kExclusiveTopologyAnnotation = "alpha.jobset.sigs.k8s.io/exclusive-topology";
 
 // --- batch/v1 ---
 inline constexpr std::string_view kControllerUidLabel = "batch.kubernetes.io/controller-uid";

@@ -49,10 +49,13 @@ std::optional<Barrier> read_barrier(const json& pod_template) {
   return barrier;
 }
 
+int32_t pods_at_once(int32_t parallelism, std::optional<int32_t> completions) {
+  return std::max(completions ? std::min(parallelism, *completions) : parallelism, 0);
+}
+
 int32_t Job::pods_expected() const {
   if (finished()) return 0;
-  if (!completions) return std::max(parallelism, 0);
-  return std::max(std::min(parallelism, *completions - status.succeeded), 0);
+  return pods_at_once(parallelism, completions ? std::optional(*completions - status.succeeded) : std::nullopt);
 }
 
 JobPtr read_job(const json& object) {

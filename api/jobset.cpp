@@ -10,14 +10,6 @@ namespace {
 
 using nlohmann::json;
 
-std::vector<std::string> texts_of(const json& list) {
-  std::vector<std::string> texts;
-  for (const json& item : list) {
-    if (const auto* text = item.get_ptr<const std::string*>()) texts.push_back(*text);
-  }
-  return texts;
-}
-
 ReplicatedJob read_replicated_job(const json& object) {
   ReplicatedJob replicated;
   replicated.name = string_at(object, {"name"});
@@ -52,9 +44,9 @@ std::optional<FailurePolicy> read_failure_policy(const json& object) {
   for (const json& rule : array_at(*policy, {"rules"})) {
     read.rules.push_back({.name = std::string(string_at(rule, {"name"})),
                           .action = read_action(string_at(rule, {"action"})),
-                          .reasons = texts_of(array_at(rule, {"onJobFailureReasons"})),
-                          .message_patterns = texts_of(array_at(rule, {"onJobFailureMessagePatterns"})),
-                          .targets = texts_of(array_at(rule, {"targetReplicatedJobs"}))});
+                          .reasons = strings_at(rule, {"onJobFailureReasons"}),
+                          .message_patterns = strings_at(rule, {"onJobFailureMessagePatterns"}),
+                          .targets = strings_at(rule, {"targetReplicatedJobs"})});
   }
   return read;
 }
@@ -104,7 +96,7 @@ JobSetPtr read_jobset(const json& object) {
   read_network(object, *jobset);
   jobset->success.op =
       string_at(object, {"spec", "successPolicy", "operator"}) == "Any" ? PolicyOperator::kAny : PolicyOperator::kAll;
-  jobset->success.targets = texts_of(array_at(object, {"spec", "successPolicy", "targetReplicatedJobs"}));
+  jobset->success.targets = strings_at(object, {"spec", "successPolicy", "targetReplicatedJobs"});
   jobset->failure = read_failure_policy(object);
   jobset->in_order = string_at(object, {"spec", "startupPolicy", "startupPolicyOrder"}) == "InOrder";
   if (int_at(object, {"spec", "ttlSecondsAfterFinished"}))

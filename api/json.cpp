@@ -158,6 +158,14 @@ const json& array_at(const json& value, std::initializer_list<std::string_view> 
   return found && found->is_array() ? *found : kEmptyArray;
 }
 
+std::vector<std::string> strings_at(const json& value, std::initializer_list<std::string_view> keys) {
+  std::vector<std::string> strings;
+  for (const json& item : array_at(value, keys)) {
+    if (const auto* text = item.get_ptr<const std::string*>()) strings.push_back(*text);
+  }
+  return strings;
+}
+
 const json& object_at(const json& value, std::initializer_list<std::string_view> keys) {
   const json* found = find_path(value, keys);
   return found && found->is_object() ? *found : kEmptyObject;

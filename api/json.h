@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -38,6 +39,8 @@ std::optional<int64_t> int_at(const nlohmann::json& value, std::initializer_list
 // For fields that Kubernetes keeps as int32: clamped to them; `absent` when there is none.
 int32_t int32_at(const nlohmann::json& value, std::initializer_list<std::string_view> keys, int32_t absent = 0);
 bool bool_at(const nlohmann::json& value, std::initializer_list<std::string_view> keys);
+// The strings of an array; other items are left out.
+std::vector<std::string> strings_at(const nlohmann::json& value, std::initializer_list<std::string_view> keys);
 // An empty array or object (static) when missing, null or of another type.
 const nlohmann::json& array_at(const nlohmann::json& value, std::initializer_list<std::string_view> keys);
 const nlohmann::json& object_at(const nlohmann::json& value, std::initializer_list<std::string_view> keys);

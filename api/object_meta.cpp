@@ -16,13 +16,13 @@ std::string_view find_value(const Labels& map, std::string_view key) {
   return found == map.end() ? std::string_view() : found->second;
 }
 
+}  // namespace
+
 uint64_t read_version(std::string_view text) {
   uint64_t version = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
   return error == std::errc() && end == text.data() + text.size() ? version : 0;
 }
-
-}  // namespace
 
 Timestamp time_at(const json& object, std::initializer_list<std::string_view> path) {
   const json* value = find_path(object, path);
@@ -60,9 +60,7 @@ ObjectMeta read_meta(const json& object) {
   meta.created = time_at(object, {"metadata", "creationTimestamp"});
   const json* deletion = find_path(object, {"metadata", "deletionTimestamp"});
   meta.deleting = deletion != nullptr && !deletion->is_null();
-  for (const json& finalizer : array_at(object, {"metadata", "finalizers"})) {
-    if (finalizer.is_string()) meta.finalizers.push_back(finalizer.get<std::string>());
-  }
+  meta.finalizers = strings_at(object, {"metadata", "finalizers"});
   return meta;
 }
 

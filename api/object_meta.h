@@ -37,6 +37,8 @@ struct ObjectMeta {
 // A metav1.Time; the zero time when it is missing or unreadable.
 Timestamp time_at(const nlohmann::json& object, std::initializer_list<std::string_view> path);
 
+// A resourceVersion as a number; 0 when it is none.
+uint64_t read_version(std::string_view text);
 ObjectMeta read_meta(const nlohmann::json& object);
 // Of any map from string to string; values that are not strings are left out.
 Labels read_string_map(const nlohmann::json& map);

@@ -32,6 +32,8 @@ struct Pod {
   // 0/3 nodes are available", "ErrImagePull: ..."; empty when nothing is known.
   std::string hindrance;
 
+  // Its waiter runs or has let it through.
+  bool has_started() const { return waiter == WaiterState::kWaiting || waiter == WaiterState::kPassed; }
   // Neither ended nor being deleted: counts for a gang.
   bool live() const { return !meta.deleting && phase != "Succeeded" && phase != "Failed"; }
 };

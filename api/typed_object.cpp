@@ -3,18 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "base/overloaded.h"
+
 namespace muster {
-namespace {
-
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;  // clang 14 does not deduce it
-
-}  // namespace
-
 TypedObject read_object(const ResourceType& type, const nlohmann::json& object) {
   if (type.kind == kJobs.kind) return read_job(object);
   if (type.kind == kJobSets.kind) return read_jobset(object);
@@ -51,6 +42,23 @@ bool ObjectKey::operator<(const ObjectKey& other) const {
 ObjectKey key_of(const TypedObject& object) {
   const ObjectMeta& meta = meta_of(object);
   return {&type_of(object), meta.ns, meta.name};
+}
+
+nlohmann::json controller_reference(const ResourceType& type, const ObjectMeta& meta, bool block_owner_deletion) {
+  return {{"apiVersion", type.api_version},
+          {"kind", type.kind},
+          {"name", meta.name},
+          {"uid", meta.uid},
+          {"controller", true},
+          {"blockOwnerDeletion", block_owner_deletion}};
+}
+
+ObjectReference reference_to(const ResourceType& type, const ObjectMeta& meta) {
+  return {.api_version = std::string(type.api_version),
+          .kind = std::string(type.kind),
+          .ns = meta.ns,
+          .name = meta.name,
+          .uid = meta.uid};
 }
 
 std::string to_text(const ObjectKey& key) {

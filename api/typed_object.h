@@ -11,6 +11,7 @@
 #include "api/config_map.h"
 #include "api/job.h"
 #include "api/jobset.h"
+#include "api/object_event.h"
 #include "api/object_meta.h"
 #include "api/pod.h"
 #include "api/resource_type.h"
@@ -45,6 +46,10 @@ struct ObjectKey {
   bool operator<(const ObjectKey& other) const;
 };
 ObjectKey key_of(const TypedObject& object);
+// An entry of metadata.ownerReferences that makes this object the controller.
+nlohmann::json controller_reference(const ResourceType& type, const ObjectMeta& meta, bool block_owner_deletion);
+// For an Event about this object; without the version.
+ObjectReference reference_to(const ResourceType& type, const ObjectMeta& meta);
 // "jobs/team-a/train", for people.
 std::string to_text(const ObjectKey& key);
 

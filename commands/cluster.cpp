@@ -1,6 +1,5 @@
 #include "commands/cluster.h"
 
-#include <charconv>
 #include <cstdlib>
 #include <random>
 
@@ -17,17 +16,6 @@ using nlohmann::json;
 std::optional<std::string> environment(const char* name) {
   const char* value = std::getenv(name);
   return value && *value ? std::optional<std::string>(value) : std::nullopt;
-}
-
-kube::Resource resource_of(const ResourceType& type) {
-  return {std::string(type.group), std::string(type.version), std::string(type.plural), type.namespaced,
-          std::string(type.kind)};
-}
-
-uint64_t number_of(std::string_view version) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), number);
-  return error == std::errc() && end == version.data() + version.size() ? number : 0;
 }
 
 WriteOutcome outcome_of(const kube::StatusError& error) {
@@ -81,7 +69,7 @@ class Cluster::Feed final : public kube::WatchSink {
     if (version.empty())
       loop_.post(KindAbsent{&type_});
     else
-      loop_.post(KindListed{&type_, std::exchange(listed_, {}), number_of(version)});
+      loop_.post(KindListed{&type_, std::exchange(listed_, {}), read_version(version)});
   }
   void on_event(kube::WatchChange change, const json& object) override {
     if (change == kube::WatchChange::kDeleted)
@@ -136,7 +124,7 @@ OwnIdentity Cluster::identify() {
   OwnIdentity own;
   const auto pod_name = environment("POD_NAME"), pod_namespace = environment("POD_NAMESPACE");
   if (pod_name && pod_namespace) {
-    auto pod = api().get({"", "v1", "pods", true, "Pod"}, *pod_namespace, *pod_name);
+    auto pod = api().get(kube::resource_of(kPods), *pod_namespace, *pod_name);
     if (pod)
       own.image = image_of(*pod);
     else
@@ -160,8 +148,8 @@ void Cluster::watch(EngineLoop& loop, const WatchedKind& kind) {
   kube::Selection selection{.label_selector = std::string(kind.label_selector),
                             .field_selector = std::string(kind.field_selector),
                             .metadata_only = kind.metadata_only};
-  watches_.push_back(std::make_unique<kube::Watch>(api(), resource_of(*kind.type), std::move(selection), *feeds_.back(),
-                                                   log_, timing()));
+  watches_.push_back(std::make_unique<kube::Watch>(api(), kube::resource_of(*kind.type), std::move(selection),
+                                                   *feeds_.back(), log_, timing()));
 }
 
 void Cluster::start_watches(EngineLoop& loop, const std::string& configurations) {
@@ -181,7 +169,7 @@ void Cluster::stop_watches() {
 
 kube::KubeApi::Answer Cluster::send(const Write& write, MonotonicTime not_after, std::stop_token stop) {
   const ObjectKey& target = write.target;
-  const kube::Resource resource = resource_of(*target.type);
+  const kube::Resource resource = kube::resource_of(*target.type);
   kube::WriteOptions options{.field_manager = "muster", .not_after = not_after};
   switch (write.verb) {
     case Verb::kCreate:

@@ -16,9 +16,7 @@ using nlohmann::json;
 // nullopt: there is none.
 Result<std::optional<json>> read(kube::KubeApi& api, const ResourceType& type, std::string_view ns,
                                  std::string_view name) {
-  auto object = api.get({std::string(type.group), std::string(type.version), std::string(type.plural), type.namespaced,
-                         std::string(type.kind)},
-                        ns, name);
+  auto object = api.get(kube::resource_of(type), ns, name);
   if (object) return std::optional<json>(std::move(*object));
   if (object.error().not_found()) return std::optional<json>();
   return fail("whether a JobSet controller is there cannot be found out: " + object.error().message);
@@ -60,7 +58,7 @@ Result<JobSetTraces> find_jobset_traces(kube::KubeApi& api, TimePoint now) {
   auto definition = read(api, kCustomResourceDefinitions, "", kJobSetDefinitionName);
   if (!definition) return fail(definition.error().message);
   traces.has_definition = definition->has_value();
-  traces.definition_is_ours = definition->has_value() && label(**definition, "app.kubernetes.io/name") == "muster";
+  traces.definition_is_ours = definition->has_value() && label(**definition, kAppNameLabel) == kAppName;
   auto webhooks = read(api, kValidatingWebhookConfigurations, "", kForeignJobSetWebhooks);
   if (!webhooks) return fail(webhooks.error().message);
   if (webhooks->has_value())

@@ -136,9 +136,14 @@ Outcome<> Process::connect() {
 }
 
 Outcome<> Process::find_jobset_mode() {
-  auto traces = find_jobset_traces(cluster_->api(), clock_.now().wall);
-  if (!traces) return fail(traces.error().message);
-  auto native = decide_native_jobsets(settings_.configuration.muster.jobset_controller, *traces);
+  const JobSetController choice = settings_.configuration.muster.jobset_controller;
+  JobSetTraces traces;
+  if (choice != JobSetController::kExternal) {
+    auto found = find_jobset_traces(cluster_->api(), clock_.now().wall);
+    if (!found) return fail(found.error().message);
+    traces = std::move(*found);
+  }
+  auto native = decide_native_jobsets(choice, traces);
   if (!native) return fail(native.error().message);
   native_jobsets_ = *native;
   log_info("JobSets", {{"controller", native_jobsets_ ? "muster" : "external"}});

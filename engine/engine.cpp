@@ -4,6 +4,7 @@
 
 #include "api/constants.h"
 #include "api/watched_kinds.h"
+#include "base/overloaded.h"
 
 namespace muster {
 namespace {
@@ -12,13 +13,6 @@ namespace {
 constexpr Duration kTakenFor = std::chrono::seconds(30);
 // A reconciler that asks for a time that has passed must not keep the engine busy.
 constexpr Duration kShortestWait = std::chrono::milliseconds(100);
-
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;  // clang 14 does not deduce it
 
 bool is_shown(const ResourceType& type) {
   for (const ResourceType* hidden : {&kPods, &kConfigMaps, &kServices, &kCustomResourceDefinitions}) {

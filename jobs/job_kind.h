@@ -30,6 +30,8 @@ struct JobKind {
   std::string_view group, version, kind, resource;
   // The controller that runs such a job unless spec.managedBy names another.
   std::string_view default_manager;
+  // Of the value of spec.managedBy, empty when it is not set.
+  bool is_managed_by(std::string_view manager) const { return manager.empty() || manager == default_manager; }
 
   // spec.suspend as written.
   bool (*suspended)(const nlohmann::json& job);

@@ -80,8 +80,17 @@ bool restarts_single_job(const json& failure_policy_rule) {
 }
 
 bool is_managed_elsewhere(const json& object) {
-  const std::string_view manager = string_at(object, {"spec", "managedBy"});
-  return !manager.empty() && manager != jobset.default_manager;
+  return !jobset.is_managed_by(string_at(object, {"spec", "managedBy"}));
+}
+
+std::string child_job_name(std::string_view jobset_name, std::string_view replicated_job, int64_t index) {
+  std::string name(jobset_name);
+  return name.append("-").append(replicated_job).append("-").append(std::to_string(index));
+}
+
+std::string pod_address(std::string_view child_job, int64_t pod_index, std::string_view subdomain) {
+  std::string address(child_job);
+  return address.append("-").append(std::to_string(pod_index)).append(".").append(subdomain);
 }
 
 }  // namespace muster

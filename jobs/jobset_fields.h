@@ -26,6 +26,11 @@ std::optional<int64_t> parallelism_of(const nlohmann::json& replicated_job);
 std::optional<int64_t> completions_of(const nlohmann::json& replicated_job);
 bool is_indexed(const nlohmann::json& replicated_job);
 
+// "<jobset>-<replicated job>-<index>".
+std::string child_job_name(std::string_view jobset, std::string_view replicated_job, int64_t index);
+// "<child Job>-<pod index>.<subdomain>": under which the cluster's DNS knows a pod.
+std::string pod_address(std::string_view child_job, int64_t pod_index, std::string_view subdomain);
+
 // What is wrong with a DNS label that becomes part of names; the complaint about its
 // length is replaced, because the label is made from several fields.
 std::vector<std::string> dns_label_complaints(std::string_view label, std::string_view when_too_long);

@@ -20,6 +20,11 @@ void append_encoded(std::string& text, std::string_view value) {
 
 }  // namespace
 
+Resource resource_of(const ResourceType& type) {
+  return {std::string(type.group), std::string(type.version), std::string(type.plural), type.namespaced,
+          std::string(type.kind)};
+}
+
 std::string api_version(const Resource& resource) {
   return resource.group.empty() ? resource.version : resource.group + "/" + resource.version;
 }

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "api/resource_type.h"
+
 namespace muster::kube {
 
 // A kind of object as the API server serves it: {"batch", "v1", "jobs", true, "Job"}.
@@ -19,6 +21,8 @@ struct Resource {
   bool namespaced = false;
   std::string kind;
 };
+
+Resource resource_of(const ResourceType& type);
 
 // "batch/v1", or "v1" for the core group.
 std::string api_version(const Resource& resource);

@@ -6,6 +6,10 @@
 
 namespace muster {
 
+// The label that tells muster's own objects.
+inline constexpr std::string_view kAppNameLabel = "app.kubernetes.io/name";
+inline constexpr std::string_view kAppName = "muster";
+
 inline constexpr std::string_view kDefaultNamespace = "muster-system";
 inline constexpr std::string_view kWebhookConfigurationName = "muster";  // both of them
 inline constexpr std::string_view kWebhookServiceName = "muster-webhook";

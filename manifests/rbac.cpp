@@ -17,7 +17,7 @@ constexpr std::string_view kRbacApi = "rbac.authorization.k8s.io";
 json object(std::string_view api_version, std::string_view kind, std::string_view name, std::string_view ns = {}) {
   json made = {{"apiVersion", api_version},
                {"kind", kind},
-               {"metadata", {{"name", name}, {"labels", {{"app.kubernetes.io/name", "muster"}}}}}};
+               {"metadata", {{"name", name}, {"labels", {{kAppNameLabel, kAppName}}}}}};
   if (!ns.empty()) made["metadata"]["namespace"] = ns;
   return made;
 }

@@ -185,7 +185,7 @@ json webhook_configuration(WebhookKind kind, const WebhookRegistration& registra
   const bool mutating = kind == WebhookKind::kMutating;
   return {{"apiVersion", "admissionregistration.k8s.io/v1"},
           {"kind", mutating ? "MutatingWebhookConfiguration" : "ValidatingWebhookConfiguration"},
-          {"metadata", {{"name", kWebhookConfigurationName}, {"labels", {{"app.kubernetes.io/name", "muster"}}}}},
+          {"metadata", {{"name", kWebhookConfigurationName}, {"labels", {{kAppNameLabel, kAppName}}}}},
           {"webhooks", webhook_entries(kind, registration, {}, "")}};
 }
 

@@ -67,8 +67,10 @@ AdmissionResponse mutate(const Review& review, RuleObserver* observer) {
   const AdmissionRequest& request = review.request;
   if (being_deleted(request)) return AdmissionResponse::allowed(request);
   std::vector<const Mutator*> mine;
-  std::copy_if(mutator_chain().begin(), mutator_chain().end(), std::back_inserter(mine),
-               [&](const Mutator* mutator) { return applies(mutator->matches, mutator->operations, request); });
+  std::copy_if(mutator_chain().begin(), mutator_chain().end(), std::back_inserter(mine), [&](const Mutator* mutator) {
+    return applies(mutator->matches, mutator->operations, request) &&
+           (!mutator->native_jobsets || review.settings.native_jobsets);
+  });
   if (mine.empty()) return AdmissionResponse::allowed(request);
 
   json object = request.object;

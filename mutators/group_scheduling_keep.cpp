@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json.h"
+#include "api/object_meta.h"
 #include "jobs/edit.h"
 #include "jobs/group_scheduling.h"
 #include "mutators/group_scheduling.h"
@@ -76,10 +77,7 @@ bool begins_run(const JobKind& kind, const json& old_object, const json& object)
   if (&kind == &jobset) return true;
   if (int_at(old_object, {"status", "active"}).value_or(0) != 0) return false;
   if (string_at(old_object, {"status", "startTime"}).empty()) return true;
-  const json& conditions = array_at(old_object, {"status", "conditions"});
-  return std::any_of(conditions.begin(), conditions.end(), [](const json& condition) {
-    return string_at(condition, {"type"}) == "Suspended" && string_at(condition, {"status"}) == "True";
-  });
+  return condition_is_true(read_conditions(array_at(old_object, {"status", "conditions"})), "Suspended");
 }
 
 // A Job inside a gang JobSet waits for the JobSet's ConfigMap: its template, epoch

@@ -88,14 +88,12 @@ void fill(const Place& spec) {
   for (const Place& replicated : spec.each("replicatedJobs")) fill_replicated_job(replicated);
 }
 
-std::optional<MutationError> set_defaults(const Review& review, json& object) {
-  if (!review.settings.native_jobsets) return std::nullopt;
+std::optional<MutationError> set_defaults(const Review&, json& object) {
   fill(Place{&object}.at({"spec"}));
   return std::nullopt;
 }
 
 std::optional<MutationError> keep_defaults(const Review& review, json& object) {
-  if (!review.settings.native_jobsets) return std::nullopt;
   fill(Place{&object, &review.request.old_object, true}.at({"spec"}));
   return std::nullopt;
 }
@@ -107,6 +105,7 @@ const Mutator jobset_defaults = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
     .mutate = set_defaults,
+    .native_jobsets = true,
 };
 
 const Mutator jobset_keep_defaults = {
@@ -114,6 +113,7 @@ const Mutator jobset_keep_defaults = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kUpdate},
     .mutate = keep_defaults,
+    .native_jobsets = true,
 };
 
 }  // namespace muster

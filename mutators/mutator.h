@@ -28,6 +28,9 @@ struct Mutator {
   // Edits `object`, which starts as review.request.object and carries the edits of
   // the mutators before this one.
   std::optional<MutationError> (*mutate)(const Review& review, nlohmann::json& object);
+  // In force only where muster is the JobSet controller; elsewhere JobSet's own webhook
+  // has the same rule.
+  bool native_jobsets = false;
 };
 
 // In the order in which they run; order is meaning.

@@ -41,17 +41,13 @@ std::string_view part_of(std::string_view token, size_t index) {
   return token.substr(0, token.find('/'));
 }
 
-bool has_started(const Pod& pod) {
-  return pod.waiter == WaiterState::kWaiting || pod.waiter == WaiterState::kPassed;
-}
-
 std::pair<int32_t, std::string> place_of(const Pod& pod) {
   const int64_t index = read_number(pod.meta.annotation(kCompletionIndexAnnotation), -1);
   return index < 0 ? std::pair(-1, pod.meta.name) : std::pair(static_cast<int32_t>(index), std::string());
 }
 
 bool is_started(const std::vector<PodPtr>& place) {
-  return std::any_of(place.begin(), place.end(), [](const PodPtr& pod) { return has_started(*pod); });
+  return std::any_of(place.begin(), place.end(), [](const PodPtr& pod) { return pod->has_started(); });
 }
 
 std::optional<TimePoint> started_at(const Pod& pod) {

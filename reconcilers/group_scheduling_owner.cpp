@@ -11,10 +11,6 @@ namespace {
 
 using nlohmann::json;
 
-bool is_managed_by(std::string_view manager, const JobKind& kind) {
-  return manager.empty() || manager == kind.default_manager;
-}
-
 json version_of(const GangOwner& owner) {
   return {{"resourceVersion", std::to_string(owner.meta().resource_version)}};
 }
@@ -41,14 +37,14 @@ std::optional<GangOwner> find_gang_owner(const ObjectKey& key, const ClusterStat
   GangOwner owner{.key = key, .barrier = {}};
   if (key.type->plural == kJobSets.plural) {
     owner.jobset = state.jobset(key.ns, key.name);
-    if (owner.jobset == nullptr || !is_managed_by(owner.jobset->managed_by, jobset)) return std::nullopt;
+    if (owner.jobset == nullptr || !jobset.is_managed_by(owner.jobset->managed_by)) return std::nullopt;
     const auto& jobs = owner.jobset->replicated_jobs;
     const auto target = std::find_if(jobs.begin(), jobs.end(), [](const ReplicatedJob& job) { return job.barrier; });
     if (target == jobs.end()) return std::nullopt;
     owner.barrier = *target->barrier;
   } else {
     owner.job = state.job(key.ns, key.name);
-    if (owner.job == nullptr || !is_managed_by(owner.job->managed_by, batch_job)) return std::nullopt;
+    if (owner.job == nullptr || !batch_job.is_managed_by(owner.job->managed_by)) return std::nullopt;
     const auto gang = GangIndex::owner_of(*owner.job);
     if (!gang || !(*gang == key)) return std::nullopt;
     owner.barrier = *owner.job->barrier;
@@ -58,12 +54,7 @@ std::optional<GangOwner> find_gang_owner(const ObjectKey& key, const ClusterStat
 }
 
 ObjectEvent event_on(const GangOwner& owner, std::string_view type, std::string_view reason, std::string note) {
-  const ObjectMeta& meta = owner.meta();
-  return {.regarding = {.api_version = std::string(owner.key.type->api_version),
-                        .kind = std::string(owner.key.type->kind),
-                        .ns = meta.ns,
-                        .name = meta.name,
-                        .uid = meta.uid},
+  return {.regarding = reference_to(*owner.key.type, owner.meta()),
           .type = std::string(type),
           .reason = std::string(reason),
           .note = std::move(note)};
@@ -71,20 +62,13 @@ ObjectEvent event_on(const GangOwner& owner, std::string_view type, std::string_
 
 Write create_config_map(const GangOwner& owner, json data) {
   const ObjectMeta& meta = owner.meta();
-  const ResourceType& type = *owner.key.type;
-  json reference = {{"apiVersion", type.api_version},
-                    {"kind", type.kind},
-                    {"name", meta.name},
-                    {"uid", meta.uid},
-                    {"controller", true},
-                    {"blockOwnerDeletion", false}};
   json body = {{"apiVersion", kConfigMaps.api_version},
                {"kind", kConfigMaps.kind},
                {"metadata",
                 {{"name", owner.barrier.config_map},
                  {"namespace", meta.ns},
                  {"labels", {{kGroupLabel, kGroupLabelValue}, {"app.kubernetes.io/managed-by", "muster"}}},
-                 {"ownerReferences", json::array({std::move(reference)})}}},
+                 {"ownerReferences", json::array({controller_reference(*owner.key.type, meta, false)})}}},
                {"data", std::move(data)}};
   return {.verb = Verb::kCreate, .target = owner.config_map(), .body = std::move(body)};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/constants.h"
+#include "jobs/jobset_fields.h"
 
 namespace muster {
 namespace {
@@ -12,8 +13,7 @@ int64_t newest_attempt(const Gang& gang) {
 }
 
 int32_t pods_of(const ReplicatedJob& target) {
-  const int32_t pods = target.completions ? std::min(target.parallelism, *target.completions) : target.parallelism;
-  return std::max(pods, 0);
+  return pods_at_once(target.parallelism, target.completions);
 }
 
 // Pods of the target Jobs that do not exist yet.
@@ -146,9 +146,7 @@ void add_job(const GangJob& gang_job, MissingList& missing) {
   int64_t left = gang_job.expected() - gang_job.started;
   for (const auto& [place, pods] : gang_job.places) {
     if (left <= 0 || static_cast<int64_t>(gang_job.places.size()) == gang_job.started) break;
-    const bool started = std::any_of(pods.begin(), pods.end(), [](const PodPtr& pod) {
-      return pod->waiter == WaiterState::kWaiting || pod->waiter == WaiterState::kPassed;
-    });
+    const bool started = std::any_of(pods.begin(), pods.end(), [](const PodPtr& pod) { return pod->has_started(); });
     if (started) continue;
     missing.add(pods.front()->meta.name, missing.full() ? "" : why_not_started(*pods.front()));
     --left;
@@ -195,7 +193,7 @@ std::string missing_pods(const GangOwner& owner, const Gang* gang, const GroupLe
   }
   for (const ReplicatedJob& target : owner.jobset->replicated_jobs) {
     for (int32_t i = 0; target.barrier && i < target.replicas; ++i)
-      add(owner.jobset->meta.name + "-" + target.name + "-" + std::to_string(i), pods_of(target));
+      add(child_job_name(owner.jobset->meta.name, target.name, i), pods_of(target));
   }
   return missing.text();
 }

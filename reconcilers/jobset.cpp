@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/constants.h"
+#include "jobs/job_kind.h"
+#include "jobs/jobset_fields.h"
 #include "reconcilers/jobset_child.h"
 #include "reconcilers/jobset_crd.h"
 #include "reconcilers/jobset_gang.h"
@@ -17,7 +19,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kControllerName = "jobset.sigs.k8s.io/jobset-controller";
 // Jobs that one plan creates; the rest follow when these are there.
 constexpr size_t kCreatesAtOnce = 500;
 
@@ -110,7 +111,7 @@ void create_jobs_of(const Scene& scene, const ReplicatedJob& replicated, size_t 
   const JobSet& jobset = scene.jobset;
   std::optional<ChildJobMaker> maker;
   for (int32_t index = 0; index < replicated.replicas && plan.writes.size() < limit; ++index) {
-    const ObjectKey key{&kJobs, jobset.meta.ns, child_job_name(jobset, replicated, index)};
+    const ObjectKey key{&kJobs, jobset.meta.ns, child_job_name(jobset.meta.name, replicated.name, index)};
     if (const Job* present = scene.state.job(key.ns, key.name)) {
       if (!will_go(*present, jobset)) tell_blocked(jobset, *present, plan);
       continue;
@@ -234,7 +235,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   if (!settings.native_jobsets || key.type->plural != kJobSets.plural || definition_is_foreign(state)) return {};
   const JobSet* jobset = state.jobset(key.ns, key.name);
   if (jobset == nullptr || jobset->meta.deleting) return {};
-  if (!jobset->managed_by.empty() && jobset->managed_by != kControllerName) return {};
+  if (!muster::jobset.is_managed_by(jobset->managed_by)) return {};
   const Scene scene{*jobset, state, settings, now, jobs_of(*jobset, state)};
   return jobset->finished() ? tidy_up(scene) : run_jobset(scene);
 }

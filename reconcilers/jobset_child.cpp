@@ -5,8 +5,10 @@
 
 #include "api/constants.h"
 #include "api/json.h"
+#include "api/typed_object.h"
 #include "base/encoding.h"
 #include "jobs/edit.h"
+#include "jobs/jobset_fields.h"
 
 namespace muster {
 namespace {
@@ -20,10 +22,8 @@ constexpr std::string_view kJobKeyKey = "jobset.sigs.k8s.io/job-key";
 constexpr std::string_view kGroupNameKey = "jobset.sigs.k8s.io/group-name";
 constexpr std::string_view kGroupReplicasKey = "jobset.sigs.k8s.io/group-replicas";
 constexpr std::string_view kJobGroupIndexKey = "jobset.sigs.k8s.io/job-group-index";
-constexpr std::string_view kCoordinatorKey = "jobset.sigs.k8s.io/coordinator";
 
 // Exclusive placement by labels and taints that somebody put on the nodes beforehand.
-constexpr std::string_view kExclusiveTopologyKey = "alpha.jobset.sigs.k8s.io/exclusive-topology";
 constexpr std::string_view kNodeSelectorKey = "alpha.jobset.sigs.k8s.io/node-selector";
 constexpr std::string_view kNamespacedJobKey = "alpha.jobset.sigs.k8s.io/namespaced-job";
 constexpr std::string_view kNoScheduleTaintKey = "alpha.jobset.sigs.k8s.io/no-schedule";
@@ -34,16 +34,12 @@ json parsed(const std::shared_ptr<const std::string>& text) {
   return value && value->is_object() ? std::move(*value) : json::object();
 }
 
-json string_map(const json& map) {
-  return read_string_map(map);
-}
-
 // Upstream looks at the JobSet first and lets the template win.
 json exclusive_annotations(const JobSet& jobset, const Labels& of_template) {
   json found = json::object();
   for (const Labels* annotations : std::initializer_list<const Labels*>{&jobset.meta.annotations, &of_template}) {
-    if (!annotations->contains(kExclusiveTopologyKey)) continue;
-    for (std::string_view key : {kExclusiveTopologyKey, kNodeSelectorKey}) {
+    if (!annotations->contains(kExclusiveTopologyAnnotation)) continue;
+    for (std::string_view key : {kExclusiveTopologyAnnotation, kNodeSelectorKey}) {
       if (const auto value = annotations->find(key); value != annotations->end()) {
         found[std::string(key)] = value->second;
       }
@@ -59,15 +55,6 @@ void choose_nodes(const JobSet& jobset, const std::string& job_name, json& pod_s
   json& tolerations = pod_spec["tolerations"];
   if (!tolerations.is_array()) tolerations = json::array();
   tolerations.push_back({{"key", kNoScheduleTaintKey}, {"operator", "Exists"}, {"effect", "NoSchedule"}});
-}
-
-json owner_reference(const JobSet& jobset) {
-  return {{"apiVersion", kJobSets.api_version},
-          {"kind", kJobSets.kind},
-          {"name", jobset.meta.name},
-          {"uid", jobset.meta.uid},
-          {"controller", true},
-          {"blockOwnerDeletion", true}};
 }
 
 json list_of(const std::string& text) {
@@ -89,15 +76,11 @@ bool add_missing(const std::string& present_text, const json& wanted, std::strin
 
 }  // namespace
 
-std::string child_job_name(const JobSet& jobset, const ReplicatedJob& replicated, int32_t index) {
-  return jobset.meta.name + "-" + replicated.name + "-" + std::to_string(index);
-}
-
 std::string coordinator_endpoint(const JobSet& jobset) {
   if (!jobset.coordinator) return "";
   const Coordinator& coordinator = *jobset.coordinator;
-  return jobset.meta.name + "-" + coordinator.replicated_job + "-" + std::to_string(coordinator.job_index) + "-" +
-         std::to_string(coordinator.pod_index) + "." + jobset.subdomain;
+  return pod_address(child_job_name(jobset.meta.name, coordinator.replicated_job, coordinator.job_index),
+                     coordinator.pod_index, jobset.subdomain);
 }
 
 ChildJobMaker::ChildJobMaker(const JobSet& jobset, const ReplicatedJob& replicated)
@@ -108,9 +91,9 @@ ChildJobMaker::ChildJobMaker(const JobSet& jobset, const ReplicatedJob& replicat
 
   job_ = {{"apiVersion", kJobs.api_version}, {"kind", kJobs.kind}, {"spec", object_at(from, {"spec"})}};
   job_["metadata"] = {{"namespace", jobset.meta.ns},
-                      {"labels", string_map(object_at(from, {"metadata", "labels"}))},
-                      {"annotations", string_map(annotations)},
-                      {"ownerReferences", json::array({owner_reference(jobset)})}};
+                      {"labels", read_string_map(object_at(from, {"metadata", "labels"}))},
+                      {"annotations", read_string_map(annotations)},
+                      {"ownerReferences", json::array({controller_reference(kJobSets, jobset.meta, true)})}};
   job_["spec"]["suspend"] = jobset.suspended;
   json* pod_spec = make_object(job_, {"spec", "template", "spec"});
   if (pod_spec != nullptr && jobset.dns_hostnames) (*pod_spec)["subdomain"] = jobset.subdomain;
@@ -138,7 +121,7 @@ ChildJobMaker::ChildJobMaker(const JobSet& jobset, const ReplicatedJob& replicat
 }
 
 json ChildJobMaker::make(int32_t index) const {
-  const std::string name = child_job_name(jobset_, replicated_, index);
+  const std::string name = child_job_name(jobset_.meta.name, replicated_.name, index);
   json labels = labels_;
   labels[std::string(kJobIndexKey)] = std::to_string(index);
   labels[std::string(kJobGlobalIndexKey)] = std::to_string(first_global_index_ + index);
@@ -156,7 +139,7 @@ json ChildJobMaker::make(int32_t index) const {
     }
   }
   json* pod_spec = existing_object(job, {"spec", "template", "spec"});
-  if (pod_spec != nullptr && annotation(job, kExclusiveTopologyKey) && annotation(job, kNodeSelectorKey)) {
+  if (pod_spec != nullptr && annotation(job, kExclusiveTopologyAnnotation) && annotation(job, kNodeSelectorKey)) {
     choose_nodes(jobset_, name, *pod_spec);
   }
   return job;
@@ -167,11 +150,11 @@ json resume_patch(const Job& job, const ReplicatedJob& replicated) {
   const json& pod_template = object_at(from, {"spec", "template"});
   json metadata = json::object();
   for (std::string_view key : {"labels", "annotations"}) {
-    json map = string_map(object_at(pod_template, {"metadata", key}));
+    json map = read_string_map(object_at(pod_template, {"metadata", key}));
     if (!map.empty()) metadata[std::string(key)] = std::move(map);
   }
   json pod_spec = json::object();
-  json selector = string_map(object_at(pod_template, {"spec", "nodeSelector"}));
+  json selector = read_string_map(object_at(pod_template, {"spec", "nodeSelector"}));
   if (!selector.empty()) pod_spec["nodeSelector"] = std::move(selector);
   const json& tolerations = array_at(pod_template, {"spec", "tolerations"});
   const json& gates = array_at(pod_template, {"spec", "schedulingGates"});
@@ -196,7 +179,7 @@ json headless_service(const JobSet& jobset) {
            {{"name", jobset.subdomain},
             {"namespace", jobset.meta.ns},
             {"labels", by_name},
-            {"ownerReferences", json::array({owner_reference(jobset)})}}},
+            {"ownerReferences", json::array({controller_reference(kJobSets, jobset.meta, true)})}}},
           {"spec",
            {{"clusterIP", "None"},
             {"selector", by_name},

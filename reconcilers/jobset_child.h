@@ -17,9 +17,6 @@
 
 namespace muster {
 
-// "<jobset>-<replicated job>-<index>"; its pods append their own index.
-std::string child_job_name(const JobSet& jobset, const ReplicatedJob& replicated, int32_t index);
-
 // "<jobset>-<replicated job>-<job index>-<pod index>.<subdomain>": where the
 // coordinator's pod is found. Empty when the JobSet has none.
 std::string coordinator_endpoint(const JobSet& jobset);

@@ -78,10 +78,7 @@ bool add_field(json& spec) {
 }
 
 ObjectEvent event_on(const PlainObject& crd, bool lost) {
-  return {.regarding = {.api_version = std::string(kCustomResourceDefinitions.api_version),
-                        .kind = std::string(kCustomResourceDefinitions.kind),
-                        .name = crd.meta.name,
-                        .uid = crd.meta.uid},
+  return {.regarding = reference_to(kCustomResourceDefinitions, crd.meta),
           .type = std::string(lost ? kWarningEvent : kNormalEvent),
           .reason = lost ? "GroupSchedulingFieldLost" : "GroupSchedulingFieldAdded",
           .note = lost ? "this definition was replaced by one without spec.groupSchedulingConfig, and muster has added "
@@ -133,7 +130,7 @@ void concerns(const ClusterState&, const TypedObject& object, std::vector<Object
 
 bool definition_is_foreign(const ClusterState& state) {
   const PlainObject* crd = state.plain(kCustomResourceDefinitions, "", kJobSetDefinitionName);
-  return crd != nullptr && crd->meta.label("app.kubernetes.io/name") != "muster";
+  return crd != nullptr && crd->meta.label(kAppNameLabel) != kAppName;
 }
 
 const Reconciler jobset_crd_reconciler = {.name = "jobset_crd", .concerns = concerns, .reconcile = reconcile};

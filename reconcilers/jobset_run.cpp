@@ -9,8 +9,6 @@
 namespace muster {
 namespace {
 
-constexpr std::string_view kStartupPolicyCompleted = "StartupPolicyCompleted";
-
 std::optional<int32_t> attempt_of(const Job& job) {
   const std::string_view text = job.meta.label(kRestartAttemptLabel);
   int32_t attempt = 0;
@@ -21,14 +19,20 @@ std::optional<int32_t> attempt_of(const Job& job) {
 
 // Of the pods that can run at once, all are ready or have succeeded.
 bool is_ready(const Job& job) {
-  const int32_t wanted = job.completions ? std::min(job.parallelism, *job.completions) : job.parallelism;
-  return int64_t{job.status.ready} + job.status.succeeded >= wanted;
+  return int64_t{job.status.ready} + job.status.succeeded >= pods_at_once(job.parallelism, job.completions);
 }
 
 void count_active(const Job& job, ReplicatedJobStatus& counts) {
   if (is_ready(job)) ++counts.ready;
   if (job.status.active > 0) ++counts.active;
   if (job.suspended) ++counts.suspended;
+}
+
+// `counts`, constant or not; nullptr when none has the name.
+template <class Counts>
+auto find_in(Counts& counts, std::string_view name) -> decltype(counts.data()) {
+  const auto found = std::find_if(counts.begin(), counts.end(), [&](const auto& entry) { return entry.name == name; });
+  return found == counts.end() ? nullptr : &*found;
 }
 
 int64_t started(const ReplicatedJobStatus& counts) {
@@ -75,12 +79,7 @@ JobSetRun jobs_of(const JobSet& jobset, const ClusterState& state) {
 std::vector<ReplicatedJobStatus> count_jobs(const JobSet& jobset, const JobSetRun& run) {
   std::vector<ReplicatedJobStatus> counts;
   for (const ReplicatedJob& replicated : jobset.replicated_jobs) counts.push_back({.name = replicated.name});
-  const auto of = [&](const Job* job) -> ReplicatedJobStatus* {
-    const std::string_view name = job->meta.label(kReplicatedJobNameKey);
-    const auto found = std::find_if(counts.begin(), counts.end(),
-                                    [&](const ReplicatedJobStatus& candidate) { return candidate.name == name; });
-    return found == counts.end() ? nullptr : &*found;
-  };
+  const auto of = [&](const Job* job) { return find_in(counts, job->meta.label(kReplicatedJobNameKey)); };
   for (const Job* job : run.active) {
     if (ReplicatedJobStatus* entry = of(job)) count_active(*job, *entry);
   }
@@ -95,10 +94,7 @@ std::vector<ReplicatedJobStatus> count_jobs(const JobSet& jobset, const JobSetRu
 
 const ReplicatedJobStatus* find_counts(const std::vector<ReplicatedJobStatus>& counts,
                                        std::string_view replicated_job) {
-  const auto found = std::find_if(counts.begin(), counts.end(), [&](const ReplicatedJobStatus& candidate) {
-    return candidate.name == replicated_job;
-  });
-  return found == counts.end() ? nullptr : &*found;
+  return find_in(counts, replicated_job);
 }
 
 bool same_counts(const std::vector<ReplicatedJobStatus>& one, const std::vector<ReplicatedJobStatus>& other) {

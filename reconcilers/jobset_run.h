@@ -15,6 +15,9 @@
 
 namespace muster {
 
+// The condition that an InOrder start is over.
+inline constexpr std::string_view kStartupPolicyCompleted = "StartupPolicyCompleted";
+
 struct JobSetRun {
   // Of the present attempt, by name.
   std::vector<const Job*> active;  // unfinished, started or not

@@ -11,7 +11,6 @@ constexpr std::string_view kCompleted = "Completed";
 constexpr std::string_view kFailed = "Failed";
 constexpr std::string_view kSuspended = "Suspended";
 constexpr std::string_view kStartupPolicyInProgress = "StartupPolicyInProgress";
-constexpr std::string_view kStartupPolicyCompleted = "StartupPolicyCompleted";
 
 constexpr Duration kBeat = std::chrono::seconds(30);
 // How late one may come and still be on the beat.
@@ -59,12 +58,9 @@ void count_out_unfinished(std::vector<ReplicatedJobStatus>& counts) {
 }  // namespace
 
 ObjectEvent event_about(const JobSet& jobset, std::string_view type, std::string reason, std::string note) {
-  return {.regarding = {.api_version = std::string(kJobSets.api_version),
-                        .kind = std::string(kJobSets.kind),
-                        .ns = jobset.meta.ns,
-                        .name = jobset.meta.name,
-                        .uid = jobset.meta.uid,
-                        .resource_version = std::to_string(jobset.meta.resource_version)},
+  ObjectReference regarding = reference_to(kJobSets, jobset.meta);
+  regarding.resource_version = std::to_string(jobset.meta.resource_version);
+  return {.regarding = std::move(regarding),
           .type = std::string(type),
           .reason = std::move(reason),
           .note = std::move(note)};

@@ -5,6 +5,7 @@
 //   coordinator: {replicatedJob: leader, jobIndex: 1}
 #include <nlohmann/json.hpp>
 
+#include "api/constants.h"
 #include "api/json.h"
 #include "api/names.h"
 #include "jobs/jobset_fields.h"
@@ -14,8 +15,6 @@ namespace muster {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::string_view kCoordinatorKey = "jobset.sigs.k8s.io/coordinator";
 
 struct Coordinator {
   std::string replicated_job;
@@ -52,8 +51,8 @@ std::optional<FieldError> check_address(const json& jobset, const Coordinator& c
   const std::string name = jobset_name_or_alike(jobset);
   std::string subdomain(string_at(jobset, {"spec", "network", "subdomain"}));
   if (subdomain.empty()) subdomain = name;
-  const std::string address = name + "-" + coordinator.replicated_job + "-" + std::to_string(coordinator.job_index) +
-                              "-" + std::to_string(coordinator.pod_index) + "." + subdomain;
+  const std::string address = pod_address(child_job_name(name, coordinator.replicated_job, coordinator.job_index),
+                                          coordinator.pod_index, subdomain);
   const std::vector<std::string> complaints = is_valid_label_value(address);
   if (complaints.empty()) return std::nullopt;
   return invalid("spec.coordinator", address,
@@ -64,7 +63,6 @@ std::optional<FieldError> check_address(const json& jobset, const Coordinator& c
 
 FieldErrors check(const Review& review) {
   const json& jobset = review.request.object;
-  if (!review.settings.native_jobsets) return {};
   const json* said = find_path(jobset, {"spec", "coordinator"});
   if (!said || !said->is_object()) return {};
   const Coordinator coordinator{std::string(string_at(*said, {"replicatedJob"})),
@@ -83,6 +81,7 @@ const Validator jobset_coordinator = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
     .check = check,
+    .native_jobsets = true,
 };
 
 }  // namespace muster

@@ -16,7 +16,6 @@ namespace {
 using nlohmann::json;
 
 FieldErrors check(const Review& review) {
-  if (!review.settings.native_jobsets) return {};
   const json& replicated_jobs = replicated_jobs_of(review.request.object);
   FieldErrors errors;
   std::set<std::string_view> listed;
@@ -48,6 +47,7 @@ const Validator jobset_depends_on = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
     .check = check,
+    .native_jobsets = true,
 };
 
 }  // namespace muster

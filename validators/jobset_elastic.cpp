@@ -3,11 +3,11 @@
 // example:
 //
 //   parallelism: 4, completions: 4 -> parallelism: 2, completions: 4
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/feature_gates.h"
 #include "api/json.h"
+#include "api/object_meta.h"
 #include "jobs/jobset_fields.h"
 #include "validators/validator.h"
 
@@ -17,11 +17,8 @@ namespace {
 using nlohmann::json;
 
 bool is_finished(const json& jobset) {
-  const json& conditions = array_at(jobset, {"status", "conditions"});
-  return std::any_of(conditions.begin(), conditions.end(), [](const json& condition) {
-    const std::string_view type = string_at(condition, {"type"});
-    return (type == "Completed" || type == "Failed") && string_at(condition, {"status"}) == "True";
-  });
+  const Conditions conditions = read_conditions(array_at(jobset, {"status", "conditions"}));
+  return condition_is_true(conditions, "Completed") || condition_is_true(conditions, "Failed");
 }
 
 void check_change(const json& old_job, const json& job, bool finished, const FieldPath& path, FieldErrors& errors) {
@@ -48,7 +45,7 @@ void check_change(const json& old_job, const json& job, bool finished, const Fie
 }
 
 FieldErrors check(const Review& review) {
-  if (!review.settings.native_jobsets || !review.settings.jobset_enabled(kElasticJobSetGate)) return {};
+  if (!review.settings.jobset_enabled(kElasticJobSetGate)) return {};
   const json& old_object = review.request.old_object;
   const bool finished = is_finished(old_object);
   FieldErrors errors;
@@ -69,6 +66,7 @@ const Validator jobset_elastic = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kUpdate},
     .check = check,
+    .native_jobsets = true,
 };
 
 }  // namespace muster

@@ -112,7 +112,6 @@ bool check_restart_job(const Review& review, const json& rules, FieldErrors& err
 }
 
 FieldErrors check(const Review& review) {
-  if (!review.settings.native_jobsets) return {};
   const json& jobset = review.request.object;
   const json& rules = array_at(jobset, {"spec", "failurePolicy", "rules"});
   const FieldPath path("spec.failurePolicy.rules");
@@ -132,6 +131,7 @@ const Validator jobset_failure_policy = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
     .check = check,
+    .native_jobsets = true,
 };
 
 }  // namespace muster

@@ -156,7 +156,6 @@ void check_containers(const json& pod_spec, std::string_view list, const FieldPa
 }
 
 FieldErrors check(const Review& review) {
-  if (!review.settings.native_jobsets) return {};
   const json& object = review.request.object;
   FieldErrors errors;
   for (const Field& field : kFields) check_field(object, field.path, field, FieldPath(""), errors);
@@ -178,6 +177,7 @@ const Validator jobset_field_types = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
+    .native_jobsets = true,
 };
 
 }  // namespace muster

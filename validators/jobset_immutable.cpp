@@ -66,7 +66,6 @@ json without_allowed_changes(const Review& review) {
 }
 
 FieldErrors check(const Review& review) {
-  if (!review.settings.native_jobsets) return {};
   const json& old_object = review.request.old_object;
   const json& object = review.request.object;
   FieldErrors errors;
@@ -94,6 +93,7 @@ const Validator jobset_immutable = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kUpdate},
     .check = check,
+    .native_jobsets = true,
 };
 
 }  // namespace muster

@@ -45,7 +45,7 @@ void check_job(const json& replicated_job, const FieldPath& path, FieldErrors& e
 
 FieldErrors check(const Review& review) {
   const json& jobset = review.request.object;
-  if (!review.settings.native_jobsets || !restarts_in_place(jobset)) return {};
+  if (!restarts_in_place(jobset)) return {};
   if (!review.settings.jobset_enabled(kInPlaceRestartGate)) {
     return {invalid("spec.failurePolicy.restartStrategy", "InPlaceRestart",
                     "InPlaceRestart restart strategy cannot be set when InPlaceRestart feature gate is disabled")};
@@ -66,6 +66,7 @@ const Validator jobset_in_place_restart = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
     .check = check,
+    .native_jobsets = true,
 };
 
 }  // namespace muster

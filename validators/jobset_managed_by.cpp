@@ -14,7 +14,6 @@ namespace {
 constexpr size_t kMaxBytes = 63;
 
 FieldErrors check(const Review& review) {
-  if (!review.settings.native_jobsets) return {};
   const nlohmann::json* manager = find_path(review.request.object, {"spec", "managedBy"});
   if (!manager || !manager->is_string()) return {};
   const auto& name = manager->get_ref<const std::string&>();
@@ -31,6 +30,7 @@ const Validator jobset_managed_by = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
     .check = check,
+    .native_jobsets = true,
 };
 
 }  // namespace muster

@@ -30,8 +30,8 @@ void check_one(const std::string& jobset_name, const json& replicated_job, const
     errors.push_back(invalid(path.child("groupName"), group, complaint));
   }
   // The last index is the longest.
-  const std::string job = jobset_name + "-" + std::string(string_at(replicated_job, {"name"})) + "-" +
-                          std::to_string(replicas_of(replicated_job) - 1);
+  const std::string job =
+      child_job_name(jobset_name, string_at(replicated_job, {"name"}), replicas_of(replicated_job) - 1);
   for (const std::string& complaint : dns_label_complaints(job, kJobTooLong)) {
     errors.push_back(invalid(path.child("name"), job, complaint));
   }
@@ -44,7 +44,6 @@ void check_one(const std::string& jobset_name, const json& replicated_job, const
 }
 
 FieldErrors check(const Review& review) {
-  if (!review.settings.native_jobsets) return {};
   const json& jobset = review.request.object;
   const std::string name = jobset_name_or_alike(jobset);
   FieldErrors errors;
@@ -63,6 +62,7 @@ const Validator jobset_names = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
     .check = check,
+    .native_jobsets = true,
 };
 
 }  // namespace muster

@@ -16,7 +16,6 @@ using nlohmann::json;
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
 FieldErrors check(const Review& review) {
-  if (!review.settings.native_jobsets) return {};
   FieldErrors errors;
   size_t i = 0;
   for (const json& replicated_job : replicated_jobs_of(review.request.object)) {
@@ -39,6 +38,7 @@ const Validator jobset_pod_count = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
     .check = check,
+    .native_jobsets = true,
 };
 
 }  // namespace muster

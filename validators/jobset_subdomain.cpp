@@ -13,7 +13,6 @@ namespace muster {
 namespace {
 
 FieldErrors check(const Review& review) {
-  if (!review.settings.native_jobsets) return {};
   const std::string_view subdomain = string_at(review.request.object, {"spec", "network", "subdomain"});
   if (subdomain.empty()) return {};
   FieldErrors errors;
@@ -35,6 +34,7 @@ const Validator jobset_subdomain = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
     .check = check,
+    .native_jobsets = true,
 };
 
 }  // namespace muster

@@ -14,7 +14,6 @@ namespace {
 using nlohmann::json;
 
 FieldErrors check(const Review& review) {
-  if (!review.settings.native_jobsets) return {};
   const json& jobset = review.request.object;
   const auto names = replicated_job_names_of(jobset);
   const FieldPath path("spec.successPolicy.targetReplicatedJobs");
@@ -38,6 +37,7 @@ const Validator jobset_success_policy = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
     .check = check,
+    .native_jobsets = true,
 };
 
 }  // namespace muster

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/constants.h"
 #include "api/json.h"
 #include "jobs/jobset_fields.h"
 #include "validators/validator.h"
@@ -18,7 +19,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kExclusiveTopologyAnnotation = "alpha.jobset.sigs.k8s.io/exclusive-topology";
 constexpr std::string_view kWayOut = "; leave it out, or run JobSet's own controller beside muster";
 
 FieldError refuse(const FieldPath& path, std::string_view feature) {
@@ -55,7 +55,7 @@ FieldErrors unsupported_in(const json& jobset) {
 
 FieldErrors check(const Review& review) {
   const AdmissionRequest& request = review.request;
-  if (!review.settings.native_jobsets || is_managed_elsewhere(request.object)) return {};
+  if (is_managed_elsewhere(request.object)) return {};
   FieldErrors errors = unsupported_in(request.object);
   if (errors.empty() || request.operation != Operation::kUpdate) return errors;
   const FieldErrors before = unsupported_in(request.old_object);
@@ -75,6 +75,7 @@ const Validator jobset_unsupported = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
+    .native_jobsets = true,
 };
 
 }  // namespace muster

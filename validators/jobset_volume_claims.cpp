@@ -53,7 +53,6 @@ void check_pods(const json& replicated_jobs, const std::string& claim, FieldErro
 }
 
 FieldErrors check(const Review& review) {
-  if (!review.settings.native_jobsets) return {};
   const json& jobset = review.request.object;
   const size_t jobset_name_length = jobset_name_or_alike(jobset).size();
   FieldErrors errors;
@@ -87,6 +86,7 @@ const Validator jobset_volume_claims = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
     .check = check,
+    .native_jobsets = true,
 };
 
 }  // namespace muster

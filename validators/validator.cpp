@@ -11,6 +11,7 @@ AdmissionResponse validate(const Review& review, RuleObserver* observer) {
   std::vector<std::string> warnings;
   for (const Validator* validator : all_validators()) {
     if (!applies(validator->matches, validator->operations, request)) continue;
+    if (validator->native_jobsets && !review.settings.native_jobsets) continue;
     if (observer) observer->started(validator->name);
     FieldErrors found = validator->check(review);
     if (validator->warn) {

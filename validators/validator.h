@@ -18,6 +18,9 @@ struct Validator {
   FieldErrors (*check)(const Review& review);
   // Optional: what the user should know although the request is allowed.
   std::vector<std::string> (*warn)(const Review& review) = nullptr;
+  // In force only where muster is the JobSet controller; elsewhere JobSet's own webhook
+  // has the same rule.
+  bool native_jobsets = false;
 };
 
 // Generated: every `extern const Validator` of this folder, ordered by name.

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json.h"
+#include "jobs/jobset_fields.h"
 #include "reconcilers/jobset_child.h"
 #include "test/support/vectors.h"
 
@@ -46,7 +47,7 @@ TEST_SUITE("vectors") {
       for (const ReplicatedJob& replicated : jobset->replicated_jobs) {
         const ChildJobMaker maker(*jobset, replicated);
         for (int32_t index = 0; index < replicated.replicas; ++index) jobs.push_back(seen(maker.make(index)));
-        if (replicated.replicas > 0) first_pods.push_back(child_job_name(*jobset, replicated, 0) + "-0");
+        if (replicated.replicas > 0) first_pods.push_back(child_job_name(jobset->meta.name, replicated.name, 0) + "-0");
       }
       CHECK(jobs == expected["jobs"]);
       CHECK(first_pods == expected["firstPodNames"]);

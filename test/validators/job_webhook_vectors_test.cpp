@@ -121,7 +121,7 @@ std::vector<Complaint> complaints_of(const Review& review) {
     const bool matches = std::any_of(validator->matches.begin(), validator->matches.end(), [&](const RuleMatch& match) {
       return match.group == review.request.group && match.resource == review.request.resource;
     });
-    if (!matches) continue;
+    if (!matches || (validator->native_jobsets && !review.settings.native_jobsets)) continue;
     for (const FieldError& error : validator->check(review)) {
       complaints.emplace_back(error.field, reason_of(error.type), error.detail, error.message());
     }
