@@ -22,44 +22,26 @@ std::string join_key(std::initializer_list<std::string_view> parts) {
   return key;
 }
 
-// v1beta1 has a plain list, v1beta2 only the strategy; both are read.
-std::vector<std::string> admission_checks_of(const json& cluster_queue) {
-  std::vector<std::string> checks;
-  for (const json& name : array_at(cluster_queue, {"spec", "admissionChecks"})) {
-    if (name.is_string()) checks.push_back(name.get<std::string>());
-  }
-  for (const json& rule : array_at(cluster_queue, {"spec", "admissionChecksStrategy", "admissionChecks"})) {
-    if (auto name = string_at(rule, {"name"}); !name.empty()) checks.emplace_back(name);
-  }
-  return checks;
-}
-
-ContainerMinimum container_minimum_of(const json& limit_range) {
+ContainerMinimum container_minimum_of(const LimitRange& limit_range) {
   ContainerMinimum minimum;
-  for (const json& item : array_at(limit_range, {"spec", "limits"})) {
-    if (string_at(item, {"type"}) != "Container") continue;
-    if (auto cpu = string_at(item, {"min", "cpu"}); !cpu.empty()) minimum.cpu = cpu;
-    if (auto memory = string_at(item, {"min", "memory"}); !memory.empty()) minimum.memory = memory;
+  for (const LimitRangeItem& item : limit_range.items) {
+    if (item.type != "Container") continue;
+    if (auto cpu = item.min.find("cpu"); cpu != item.min.end()) minimum.cpu = cpu->second.text();
+    if (auto memory = item.min.find("memory"); memory != item.min.end()) minimum.memory = memory->second.text();
   }
   return minimum;
 }
 
-}  // namespace
-
-std::string_view group_of(std::string_view api_version) {
-  const size_t slash = api_version.find('/');
-  return slash == std::string_view::npos ? std::string_view() : api_version.substr(0, slash);
-}
-
-std::optional<OwnerReference> controller_of(const json& object) {
-  for (const json& reference : array_at(object, {"metadata", "ownerReferences"})) {
-    if (!bool_at(reference, {"controller"})) continue;
-    return OwnerReference{std::string(string_at(reference, {"apiVersion"})),
-                          std::string(string_at(reference, {"kind"})), std::string(string_at(reference, {"name"})),
-                          std::string(string_at(reference, {"uid"}))};
+// The kinds of which the view keeps more than who owns them.
+const ResourceType* known_type(std::string_view group, std::string_view kind) {
+  for (const ResourceType* type :
+       {&kNamespaces, &kLimitRanges, &kLocalQueues, &kClusterQueues, &kAdmissionChecks, &kWorkloadPriorityClasses}) {
+    if (type->group == group && type->kind == kind) return type;
   }
-  return std::nullopt;
+  return nullptr;
 }
+
+}  // namespace
 
 const LocalQueueFacts* ClusterView::local_queue(std::string_view ns, std::string_view name) const {
   return local_queues_.find(join_key({ns, name}));
@@ -92,30 +74,37 @@ std::vector<std::string> ClusterView::namespaces_with_default_queue() const {
   return names;
 }
 
-void ClusterView::put(const json& object) {
-  const std::string_view group = group_of(string_at(object, {"apiVersion"}));
-  const std::string_view kind = string_at(object, {"kind"});
-  const std::string_view ns = string_at(object, {"metadata", "namespace"});
-  const std::string_view name = string_at(object, {"metadata", "name"});
-  if (group.empty() && kind == "Namespace") {
-    namespaces_.set(name, labels_of(object));
-  } else if (group.empty() && kind == "LimitRange") {
-    limit_ranges_.set(join_key({ns, name}), container_minimum_of(object));
-    refresh_container_minimum(ns);
-  } else if (group == kKueueGroup && kind == "LocalQueue") {
-    local_queues_.set(join_key({ns, name}), {std::string(string_at(object, {"spec", "clusterQueue"}))});
-    if (name == kDefaultLocalQueueName) default_queue_namespaces_.set(ns, true);
-  } else if (group == kKueueGroup && kind == "ClusterQueue") {
-    cluster_queues_.set(name, admission_checks_of(object));
-  } else if (group == kKueueGroup && kind == "AdmissionCheck") {
-    admission_checks_.set(name, std::string(string_at(object, {"spec", "controllerName"})));
-  } else if (group == kKueueGroup && kind == "WorkloadPriorityClass") {
-    priority_classes_.set(name, true);
+void ClusterView::put_typed(const TypedObject& object) {
+  const ResourceType& type = type_of(object);
+  const ObjectMeta& meta = meta_of(object);
+  if (type.group.empty() && type.kind == kNamespaces.kind) {
+    namespaces_.set(meta.name, meta.labels);
+  } else if (const auto* limit_range = std::get_if<LimitRangePtr>(&object)) {
+    limit_ranges_.set(join_key({meta.ns, meta.name}), container_minimum_of(**limit_range));
+    refresh_container_minimum(meta.ns);
+  } else if (const auto* local_queue = std::get_if<LocalQueuePtr>(&object)) {
+    local_queues_.set(join_key({meta.ns, meta.name}), {(*local_queue)->cluster_queue});
+    if (meta.name == kDefaultLocalQueueName) default_queue_namespaces_.set(meta.ns, true);
+  } else if (const auto* queue = std::get_if<ClusterQueuePtr>(&object)) {
+    std::vector<std::string> checks;
+    for (const AdmissionCheckRule& rule : (*queue)->admission_checks) checks.push_back(rule.name);
+    cluster_queues_.set(meta.name, std::move(checks));
+  } else if (const auto* check = std::get_if<AdmissionCheckPtr>(&object)) {
+    admission_checks_.set(meta.name, (*check)->controller);
+  } else if (type.kind == kWorkloadPriorityClasses.kind) {
+    priority_classes_.set(meta.name, true);
   } else {
-    put_owner(string_at(object, {"apiVersion"}), kind, ns, name,
-              {std::string(string_at(object, {"metadata", "uid"})),
-               std::string(label(object, kQueueNameLabel).value_or("")), controller_of(object)});
+    put_owner(type.api_version, type.kind, meta.ns, meta.name,
+              {meta.uid, std::string(meta.label(kQueueNameLabel)), meta.controller});
   }
+}
+
+void ClusterView::put(const json& object) {
+  const std::string_view api_version = string_at(object, {"apiVersion"}), kind = string_at(object, {"kind"});
+  if (const ResourceType* type = known_type(group_of(api_version), kind)) return put_typed(read_object(*type, object));
+  put_owner(api_version, kind, string_at(object, {"metadata", "namespace"}), string_at(object, {"metadata", "name"}),
+            {std::string(string_at(object, {"metadata", "uid"})),
+             std::string(label(object, kQueueNameLabel).value_or("")), controller_of(object)});
 }
 
 void ClusterView::put_owner(std::string_view api_version, std::string_view kind, std::string_view ns,

@@ -5,27 +5,17 @@
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "api/owner_reference.h"
 #include "api/selectors.h"
+#include "api/typed_object.h"
 #include "base/result.h"
 #include "base/shared_map.h"
 
 namespace muster {
-
-// The controller among metadata.ownerReferences (controller: true).
-struct OwnerReference {
-  std::string api_version;  // "jobset.x-k8s.io/v1alpha2"
-  std::string kind;
-  std::string name;
-  std::string uid;
-};
-std::optional<OwnerReference> controller_of(const nlohmann::json& object);
-// "jobset.x-k8s.io" of "jobset.x-k8s.io/v1alpha2"; empty for the core group's "v1".
-std::string_view group_of(std::string_view api_version);
 
 // An object that may own jobs: the metadata that the ownership rules need.
 struct OwnerFacts {
@@ -62,10 +52,12 @@ class ClusterView {
   // Namespaces that have a LocalQueue named `default`, sorted.
   std::vector<std::string> namespaces_with_default_queue() const;
 
-  // Changes, by whoever builds a view. Each takes a Kubernetes object of a kind that
-  // the view knows (Namespace, LocalQueue, ClusterQueue, AdmissionCheck,
-  // WorkloadPriorityClass, LimitRange) or, for every other kind, records it as a
-  // possible owner. Needs metadata only for Namespaces and owners.
+  // Changes, by whoever builds a view. Each takes an object of a kind that the view
+  // knows (Namespace, LocalQueue, ClusterQueue, AdmissionCheck, WorkloadPriorityClass,
+  // LimitRange) or, for every other kind, records it as a possible owner. Needs metadata
+  // only for Namespaces and owners.
+  void put_typed(const TypedObject& object);
+  // The same of an object as it is written in a manifest.
   void put(const nlohmann::json& object);
   void put_owner(std::string_view api_version, std::string_view kind, std::string_view ns, std::string_view name,
                  OwnerFacts facts);

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace muster {
 namespace {
@@ -168,6 +169,24 @@ Decimal Decimal::plus(const Decimal& other) const {
   const std::string a = aligned(large), b = aligned(small);
   std::string digits = large.negative_ == small.negative_ ? add_digits(a, b) : subtract_digits(a, b);
   return Decimal(large.negative_, std::move(digits), lowest).with_scale(scale);
+}
+
+Decimal Decimal::times(const Decimal& other) const {
+  // Schoolbook; least significant digit first.
+  std::vector<int> sums(digits_.size() + other.digits_.size(), 0);
+  for (size_t i = 0; i < digits_.size(); ++i) {
+    const int left = digits_[digits_.size() - 1 - i] - '0';
+    int carry = 0;
+    for (size_t j = 0; j < other.digits_.size() || carry != 0; ++j) {
+      const int right = j < other.digits_.size() ? other.digits_[other.digits_.size() - 1 - j] - '0' : 0;
+      const int sum = sums[i + j] + left * right + carry;
+      sums[i + j] = sum % 10;
+      carry = sum / 10;
+    }
+  }
+  std::string digits;
+  for (size_t i = sums.size(); i-- > 0;) digits += static_cast<char>('0' + sums[i]);
+  return of_digits(negative_ != other.negative_, digits, exponent_ + other.exponent_);
 }
 
 int64_t Decimal::wrapped(int64_t target) const {

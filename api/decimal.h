@@ -31,6 +31,7 @@ class Decimal {
   // Exact unless the operands are more than 10,000 digits apart: then the sum is the
   // larger one, where Go would fill its memory.
   Decimal plus(const Decimal& other) const;
+  Decimal times(const Decimal& other) const;
 
   // digits * 10^exponent with the largest exponent, both as text and number.
   const std::string& digits() const { return digits_; }

@@ -6,6 +6,7 @@
 
 #include "api/constants.h"
 #include "api/json.h"
+#include "api/resource_type.h"
 
 namespace muster {
 namespace {
@@ -68,6 +69,8 @@ JobPtr read_job(const json& object) {
   job->managed_by = string_at(object, {"spec", "managedBy"});
   const json& pod_template = object_at(object, {"spec", "template"});
   job->barrier = read_barrier(pod_template);
+  const auto& controller = job->meta.controller;
+  if (!controller || controller->kind != kJobSets.kind) job->pod_template = read_pod_template(pod_template);
   job->tolerations_text = list_text(array_at(pod_template, {"spec", "tolerations"}));
   job->scheduling_gates_text = list_text(array_at(pod_template, {"spec", "schedulingGates"}));
   JobStatus& status = job->status;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "api/object_meta.h"
+#include "api/pod_spec.h"
 
 namespace muster {
 
@@ -48,6 +49,8 @@ struct Job {
   bool indexed = false;  // completionMode: Indexed
   std::string managed_by;
   std::optional<Barrier> barrier;
+  // Not of a JobSet's Jobs, which get no Workload of their own: there spec is null.
+  PodTemplate pod_template;
   // JSON texts of these lists of the pod template; empty when there are none. Who adds
   // to them must write them whole.
   std::string tolerations_text;

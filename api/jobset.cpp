@@ -25,6 +25,7 @@ ReplicatedJob read_replicated_job(const json& object) {
   replicated.parallelism = int32_at(job, {"spec", "parallelism"}, 1);
   if (int_at(job, {"spec", "completions"})) replicated.completions = int32_at(job, {"spec", "completions"});
   replicated.barrier = read_barrier(object_at(job, {"spec", "template"}));
+  replicated.pod_template = read_pod_template(object_at(job, {"spec", "template"}));
   replicated.template_text = std::make_shared<const std::string>(to_text(job));
   return replicated;
 }

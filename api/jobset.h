@@ -30,6 +30,7 @@ struct ReplicatedJob {
   int32_t parallelism = 1;
   std::optional<int32_t> completions;
   std::optional<Barrier> barrier;
+  PodTemplate pod_template;
   // JSON text of `template` (a JobTemplateSpec); reconcilers/template_pool.h shares it.
   std::shared_ptr<const std::string> template_text;
 };

@@ -71,7 +71,8 @@ Conditions read_conditions(const json& conditions) {
                     .status = std::string(string_at(condition, {"status"})),
                     .reason = std::string(string_at(condition, {"reason"})),
                     .message = std::string(string_at(condition, {"message"})),
-                    .last_transition = time_at(condition, {"lastTransitionTime"})});
+                    .last_transition = time_at(condition, {"lastTransitionTime"}),
+                    .observed_generation = int_at(condition, {"observedGeneration"}).value_or(0)});
   }
   return read;
 }
@@ -84,6 +85,7 @@ json to_json(const Conditions& conditions) {
                     {"reason", condition.reason},
                     {"message", condition.message},
                     {"lastTransitionTime", time_to_json(condition.last_transition)}});
+    if (condition.observed_generation != 0) list.back()["observedGeneration"] = condition.observed_generation;
   }
   return list;
 }

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/cluster_view.h"
+#include "api/owner_reference.h"
 #include "api/selectors.h"
 #include "api/time.h"
 
@@ -49,6 +49,7 @@ struct Condition {
   std::string reason;
   std::string message;
   Timestamp last_transition;
+  int64_t observed_generation = 0;  // 0: not said
 
   bool is_true() const { return status == "True"; }
   bool operator==(const Condition&) const = default;

@@ -271,4 +271,11 @@ Quantity& Quantity::operator-=(const Quantity& other) {
   return *this;
 }
 
+Quantity Quantity::times(const Quantity& factor) const {
+  Quantity product;
+  product.format_ = format_;
+  product.large_ = std::make_shared<const Decimal>(to_decimal().times(factor.to_decimal()));
+  return product;
+}
+
 }  // namespace muster

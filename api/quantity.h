@@ -63,6 +63,8 @@ class Quantity {
   // The format is kept, unless this is zero: then it becomes the other's.
   Quantity& operator+=(const Quantity& other);
   Quantity& operator-=(const Quantity& other);
+  // Exact, in this one's format.
+  Quantity times(const Quantity& factor) const;
 
  private:
   static Result<Quantity> parse_large(bool negative, std::string_view number, int64_t exponent, Format format);

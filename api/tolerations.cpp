@@ -21,30 +21,58 @@ std::optional<int64_t> canonical_integer(std::string_view text) {
 
 }  // namespace
 
-bool tolerates(const json& toleration, const json& taint, ComparisonOperators comparison) {
-  const std::string_view effect = string_at(toleration, {"effect"}), key = string_at(toleration, {"key"});
-  if (!effect.empty() && effect != string_at(taint, {"effect"})) return false;
-  if (!key.empty() && key != string_at(taint, {"key"})) return false;
+std::vector<Taint> read_taints(const json& list) {
+  std::vector<Taint> taints;
+  for (const json& item : list) {
+    taints.push_back({.key = std::string(string_at(item, {"key"})),
+                      .value = std::string(string_at(item, {"value"})),
+                      .effect = std::string(string_at(item, {"effect"}))});
+  }
+  return taints;
+}
 
-  const std::string_view op = string_at(toleration, {"operator"});
-  const std::string_view accepted = string_at(toleration, {"value"}), value = string_at(taint, {"value"});
-  if (op.empty() || op == "Equal") return accepted == value;
+std::vector<Toleration> read_tolerations(const json& list) {
+  std::vector<Toleration> tolerations;
+  for (const json& item : list) {
+    tolerations.push_back({.key = std::string(string_at(item, {"key"})),
+                           .op = std::string(string_at(item, {"operator"})),
+                           .value = std::string(string_at(item, {"value"})),
+                           .effect = std::string(string_at(item, {"effect"})),
+                           .seconds = int_at(item, {"tolerationSeconds"})});
+  }
+  return tolerations;
+}
+
+json to_json(const std::vector<Toleration>& tolerations) {
+  json list = json::array();
+  for (const Toleration& toleration : tolerations) {
+    json item = json::object();
+    if (!toleration.key.empty()) item["key"] = toleration.key;
+    if (!toleration.op.empty()) item["operator"] = toleration.op;
+    if (!toleration.value.empty()) item["value"] = toleration.value;
+    if (!toleration.effect.empty()) item["effect"] = toleration.effect;
+    if (toleration.seconds) item["tolerationSeconds"] = *toleration.seconds;
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+bool tolerates(const Toleration& toleration, const Taint& taint, ComparisonOperators comparison) {
+  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
+  if (!toleration.key.empty() && toleration.key != taint.key) return false;
+
+  const std::string& op = toleration.op;
+  if (op.empty() || op == "Equal") return toleration.value == taint.value;
   if (op == "Exists") return true;
   if ((op != "Gt" && op != "Lt") || comparison == ComparisonOperators::kIgnored) return false;
-  const std::optional<int64_t> bound = canonical_integer(accepted), actual = canonical_integer(value);
+  const std::optional<int64_t> bound = canonical_integer(toleration.value), actual = canonical_integer(taint.value);
   if (!bound || !actual) return false;
   return op == "Lt" ? *actual < *bound : *actual > *bound;
 }
 
-bool any_tolerates(const json& tolerations, const json& taint, ComparisonOperators comparison) {
-  if (!tolerations.is_array()) return false;
+bool any_tolerates(const std::vector<Toleration>& tolerations, const Taint& taint, ComparisonOperators comparison) {
   return std::any_of(tolerations.begin(), tolerations.end(),
-                     [&](const json& toleration) { return tolerates(toleration, taint, comparison); });
-}
-
-bool counts_for_scheduling(const json& taint) {
-  const std::string_view effect = string_at(taint, {"effect"});
-  return effect == "NoSchedule" || effect == "NoExecute";
+                     [&](const Toleration& toleration) { return tolerates(toleration, taint, comparison); });
 }
 
 }  // namespace muster

@@ -1,17 +1,35 @@
 #include "api/typed_object.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "base/overloaded.h"
 
 namespace muster {
+
 TypedObject read_object(const ResourceType& type, const nlohmann::json& object) {
-  if (type.kind == kJobs.kind) return read_job(object);
-  if (type.kind == kJobSets.kind) return read_jobset(object);
-  if (type.kind == kPods.kind) return read_pod(object);
-  if (type.kind == kConfigMaps.kind) return read_config_map(object);
-  if (type.kind == kServices.kind) return read_service(object);
+  using Read = TypedObject (*)(const nlohmann::json&);
+  static const std::map<std::string_view, Read> kReaders = {
+      {kJobs.kind, [](const auto& json) -> TypedObject { return read_job(json); }},
+      {kJobSets.kind, [](const auto& json) -> TypedObject { return read_jobset(json); }},
+      {kWorkloads.kind, [](const auto& json) -> TypedObject { return read_workload(json); }},
+      {kPods.kind, [](const auto& json) -> TypedObject { return read_pod(json); }},
+      {kConfigMaps.kind, [](const auto& json) -> TypedObject { return read_config_map(json); }},
+      {kServices.kind, [](const auto& json) -> TypedObject { return read_service(json); }},
+      {kClusterQueues.kind, [](const auto& json) -> TypedObject { return read_cluster_queue(json); }},
+      {kLocalQueues.kind, [](const auto& json) -> TypedObject { return read_local_queue(json); }},
+      {kCohorts.kind, [](const auto& json) -> TypedObject { return read_cohort(json); }},
+      {kResourceFlavors.kind, [](const auto& json) -> TypedObject { return read_resource_flavor(json); }},
+      {kAdmissionChecks.kind, [](const auto& json) -> TypedObject { return read_admission_check(json); }},
+      {kWorkloadPriorityClasses.kind, [](const auto& json) -> TypedObject { return read_priority_class(json, false); }},
+      {kPriorityClasses.kind, [](const auto& json) -> TypedObject { return read_priority_class(json, true); }},
+      {kLimitRanges.kind, [](const auto& json) -> TypedObject { return read_limit_range(json); }},
+      {kRuntimeClasses.kind, [](const auto& json) -> TypedObject { return read_runtime_class(json); }},
+  };
+  const auto reader = kReaders.find(type.kind);
+  if (reader != kReaders.end()) return reader->second(object);
+  if (type.kind == kNamespaces.kind) return PlainObject{&type, read_meta(object), nullptr};
   return PlainObject{&type, read_meta(object), std::make_shared<const nlohmann::json>(object)};
 }
 
@@ -19,9 +37,20 @@ const ResourceType& type_of(const TypedObject& object) {
   return std::visit(Overloaded{
                         [](const JobPtr&) -> const ResourceType& { return kJobs; },
                         [](const JobSetPtr&) -> const ResourceType& { return kJobSets; },
+                        [](const WorkloadPtr&) -> const ResourceType& { return kWorkloads; },
                         [](const PodPtr&) -> const ResourceType& { return kPods; },
                         [](const ConfigMapPtr&) -> const ResourceType& { return kConfigMaps; },
                         [](const ServicePtr&) -> const ResourceType& { return kServices; },
+                        [](const ClusterQueuePtr&) -> const ResourceType& { return kClusterQueues; },
+                        [](const LocalQueuePtr&) -> const ResourceType& { return kLocalQueues; },
+                        [](const CohortPtr&) -> const ResourceType& { return kCohorts; },
+                        [](const ResourceFlavorPtr&) -> const ResourceType& { return kResourceFlavors; },
+                        [](const AdmissionCheckPtr&) -> const ResourceType& { return kAdmissionChecks; },
+                        [](const PriorityClassPtr& priority) -> const ResourceType& {
+                          return priority->for_pods ? kPriorityClasses : kWorkloadPriorityClasses;
+                        },
+                        [](const LimitRangePtr&) -> const ResourceType& { return kLimitRanges; },
+                        [](const RuntimeClassPtr&) -> const ResourceType& { return kRuntimeClasses; },
                         [](const PlainObject& plain) -> const ResourceType& { return *plain.type; },
                     },
                     object);

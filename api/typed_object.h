@@ -8,25 +8,30 @@
 #include <string_view>
 #include <variant>
 
+#include "api/cluster_queue.h"
 #include "api/config_map.h"
 #include "api/job.h"
 #include "api/jobset.h"
+#include "api/limit_range.h"
 #include "api/object_event.h"
 #include "api/object_meta.h"
 #include "api/pod.h"
 #include "api/resource_type.h"
+#include "api/workload.h"
 
 namespace muster {
 
-// Kinds of which muster keeps a few facts (Namespaces, queues, ...) or that are few
-// (webhook configurations, one CRD): as they came.
+// Kinds that are few (webhook configurations, CRDs): as they came. Of Namespaces only
+// the metadata; `object` is null.
 struct PlainObject {
   const ResourceType* type;
   ObjectMeta meta;
   std::shared_ptr<const nlohmann::json> object;
 };
 
-using TypedObject = std::variant<JobPtr, JobSetPtr, PodPtr, ConfigMapPtr, ServicePtr, PlainObject>;
+using TypedObject = std::variant<JobPtr, JobSetPtr, WorkloadPtr, PodPtr, ConfigMapPtr, ServicePtr, ClusterQueuePtr,
+                                 LocalQueuePtr, CohortPtr, ResourceFlavorPtr, AdmissionCheckPtr, PriorityClassPtr,
+                                 LimitRangePtr, RuntimeClassPtr, PlainObject>;
 
 // Never fails: what has the wrong shape reads as absent. `type` must outlive the object.
 TypedObject read_object(const ResourceType& type, const nlohmann::json& object);

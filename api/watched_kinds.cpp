@@ -14,10 +14,15 @@ std::span<const WatchedKind> watched_kinds() {
       {.type = &kConfigMaps, .label_selector = kGroupLabel},
       {.type = &kServices, .label_selector = kJobSetNameKey},
       {.type = &kCustomResourceDefinitions, .field_selector = "metadata.name=jobsets.jobset.x-k8s.io"},
+      {.type = &kWorkloads},
       {.type = &kLocalQueues},
       {.type = &kClusterQueues},
+      {.type = &kCohorts},
+      {.type = &kResourceFlavors},
       {.type = &kAdmissionChecks},
-      {.type = &kWorkloadPriorityClasses, .metadata_only = true},
+      {.type = &kWorkloadPriorityClasses},
+      {.type = &kPriorityClasses},
+      {.type = &kRuntimeClasses},
   };
   return kKinds;
 }

@@ -20,7 +20,7 @@ bool stopped(const json& job) {
 }
 
 template <class Json>
-std::vector<PodTemplate<Json>> templates(Json& job) {
+std::vector<BasicPodTemplateRef<Json>> templates(Json& job) {
   Json* pod_template = existing_object(job, {"spec", "template"});
   if (!pod_template) return {};
   return {{"main", FieldPath("spec.template"), pod_template, pods_of_job_spec(object_at(job, {"spec"}))}};

@@ -16,14 +16,14 @@ namespace muster {
 
 // A pod template inside a job: where it stands and what it is.
 template <class Json>
-struct PodTemplate {
+struct BasicPodTemplateRef {
   std::string_view name;  // pod set name: "main", or the replicatedJob's; points into the object
   FieldPath path;         // "spec.template", "spec.replicatedJobs[0].template.spec.template"
   Json* template_json;    // never null; metadata and spec inside
   int64_t count;          // pods of the pod set (parallelism, completions and replicas considered)
 };
-using PodTemplateRef = PodTemplate<nlohmann::json>;             // for editing
-using ConstPodTemplateRef = PodTemplate<const nlohmann::json>;  // for reading
+using PodTemplateRef = BasicPodTemplateRef<nlohmann::json>;             // for editing
+using ConstPodTemplateRef = BasicPodTemplateRef<const nlohmann::json>;  // for reading
 
 struct JobKind {
   std::string_view framework;  // Kueue's name for the integration: "batch/job"

@@ -23,8 +23,8 @@ int64_t within_int32(int64_t value) {
 }
 
 template <class Json>
-std::vector<PodTemplate<Json>> templates(Json& job) {
-  std::vector<PodTemplate<Json>> found;
+std::vector<BasicPodTemplateRef<Json>> templates(Json& job) {
+  std::vector<BasicPodTemplateRef<Json>> found;
   Json* list = existing_array(job, {"spec", "replicatedJobs"});
   if (!list) return found;
   const FieldPath root("spec.replicatedJobs");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/overloaded.h"
+
 namespace muster {
 namespace {
 
@@ -72,6 +74,57 @@ const Service* ClusterState::service(std::string_view ns, std::string_view name)
   return pointer_to<ServicePtr>(find(kServices, ns, name));
 }
 
+const Workload* ClusterState::workload(std::string_view ns, std::string_view name) const {
+  return pointer_to<WorkloadPtr>(find(kWorkloads, ns, name));
+}
+
+const ClusterQueue* ClusterState::cluster_queue(std::string_view name) const {
+  return pointer_to<ClusterQueuePtr>(find(kClusterQueues, "", name));
+}
+
+const LocalQueue* ClusterState::local_queue(std::string_view ns, std::string_view name) const {
+  return pointer_to<LocalQueuePtr>(find(kLocalQueues, ns, name));
+}
+
+const ResourceFlavor* ClusterState::resource_flavor(std::string_view name) const {
+  return pointer_to<ResourceFlavorPtr>(find(kResourceFlavors, "", name));
+}
+
+const AdmissionCheck* ClusterState::admission_check(std::string_view name) const {
+  return pointer_to<AdmissionCheckPtr>(find(kAdmissionChecks, "", name));
+}
+
+const PriorityClass* ClusterState::priority_class(const ResourceType& type, std::string_view name) const {
+  return pointer_to<PriorityClassPtr>(find(type, "", name));
+}
+
+const PriorityClass* ClusterState::default_pod_priority() const {
+  const PriorityClass* highest = nullptr;
+  for_each_of(kPriorityClasses, [&](const TypedObject& object) {
+    const PriorityClass& candidate = *std::get<PriorityClassPtr>(object);
+    if (candidate.global_default && (highest == nullptr || candidate.value < highest->value)) highest = &candidate;
+  });
+  return highest;
+}
+
+std::vector<const Workload*> ClusterState::workloads_of_owner(std::string_view owner_uid) const {
+  return values_at<decltype(workloads_of_owner_), Workload>(workloads_of_owner_, std::string(owner_uid));
+}
+
+std::vector<const Workload*> ClusterState::workloads_in_queue(std::string_view ns, std::string_view local_queue) const {
+  return values_at<decltype(workloads_in_queue_), Workload>(workloads_in_queue_, path_of(ns, local_queue));
+}
+
+std::vector<const Workload*> ClusterState::workloads_reserving(std::string_view cluster_queue) const {
+  return values_at<decltype(workloads_reserving_), Workload>(workloads_reserving_, std::string(cluster_queue));
+}
+
+void ClusterState::for_each_of(const ResourceType& type, const std::function<void(const TypedObject&)>& visit) const {
+  const auto kind = objects_.find(type.plural);
+  if (kind == objects_.end()) return;
+  for (const auto& [path, object] : kind->second) visit(object);
+}
+
 const PlainObject* ClusterState::plain(const ResourceType& type, std::string_view ns, std::string_view name) const {
   const TypedObject* object = find(type, ns, name);
   return object == nullptr ? nullptr : std::get_if<PlainObject>(object);
@@ -121,8 +174,14 @@ std::optional<ClusterState::Change> ClusterState::put_watched(const TypedObject&
 }
 
 std::optional<ClusterState::Change> ClusterState::set(const TypedObject& given) {
-  const auto* jobset = std::get_if<JobSetPtr>(&given);
-  const TypedObject object = jobset != nullptr ? TypedObject(templates_.intern(*jobset)) : given;
+  const TypedObject object =
+      std::visit(Overloaded{
+                     [&](const JobPtr& job) -> TypedObject { return templates_.intern(job); },
+                     [&](const JobSetPtr& jobset) -> TypedObject { return templates_.intern(jobset); },
+                     [&](const WorkloadPtr& workload) -> TypedObject { return templates_.intern(workload); },
+                     [](const auto& other) -> TypedObject { return other; },
+                 },
+                 given);
   Objects& objects = objects_[type_of(object).plural];
   auto [entry, is_new] = objects.try_emplace(path_of(meta_of(object)), object);
   Change change;
@@ -180,6 +239,8 @@ void ClusterState::index(const TypedObject& object) {
     gangs_.put(*job);
   } else if (const auto* jobset = std::get_if<JobSetPtr>(&object)) {
     jobsets_of_subdomain_[path_of((*jobset)->meta.ns, (*jobset)->subdomain)][(*jobset)->meta.name] = jobset->get();
+  } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
+    index_workload(**workload);
   } else if (const auto* pod = std::get_if<PodPtr>(&object)) {
     gangs_.put(*pod);
   }
@@ -192,9 +253,27 @@ void ClusterState::unindex(const TypedObject& object) {
     gangs_.remove(**job);
   } else if (const auto* jobset = std::get_if<JobSetPtr>(&object)) {
     erase_at(jobsets_of_subdomain_, path_of((*jobset)->meta.ns, (*jobset)->subdomain), (*jobset)->meta.name);
+  } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
+    unindex_workload(**workload);
   } else if (const auto* pod = std::get_if<PodPtr>(&object)) {
     gangs_.remove(**pod);
   }
+}
+
+void ClusterState::index_workload(const Workload& workload) {
+  const ObjectMeta& meta = workload.meta;
+  if (meta.controller) workloads_of_owner_[meta.controller->uid][meta.name] = &workload;
+  workloads_in_queue_[path_of(meta.ns, workload.queue_name)][meta.name] = &workload;
+  const auto& admission = workload.status.admission;
+  if (admission) workloads_reserving_[admission->cluster_queue][path_of(meta)] = &workload;
+}
+
+void ClusterState::unindex_workload(const Workload& workload) {
+  const ObjectMeta& meta = workload.meta;
+  if (meta.controller) erase_at(workloads_of_owner_, meta.controller->uid, meta.name);
+  erase_at(workloads_in_queue_, path_of(meta.ns, workload.queue_name), meta.name);
+  const auto& admission = workload.status.admission;
+  if (admission) erase_at(workloads_reserving_, admission->cluster_queue, path_of(meta));
 }
 
 }  // namespace muster

@@ -24,13 +24,29 @@ class ClusterState {
   const Job* job(std::string_view ns, std::string_view name) const;
   const ConfigMap* config_map(std::string_view ns, std::string_view name) const;
   const Service* service(std::string_view ns, std::string_view name) const;
+  const Workload* workload(std::string_view ns, std::string_view name) const;
+  const ClusterQueue* cluster_queue(std::string_view name) const;
+  const LocalQueue* local_queue(std::string_view ns, std::string_view name) const;
+  const ResourceFlavor* resource_flavor(std::string_view name) const;
+  const AdmissionCheck* admission_check(std::string_view name) const;
+  // `type` is kWorkloadPriorityClasses or kPriorityClasses.
+  const PriorityClass* priority_class(const ResourceType& type, std::string_view name) const;
+  // The PriorityClass that pods get who name none; of several the lowest. nullptr: none.
+  const PriorityClass* default_pod_priority() const;
   const PlainObject* plain(const ResourceType& type, std::string_view ns, std::string_view name) const;
   // The Jobs whose controller is this JobSet, by name. A namesake's with another uid are
   // among them: compare meta.controller->uid.
   std::vector<const Job*> jobs_of_jobset(std::string_view ns, std::string_view name) const;
   // JobSets of a namespace that use a headless Service of this name.
   std::vector<const JobSet*> jobsets_of_subdomain(std::string_view ns, std::string_view subdomain) const;
+  // By name; also those of a deleted owner.
+  std::vector<const Workload*> workloads_of_owner(std::string_view owner_uid) const;
+  std::vector<const Workload*> workloads_in_queue(std::string_view ns, std::string_view local_queue) const;
+  // Those with an admission by this ClusterQueue.
+  std::vector<const Workload*> workloads_reserving(std::string_view cluster_queue) const;
   void for_each(const std::function<void(const TypedObject&)>& visit) const;
+  // Of one kind.
+  void for_each_of(const ResourceType& type, const std::function<void(const TypedObject&)>& visit) const;
   // The Jobs and pods of gangs, counted.
   const GangIndex& gangs() const { return gangs_; }
   // Whether a create was answered with AlreadyExists, lately, by an object that muster
@@ -62,14 +78,19 @@ class ClusterState {
   std::optional<Change> set(const TypedObject& object);
   void index(const TypedObject& object);
   void unindex(const TypedObject& object);
+  void index_workload(const Workload& workload);
+  void unindex_workload(const Workload& workload);
 
+  template <class Object>
+  using Index = std::map<std::string, std::map<std::string, const Object*, std::less<>>, std::less<>>;
   using Objects = std::map<std::string, TypedObject, std::less<>>;  // "ns/name"
   std::map<std::string_view, Objects> objects_;                     // by plural
   std::map<std::string_view, uint64_t> seen_;                       // by plural
-  // "ns/jobset" -> names of its Jobs.
-  std::map<std::string, std::map<std::string, const Job*, std::less<>>, std::less<>> jobs_of_jobset_;
-  // "ns/subdomain" -> names of JobSets.
-  std::map<std::string, std::map<std::string, const JobSet*, std::less<>>, std::less<>> jobsets_of_subdomain_;
+  Index<Job> jobs_of_jobset_;                                       // by "ns/jobset", then name
+  Index<JobSet> jobsets_of_subdomain_;                              // by "ns/subdomain", then name
+  Index<Workload> workloads_of_owner_;                              // by the owner's uid, then name
+  Index<Workload> workloads_in_queue_;                              // by "ns/queue", then name
+  Index<Workload> workloads_reserving_;                             // by ClusterQueue, then "ns/name"
   std::map<ObjectKey, MonotonicTime> taken_;
   GangIndex gangs_;
   TemplatePool templates_;

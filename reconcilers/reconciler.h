@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/queue_settings.h"
 #include "api/typed_object.h"
 #include "base/clock.h"
 #include "reconcilers/cluster_state.h"
@@ -26,6 +27,7 @@ struct ReconcilerSettings {
   bool elastic_jobsets = false;
   // Not native: keep spec.groupSchedulingConfig in the foreign controller's CRD.
   bool patch_jobset_crd = false;
+  QueueSettings queues{};
 };
 
 struct Reconciler {

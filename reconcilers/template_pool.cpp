@@ -1,34 +1,29 @@
 #include "reconcilers/template_pool.h"
 
-#include <algorithm>
-#include <functional>
-
 namespace muster {
+
+JobPtr TemplatePool::intern(const JobPtr& job) {
+  if (job->pod_template.spec == nullptr) return job;
+  PodSpecPtr known = pod_specs_.share(job->pod_template.spec);
+  if (known == job->pod_template.spec) return job;
+  auto shared = std::make_shared<Job>(*job);
+  shared->pod_template.spec = std::move(known);
+  return shared;
+}
 
 JobSetPtr TemplatePool::intern(const JobSetPtr& jobset) {
   auto shared = std::make_shared<JobSet>(*jobset);
   for (ReplicatedJob& replicated : shared->replicated_jobs) {
-    replicated.template_text = intern(replicated.template_text);
+    replicated.template_text = texts_.share(replicated.template_text);
+    replicated.pod_template.spec = pod_specs_.share(replicated.pod_template.spec);
   }
-  sweep();
   return shared;
 }
 
-std::shared_ptr<const std::string> TemplatePool::intern(const std::shared_ptr<const std::string>& text) {
-  std::weak_ptr<const std::string>& place = texts_[std::hash<std::string>{}(*text)];
-  auto known = place.lock();
-  if (!known) {
-    place = text;
-    return text;
-  }
-  return *known == *text ? known : text;
-}
-
-// Now and then, so that each text is looked at a bounded number of times.
-void TemplatePool::sweep() {
-  if (texts_.size() < sweep_at_) return;
-  std::erase_if(texts_, [](const auto& entry) { return entry.second.expired(); });
-  sweep_at_ = std::max<size_t>(64, 2 * texts_.size());
+WorkloadPtr TemplatePool::intern(const WorkloadPtr& workload) {
+  auto shared = std::make_shared<Workload>(*workload);
+  for (PodSet& pod_set : shared->pod_sets) pod_set.pod_template.spec = pod_specs_.share(pod_set.pod_template.spec);
+  return shared;
 }
 
 }  // namespace muster

@@ -1,32 +1,66 @@
-// Shares equal pod templates: a thousand JobSets made from one manifest, and all the
-// versions of each that updates bring, hold its text once.
+// Shares equal pod templates: a thousand Jobs made from one manifest, their Workloads,
+// and all the versions of each that updates bring, hold one copy.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <unordered_map>
 
+#include "api/job.h"
 #include "api/jobset.h"
+#include "api/workload.h"
 
 namespace muster {
 
-// Not thread-safe. A text lives as long as somebody holds it; the pool does not.
-class TemplatePool {
+// Values that are told apart by a text of theirs. Not thread-safe. A value lives as long
+// as somebody holds it; the pool does not.
+template <class Value>
+class Interned {
  public:
-  // The same JobSet, with templates that others hold already.
-  JobSetPtr intern(const JobSetPtr& jobset);
+  using Pointer = std::shared_ptr<const Value>;
 
-  // Texts that are alive, and some that may have died since the last sweep.
-  size_t size() const { return texts_.size(); }
+  Pointer share(const Pointer& value) {
+    std::weak_ptr<const Value>& place = values_[std::hash<std::string>{}(text_of(*value))];
+    Pointer known = place.lock();
+    if (known) return text_of(*known) == text_of(*value) ? known : value;
+    place = value;
+    sweep();
+    return value;
+  }
+  // Values that are alive, and some that may have died since the last sweep.
+  size_t size() const { return values_.size(); }
 
  private:
-  std::shared_ptr<const std::string> intern(const std::shared_ptr<const std::string>& text);
-  void sweep();
+  static const std::string& text_of(const std::string& text) { return text; }
+  static const std::string& text_of(const PodSpec& spec) { return spec.text; }
+
+  // Now and then, so that each value is looked at a bounded number of times.
+  void sweep() {
+    if (values_.size() < sweep_at_) return;
+    std::erase_if(values_, [](const auto& entry) { return entry.second.expired(); });
+    sweep_at_ = std::max<size_t>(64, 2 * values_.size());
+  }
 
   // By hash; two texts of one hash are not shared, which costs memory and nothing else.
-  std::unordered_map<size_t, std::weak_ptr<const std::string>> texts_;
+  std::unordered_map<size_t, std::weak_ptr<const Value>> values_;
   size_t sweep_at_ = 64;
+};
+
+// Not thread-safe.
+class TemplatePool {
+ public:
+  // The same object, with templates that others hold already.
+  JobPtr intern(const JobPtr& job);
+  JobSetPtr intern(const JobSetPtr& jobset);
+  WorkloadPtr intern(const WorkloadPtr& workload);
+
+  size_t size() const { return texts_.size() + pod_specs_.size(); }
+
+ private:
+  Interned<std::string> texts_;  // of JobTemplateSpecs
+  Interned<PodSpec> pod_specs_;
 };
 
 }  // namespace muster

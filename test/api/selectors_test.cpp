@@ -49,12 +49,13 @@ void check_node_affinity(const json& input, const json& output) {
 }
 
 void check_toleration(const json& input, const json& output) {
-  const json &taint = input["taint"], &tolerations = input["tolerations"];
+  const Taint taint = read_taints(json::array({input["taint"]})).front();
+  const std::vector<Toleration> tolerations = read_tolerations(input["tolerations"]);
   CHECK(any_tolerates(tolerations, taint, ComparisonOperators::kHonoured) == output["tolerated"].get<bool>());
   const bool without = any_tolerates(tolerations, taint, ComparisonOperators::kIgnored);
   CHECK(without == output["toleratedWithoutComparisonOperators"].get<bool>());
   const bool blocks =
-      counts_for_scheduling(taint) && !any_tolerates(tolerations, taint, ComparisonOperators::kHonoured);
+      taint.counts_for_scheduling() && !any_tolerates(tolerations, taint, ComparisonOperators::kHonoured);
   CHECK(blocks == output["blocksScheduling"].get<bool>());
 }
 

@@ -1,0 +1,148 @@
+// Queues, cohorts and flavors (kueue.x-k8s.io/v1beta2), as far as muster reads them.
+// Immutable once read, and shared. Values that the schema does not allow read as the
+// default of their field.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/object_meta.h"
+#include "api/pod_spec.h"
+
+namespace muster {
+
+struct ResourceQuota {
+  std::string name;
+  Quantity nominal;
+  std::optional<Quantity> borrowing_limit;  // nullopt: no limit
+  std::optional<Quantity> lending_limit;
+};
+struct FlavorQuotas {
+  std::string name;
+  std::vector<ResourceQuota> resources;
+};
+struct ResourceGroup {
+  std::vector<std::string> covered_resources;
+  std::vector<FlavorQuotas> flavors;  // in the order in which they are tried
+};
+
+enum class QueueingStrategy { kStrictFifo, kBestEffortFifo };
+enum class StopPolicy { kNone, kHold, kHoldAndDrain };
+
+enum class PreemptionPolicy { kNever, kLowerPriority, kLowerOrNewerEqualPriority, kAny };
+struct ClusterQueuePreemption {
+  PreemptionPolicy within_cluster_queue = PreemptionPolicy::kNever;
+  PreemptionPolicy reclaim_within_cohort = PreemptionPolicy::kNever;
+  PreemptionPolicy borrow_within_cohort = PreemptionPolicy::kNever;
+  std::optional<int32_t> max_priority_threshold;  // of borrow_within_cohort
+};
+
+enum class FungibilityPreference { kBorrowingOverPreemption, kPreemptionOverBorrowing };
+struct FlavorFungibility {
+  // Otherwise the search may stop at this flavor.
+  bool try_next_when_can_borrow = false;
+  bool try_next_when_can_preempt = true;
+  FungibilityPreference preference = FungibilityPreference::kBorrowingOverPreemption;
+};
+
+struct AdmissionCheckRule {
+  std::string name;
+  std::vector<std::string> on_flavors;  // none: of every flavor
+};
+
+// Usage of one flavor, as queues show it in their status.
+struct ResourceUsage {
+  std::string name;
+  Quantity total;
+  Quantity borrowed;
+
+  bool operator==(const ResourceUsage&) const = default;
+};
+struct FlavorUsage {
+  std::string name;
+  std::vector<ResourceUsage> resources;
+
+  bool operator==(const FlavorUsage&) const = default;
+};
+
+struct QueueStatus {
+  Conditions conditions;
+  int32_t pending_workloads = 0;
+  int32_t reserving_workloads = 0;
+  int32_t admitted_workloads = 0;
+  std::vector<FlavorUsage> flavors_reservation;
+  std::vector<FlavorUsage> flavors_usage;
+
+  bool operator==(const QueueStatus&) const = default;
+};
+// For a merge patch: every field, empty lists as [].
+nlohmann::json to_json(const QueueStatus& status);
+
+struct ClusterQueue {
+  ObjectMeta meta;
+  std::string cohort;  // empty: none
+  std::vector<ResourceGroup> resource_groups;
+  QueueingStrategy queueing_strategy = QueueingStrategy::kBestEffortFifo;
+  LabelSelector namespace_selector;  // none given: matches nothing
+  ClusterQueuePreemption preemption;
+  FlavorFungibility fungibility;
+  std::vector<AdmissionCheckRule> admission_checks;
+  StopPolicy stop_policy = StopPolicy::kNone;
+  std::optional<Quantity> fair_weight;  // nullopt: 1
+  QueueStatus status;
+};
+using ClusterQueuePtr = std::shared_ptr<const ClusterQueue>;
+
+struct LocalQueue {
+  ObjectMeta meta;
+  std::string cluster_queue;
+  StopPolicy stop_policy = StopPolicy::kNone;
+  QueueStatus status;
+};
+using LocalQueuePtr = std::shared_ptr<const LocalQueue>;
+
+struct Cohort {
+  ObjectMeta meta;
+  std::string parent;  // empty: a root
+  std::vector<ResourceGroup> resource_groups;
+  std::optional<Quantity> fair_weight;
+};
+using CohortPtr = std::shared_ptr<const Cohort>;
+
+struct ResourceFlavor {
+  ObjectMeta meta;
+  Labels node_labels;
+  std::vector<Taint> node_taints;
+  std::vector<Toleration> tolerations;  // given to the pods
+};
+using ResourceFlavorPtr = std::shared_ptr<const ResourceFlavor>;
+
+struct AdmissionCheck {
+  ObjectMeta meta;
+  std::string controller;
+  Conditions conditions;
+};
+using AdmissionCheckPtr = std::shared_ptr<const AdmissionCheck>;
+
+// A WorkloadPriorityClass, or a PriorityClass of scheduling.k8s.io.
+struct PriorityClass {
+  ObjectMeta meta;
+  bool for_pods = false;  // scheduling.k8s.io
+  int32_t value = 0;
+  bool global_default = false;  // of PriorityClasses only
+};
+using PriorityClassPtr = std::shared_ptr<const PriorityClass>;
+
+ClusterQueuePtr read_cluster_queue(const nlohmann::json& object);
+LocalQueuePtr read_local_queue(const nlohmann::json& object);
+CohortPtr read_cohort(const nlohmann::json& object);
+ResourceFlavorPtr read_resource_flavor(const nlohmann::json& object);
+AdmissionCheckPtr read_admission_check(const nlohmann::json& object);
+PriorityClassPtr read_priority_class(const nlohmann::json& object, bool for_pods);
+
+}  // namespace muster

@@ -1,0 +1,55 @@
+// The part of the configuration that the queues act on: made from the Configuration
+// file and flags (api/configuration.h), immutable while serving.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/requests.h"
+#include "api/rule_settings.h"
+#include "base/clock.h"
+
+namespace muster {
+
+// waitForPodsReady.requeuingStrategy.
+struct RequeuingStrategy {
+  // What decides the place of an evicted Workload in its queue.
+  enum class Timestamp { kEviction, kCreation };
+
+  Timestamp timestamp = Timestamp::kEviction;
+  std::optional<int32_t> backoff_limit_count{};  // nullopt: no limit
+  int32_t backoff_base_seconds = 60;             // 0: no delay
+  int32_t backoff_max_seconds = 3600;            // 0: no cap
+  // muster's own: how far a delay may be stretched, as a share of it.
+  double backoff_jitter = 0.1;
+};
+
+struct WaitForPodsReady {
+  Duration timeout = std::chrono::minutes(5);
+  std::optional<Duration> recovery_timeout{};  // nullopt: none
+  bool block_admission = false;
+  RequeuingStrategy requeuing{};
+};
+
+// resources.transformations: what one unit of `input` counts as.
+struct ResourceTransformation {
+  std::string input;
+  bool retain = true;       // keep the input beside the outputs
+  std::string multiply_by;  // a resource whose amount multiplies the outputs; empty: none
+  ResourceList outputs;
+};
+
+struct QueueSettings {
+  // Which jobs are queued, and feature gates.
+  RuleSettings rules{};
+  // integrations.labelKeysToCopy: labels that a Workload takes over from its job.
+  std::vector<std::string> label_keys_to_copy{};
+  std::optional<WaitForPodsReady> wait_for_pods_ready{};  // nullopt: off
+  // resources.excludeResourcePrefixes: not counted.
+  std::vector<std::string> exclude_resource_prefixes{};
+  std::vector<ResourceTransformation> transformations{};
+};
+
+}  // namespace muster
