@@ -53,6 +53,8 @@ struct FlavorFungibility {
 struct AdmissionCheckRule {
   std::string name;
   std::vector<std::string> on_flavors;  // none: of every flavor
+
+  bool operator==(const AdmissionCheckRule&) const = default;
 };
 
 // Usage of one flavor, as queues show it in their status.

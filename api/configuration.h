@@ -23,6 +23,7 @@
 #include "api/feature_gates.h"
 #include "api/field_error.h"
 #include "api/muster_configuration.h"
+#include "api/queue_settings.h"
 #include "api/rule_settings.h"
 #include "base/result.h"
 
@@ -146,5 +147,7 @@ struct RuleContext {
 // `own_image`, wherever it was copied to; any other waits by a shell loop.
 RuleSettings make_rule_settings(const Configuration& configuration, const MusterConfiguration& muster,
                                 const RuleContext& context);
+// The part that the queues act on. The configuration must have been found valid.
+QueueSettings make_queue_settings(const Configuration& configuration, RuleSettings rules);
 
 }  // namespace muster

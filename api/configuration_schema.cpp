@@ -112,20 +112,20 @@ constexpr ConfigStruct kClientConnection{"ClientConnection", kClientConnectionFi
 
 constexpr ConfigField kRequeuingFields[] = {
     {"timestamp", kString, kOne, kPointer, "~RequeuingTimestamp"},
-    {"backoffLimitCount", kInt32, kOne, kPointer, "int32"},
-    {"backoffBaseSeconds", kInt32, kOne, kPointer, "int32"},
-    {"backoffMaxSeconds", kInt32, kOne, kPointer, "int32"},
+    {"backoffLimitCount", kInt32, kOne, kPointer, "int32", nullptr, kBoth, kActs},
+    {"backoffBaseSeconds", kInt32, kOne, kPointer, "int32", nullptr, kBoth, kActs},
+    {"backoffMaxSeconds", kInt32, kOne, kPointer, "int32", nullptr, kBoth, kActs},
 };
 constexpr ConfigStruct kRequeuing{"RequeuingStrategy", kRequeuingFields};
 
 constexpr ConfigField kWaitForPodsReadyFields[] = {
-    {"enable", kBool, kOne, kOmitEmpty, "bool", nullptr, kOld},
+    {"enable", kBool, kOne, kOmitEmpty, "bool", nullptr, kOld, kActs},
     // A pointer in v1beta1, a value in v1beta2: null is an error there.
-    {"timeout", kDuration, kOne, kPointer, "v1.Duration", nullptr, kOld},
-    {"timeout", kDuration, kOne, kAlways, "v1.Duration", nullptr, kNew},
+    {"timeout", kDuration, kOne, kPointer, "v1.Duration", nullptr, kOld, kActs},
+    {"timeout", kDuration, kOne, kAlways, "v1.Duration", nullptr, kNew, kActs},
     {"blockAdmission", kBool, kOne, kPointer, "bool"},
     {"requeuingStrategy", kStruct, kOne, kPointer, "~RequeuingStrategy", &kRequeuing},
-    {"recoveryTimeout", kDuration, kOne, kPointer, "v1.Duration"},
+    {"recoveryTimeout", kDuration, kOne, kPointer, "v1.Duration", nullptr, kBoth, kActs},
 };
 constexpr ConfigStruct kWaitForPodsReady{"WaitForPodsReady", kWaitForPodsReadyFields};
 
@@ -150,7 +150,7 @@ constexpr ConfigField kIntegrationsFields[] = {
     {"frameworks", kString, kList, kOmitEmpty, "string", nullptr, kBoth, kActs},
     {"externalFrameworks", kString, kList, kOmitEmpty, "string"},
     {"podOptions", kStruct, kOne, kPointer, "~PodIntegrationOptions", &kPodOptions, kOld},
-    {"labelKeysToCopy", kString, kList, kOmitEmpty, "string"},
+    {"labelKeysToCopy", kString, kList, kOmitEmpty, "string", nullptr, kBoth, kActs},
 };
 constexpr ConfigStruct kIntegrations{"Integrations", kIntegrationsFields};
 

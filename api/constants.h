@@ -18,9 +18,18 @@ inline constexpr std::string_view kCompletionsEqualParallelismAnnotation =
 inline constexpr std::string_view kElasticJobAnnotation = "kueue.x-k8s.io/elastic-job";
 inline constexpr std::string_view kAdmissionGatedByAnnotation = "kueue.x-k8s.io/admission-gated-by";
 inline constexpr std::string_view kStoppingAnnotation = "kueue.x-k8s.io/stopping";
+inline constexpr std::string_view kAdmissionRequestPrefix = "provreq.kueue.x-k8s.io/";
 inline constexpr std::string_view kMultiKueueControllerName = "kueue.x-k8s.io/multikueue";
 inline constexpr std::string_view kDefaultLocalQueueName = "default";
 inline constexpr std::string_view kDefaultPriorityClassName = "default";
+
+// --- Kueue: on Workloads, and on the pods of jobs that were admitted ---
+inline constexpr std::string_view kJobUidLabel = "kueue.x-k8s.io/job-uid";
+inline constexpr std::string_view kPodSetLabel = "kueue.x-k8s.io/podset";
+inline constexpr std::string_view kLocalQueueLabel = "kueue.x-k8s.io/local-queue-name";
+inline constexpr std::string_view kClusterQueueLabel = "kueue.x-k8s.io/cluster-queue-name";
+inline constexpr std::string_view kWorkloadAnnotation = "kueue.x-k8s.io/workload";
+inline constexpr std::string_view kWorkloadSliceNameAnnotation = "kueue.x-k8s.io/workload-slice-name";
 
 // --- JobSet: labels, and annotations of the same names, of its Jobs and pods ---
 inline constexpr std::string_view kJobSetNameKey = "jobset.sigs.k8s.io/jobset-name";
@@ -33,6 +42,9 @@ inline constexpr std::string_view kExclusiveTopologyAnnotation = "alpha.jobset.s
 
 // --- batch/v1 ---
 inline constexpr std::string_view kControllerUidLabel = "batch.kubernetes.io/controller-uid";
+inline constexpr std::string_view kJobNameLabel = "batch.kubernetes.io/job-name";
+inline constexpr std::string_view kLegacyControllerUidLabel = "controller-uid";
+inline constexpr std::string_view kLegacyJobNameLabel = "job-name";
 inline constexpr std::string_view kCompletionIndexAnnotation = "batch.kubernetes.io/job-completion-index";
 
 // --- muster: start as a group (KEP-498) ---

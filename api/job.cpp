@@ -79,7 +79,10 @@ JobPtr read_job(const json& object) {
   status.succeeded = int32_at(object, {"status", "succeeded"});
   status.failed = int32_at(object, {"status", "failed"});
   status.terminating = int32_at(object, {"status", "terminating"});
+  const size_t uncounted = array_at(object, {"status", "uncountedTerminatedPods", "succeeded"}).size();
+  status.uncounted_succeeded = static_cast<int32_t>(uncounted);
   status.completed_indexes = string_at(object, {"status", "completedIndexes"});
+  status.failed_indexes = string_at(object, {"status", "failedIndexes"});
   status.start_time = time_at(object, {"status", "startTime"});
   status.completion_time = time_at(object, {"status", "completionTime"});
   status.conditions = read_conditions(array_at(object, {"status", "conditions"}));

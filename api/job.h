@@ -35,9 +35,11 @@ struct JobStatus {
   int32_t succeeded = 0;
   int32_t failed = 0;
   int32_t terminating = 0;
-  std::string completed_indexes;  // "0,2-4"; of Indexed Jobs
-  Timestamp start_time;           // zero: never started, or suspended
-  Timestamp completion_time;      // zero: not completed
+  int32_t uncounted_succeeded = 0;  // ended, and not yet among the succeeded
+  std::string completed_indexes;    // "0,2-4"; of Indexed Jobs
+  std::string failed_indexes;
+  Timestamp start_time;       // zero: never started, or suspended
+  Timestamp completion_time;  // zero: not completed
   Conditions conditions;
 };
 

@@ -27,6 +27,9 @@ ReplicatedJob read_replicated_job(const json& object) {
   replicated.barrier = read_barrier(object_at(job, {"spec", "template"}));
   replicated.pod_template = read_pod_template(object_at(job, {"spec", "template"}));
   replicated.template_text = std::make_shared<const std::string>(to_text(job));
+  json rest = object.is_object() ? object : json::object();
+  rest.erase("template");
+  replicated.rest_text = to_text(rest);
   return replicated;
 }
 

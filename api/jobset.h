@@ -33,6 +33,8 @@ struct ReplicatedJob {
   PodTemplate pod_template;
   // JSON text of `template` (a JobTemplateSpec); reconcilers/template_pool.h shares it.
   std::shared_ptr<const std::string> template_text;
+  // JSON text of everything else: the list is written whole or not at all.
+  std::string rest_text;
 };
 
 enum class PolicyOperator { kAll, kAny };

@@ -41,6 +41,7 @@ RequiredNodeAffinity::RequiredNodeAffinity(const json& pod_spec) {
   const json& terms = array_at(*required, {"nodeSelectorTerms"});
   for (size_t i = 0; i < terms.size(); ++i) {
     const bool empty = array_at(terms[i], {"matchExpressions"}).empty() && array_at(terms[i], {"matchFields"}).empty();
+    has_empty_term_ |= empty;
     if (!empty) terms_->push_back(parse_term(terms[i], path.index(i)));
   }
 }
@@ -107,6 +108,26 @@ Result<bool> RequiredNodeAffinity::matches(std::string_view node_name, const Lab
   }
   if (!errors.empty()) return fail(aggregate_text(errors));
   return false;
+}
+
+bool RequiredNodeAffinity::matches_known(const Labels& flavor_labels) const {
+  for (const auto& [key, value] : node_selector_) {
+    const auto it = flavor_labels.find(key);
+    if (it != flavor_labels.end() && it->second != value) return false;
+  }
+  if (!terms_ || terms_->empty() || has_empty_term_) return true;
+  bool any = false;
+  for (const Term& term : *terms_) {
+    bool empty = term.errors.empty(), matched = term.errors.empty();
+    for (const LabelRequirement& requirement : term.labels) {
+      if (!flavor_labels.contains(requirement.key)) continue;
+      empty = false;
+      matched &= requirement.matches(flavor_labels);
+    }
+    if (empty) return true;
+    any |= matched;
+  }
+  return any;
 }
 
 }  // namespace muster

@@ -24,6 +24,11 @@ class RequiredNodeAffinity {
   // a name passes every condition on metadata.name.
   Result<bool> matches(std::string_view node_name, const Labels& node_labels) const;
 
+  // The same for a flavor, which says only some of the labels that its nodes have:
+  // conditions on other labels, and on names, are ignored. A term that this leaves empty
+  // allows every flavor (then only the selector counts). Malformed conditions match nothing.
+  bool matches_known(const Labels& flavor_labels) const;
+
  private:
   struct FieldRequirement {
     std::string key;
@@ -40,6 +45,7 @@ class RequiredNodeAffinity {
 
   Labels node_selector_;
   std::optional<std::vector<Term>> terms_;  // nullopt: no required affinity
+  bool has_empty_term_ = false;             // one of them, which is left out of terms_
 };
 
 }  // namespace muster

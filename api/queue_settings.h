@@ -20,8 +20,10 @@ struct RequeuingStrategy {
 
   Timestamp timestamp = Timestamp::kEviction;
   std::optional<int32_t> backoff_limit_count{};  // nullopt: no limit
-  int32_t backoff_base_seconds = 60;             // 0: no delay
-  int32_t backoff_max_seconds = 3600;            // 0: no cap
+  // muster's own: no more tries this long after the first admission. nullopt: no limit.
+  std::optional<Duration> backoff_limit_timeout{};
+  int32_t backoff_base_seconds = 60;   // 0: no delay
+  int32_t backoff_max_seconds = 3600;  // 0: no cap
   // muster's own: how far a delay may be stretched, as a share of it.
   double backoff_jitter = 0.1;
 };
@@ -41,6 +43,9 @@ struct ResourceTransformation {
   ResourceList outputs;
 };
 
+// Up to which share of its cohort a preemptor may take quota from others.
+enum class FairStrategy { kLessThanOrEqualToFinalShare, kLessThanInitialShare };
+
 struct QueueSettings {
   // Which jobs are queued, and feature gates.
   RuleSettings rules{};
@@ -50,6 +55,15 @@ struct QueueSettings {
   // resources.excludeResourcePrefixes: not counted.
   std::vector<std::string> exclude_resource_prefixes{};
   std::vector<ResourceTransformation> transformations{};
+  // resources.quotaCheckStrategy IgnoreUndeclared: resources that a ClusterQueue does not
+  // cover are not counted; otherwise they keep a Workload out.
+  bool ignore_undeclared_resources = false;
+  // fairSharing.preemptionStrategies, in the order in which they are tried; empty: off.
+  std::vector<FairStrategy> fair_sharing{};
+  // objectRetentionPolicies.workloads: how long finished Workloads, and jobs that muster
+  // has deactivated, are kept. nullopt: for ever.
+  std::optional<Duration> retain_finished{};
+  std::optional<Duration> retain_deactivated{};
 };
 
 }  // namespace muster

@@ -20,10 +20,10 @@ struct Review {
 // Which requests a rule wants to see. Compared with the webhook configurations by a test.
 struct RuleMatch {
   std::string_view group;     // "batch"
-  std::string_view resource;  // "jobs"
+  std::string_view resource;  // "jobs", or with a subresource "workloads/status"
 };
 
-// Whether a rule wants to see a request. Subresources are nobody's.
+// Whether a rule wants to see a request: of a subresource only what names it.
 bool applies(std::span<const RuleMatch> matches, std::span<const Operation> operations,
              const AdmissionRequest& request);
 

@@ -19,11 +19,16 @@ std::string text_at(const json& object, std::string_view key) {
   return std::string(string_at(object, {key}));
 }
 
+std::string text_of_object(const json& object) {
+  return object.empty() ? std::string() : to_text(object);
+}
+
 PodSet read_pod_set(const json& object) {
   return {.name = text_at(object, "name"),
           .count = int32_at(object, {"count"}, 1),
           .min_count = optional_int32(object, "minCount"),
-          .pod_template = read_pod_template(object_at(object, {"template"}))};
+          .pod_template = read_pod_template(object_at(object, {"template"})),
+          .topology_request_text = text_of_object(object_at(object, {"topologyRequest"}))};
 }
 
 std::optional<Admission> read_admission(const json& status) {
@@ -185,6 +190,17 @@ json to_json(const Admission& admission) {
   return {{"clusterQueue", admission.cluster_queue}, {"podSetAssignments", std::move(assignments)}};
 }
 
+json to_json(const std::vector<PodSet>& pod_sets) {
+  json list = json::array();
+  for (const PodSet& pod_set : pod_sets) {
+    json item = {{"name", pod_set.name}, {"count", pod_set.count}, {"template", pod_set.pod_template.to_json()}};
+    if (pod_set.min_count) item["minCount"] = *pod_set.min_count;
+    if (!pod_set.topology_request_text.empty()) item["topologyRequest"] = json::parse(pod_set.topology_request_text);
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
 json status_patch(const WorkloadStatus& before, const WorkloadStatus& status) {
   json patch = json::object();
   if (status.conditions != before.conditions) patch["conditions"] = to_json(status.conditions);
@@ -200,8 +216,10 @@ json status_patch(const WorkloadStatus& before, const WorkloadStatus& status) {
         list_or_null(status.reclaimable_pods, [](const ReclaimablePod& pod) { return to_json(pod); });
   }
   if (status.evictions != before.evictions) patch["schedulingStats"] = to_json(status.evictions);
-  if (status.accumulated_past_execution_seconds != before.accumulated_past_execution_seconds)
-    patch["accumulatedPastExecutionTimeSeconds"] = status.accumulated_past_execution_seconds;
+  if (const int32_t seconds = status.accumulated_past_execution_seconds;
+      seconds != before.accumulated_past_execution_seconds) {
+    patch["accumulatedPastExecutionTimeSeconds"] = seconds == 0 ? json() : json(seconds);
+  }
   return patch;
 }
 

@@ -23,6 +23,8 @@ struct PodSet {
   int32_t count = 1;
   std::optional<int32_t> min_count;  // partial admission
   PodTemplate pod_template;
+  // JSON text of topologyRequest, which muster hands on as it is; empty: none.
+  std::string topology_request_text;
 };
 
 // spec.priorityClassRef; `kind` is "WorkloadPriorityClass" or "PriorityClass".
@@ -133,5 +135,7 @@ WorkloadPtr read_workload(const nlohmann::json& object);
 // in `status` and not in `before` is null, what is equal in both is left out.
 nlohmann::json status_patch(const WorkloadStatus& before, const WorkloadStatus& status);
 nlohmann::json to_json(const Admission& admission);
+// spec.podSets; the list is written whole or not at all.
+nlohmann::json to_json(const std::vector<PodSet>& pod_sets);
 
 }  // namespace muster

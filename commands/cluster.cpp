@@ -7,6 +7,7 @@
 #include "api/watched_kinds.h"
 #include "commands/log.h"
 #include "commands/version.h"
+#include "manifests/names.h"
 
 namespace muster {
 namespace {
@@ -60,8 +61,9 @@ json essentials(const json& object) {
 // Turns what one watch sees into events.
 class Cluster::Feed final : public kube::WatchSink {
  public:
-  Feed(EngineLoop& loop, const WatchedKind& kind)
-      : loop_(loop), type_(*kind.type), metadata_only_(kind.metadata_only) {}
+  // `name`: of the one object that is watched, or empty.
+  Feed(EngineLoop& loop, const WatchedKind& kind, std::string name)
+      : loop_(loop), type_(*kind.type), metadata_only_(kind.metadata_only), name_(std::move(name)) {}
 
   void on_list_started() override { listed_.clear(); }
   void on_listed(const json& object) override { listed_.push_back(read(object)); }
@@ -69,7 +71,7 @@ class Cluster::Feed final : public kube::WatchSink {
     if (version.empty())
       loop_.post(KindAbsent{&type_});
     else
-      loop_.post(KindListed{&type_, std::exchange(listed_, {}), read_version(version)});
+      loop_.post(KindListed{&type_, std::exchange(listed_, {}), read_version(version), name_});
   }
   void on_event(kube::WatchChange change, const json& object) override {
     if (change == kube::WatchChange::kDeleted)
@@ -86,6 +88,7 @@ class Cluster::Feed final : public kube::WatchSink {
   EngineLoop& loop_;
   const ResourceType& type_;
   const bool metadata_only_;
+  const std::string name_;
   std::vector<TypedObject> listed_;
 };
 
@@ -143,10 +146,10 @@ OwnIdentity Cluster::identify() {
   return own;
 }
 
-void Cluster::watch(EngineLoop& loop, const WatchedKind& kind) {
-  feeds_.push_back(std::make_unique<Feed>(loop, kind));
+void Cluster::watch(EngineLoop& loop, const WatchedKind& kind, const std::string& name) {
+  feeds_.push_back(std::make_unique<Feed>(loop, kind, name));
   kube::Selection selection{.label_selector = std::string(kind.label_selector),
-                            .field_selector = std::string(kind.field_selector),
+                            .field_selector = name.empty() ? std::string(kind.field_selector) : "metadata.name=" + name,
                             .metadata_only = kind.metadata_only};
   watches_.push_back(std::make_unique<kube::Watch>(api(), kube::resource_of(*kind.type), std::move(selection),
                                                    *feeds_.back(), log_, timing()));
@@ -155,9 +158,11 @@ void Cluster::watch(EngineLoop& loop, const WatchedKind& kind) {
 void Cluster::start_watches(EngineLoop& loop, const std::string& configurations) {
   for (const WatchedKind& kind : watched_kinds()) watch(loop, kind);
   if (configurations.empty()) return;
-  const std::string selector = "metadata.name=" + configurations;
   for (const ResourceType* type : {&kMutatingWebhookConfigurations, &kValidatingWebhookConfigurations}) {
-    watch(loop, {.type = type, .field_selector = selector});
+    watch(loop, {.type = type}, configurations);
+  }
+  for (std::string_view definition : kConvertedDefinitionNames) {
+    watch(loop, {.type = &kCustomResourceDefinitions}, std::string(definition));
   }
 }
 

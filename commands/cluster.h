@@ -39,8 +39,9 @@ class Cluster {
   // service account. Both empty outside a cluster. What cannot be learnt is logged.
   OwnIdentity identify();
 
-  // Watches every kind of api/watched_kinds.h, and the webhook configurations of that
-  // name when `configurations` is not empty. The loop must outlive this cluster's watches.
+  // Watches every kind of api/watched_kinds.h; when `configurations` is not empty, also the
+  // webhook configurations of that name and the CRDs whose objects muster converts. The loop must outlive this
+  // cluster's watches.
   void start_watches(EngineLoop& loop, const std::string& configurations);
   void stop_watches();
 
@@ -51,7 +52,7 @@ class Cluster {
   class Feed;
 
   explicit Cluster(const Clock& clock);
-  void watch(EngineLoop& loop, const WatchedKind& kind);
+  void watch(EngineLoop& loop, const WatchedKind& kind, const std::string& name = {});
   kube::KubeApi::Answer send(const Write& write, MonotonicTime not_after, std::stop_token stop);
 
   const Clock& clock_;

@@ -90,7 +90,8 @@ ReconcilerSettings reconciler_settings_of(const Settings& settings, bool native_
   const auto elastic = muster.jobset_feature_gates.find("ElasticJobSet");
   return {.native_jobsets = native_jobsets,
           .elastic_jobsets = elastic != muster.jobset_feature_gates.end() && elastic->second,
-          .patch_jobset_crd = muster.patch_jobset_definition};
+          .patch_jobset_crd = muster.patch_jobset_definition,
+          .queues = make_queue_settings(settings.configuration.kueue, rule_settings_of(settings, {}, native_jobsets))};
 }
 
 WebhookRegistration registration_of(const Settings& settings, const std::string& own_namespace, const std::string& url,

@@ -249,6 +249,7 @@ std::unique_ptr<CertificateStore> Process::certificate_store() {
 // The Service's names, and what a webhook URL or somebody on this machine would call muster.
 ServingNames Process::serving_names() const {
   ServingNames names = service_names(kueue().cert_management.webhook_service_name, namespace_);
+  for (std::string& name : service_names(kConversionServiceName, namespace_).dns) names.dns.push_back(std::move(name));
   for (const std::string& host : {std::string("127.0.0.1"), std::string("localhost"), host_of(flags_.webhook_url)}) {
     const bool address =
         host.find(':') != std::string::npos || host.find_first_not_of("0123456789.") == std::string::npos;

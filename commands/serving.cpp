@@ -41,7 +41,8 @@ Serving::Serving(Options options, std::shared_ptr<TlsContext> tls)
       metrics_(metrics_options()),
       tls_(std::move(tls)),
       handler_([rules = options_.rules] { return rules; }, options_.view, metrics_, &log_, *options_.clock),
-      webhook_(listener(options_.addresses.webhook, tls_, options_.workers), handler_.routes()) {
+      converter_(metrics_, &log_, *options_.clock),
+      webhook_(listener(options_.addresses.webhook, tls_, options_.workers), webhook_routes()) {
   if (!is_off(options_.addresses.health_probe)) {
     probes_ = std::make_unique<ProbeServer>(listener(options_.addresses.health_probe, nullptr, 1), readiness_);
   }
@@ -50,6 +51,12 @@ Serving::Serving(Options options, std::shared_ptr<TlsContext> tls)
         std::make_unique<MetricsServer>(listener(options_.addresses.metrics, tls_, 2), metrics_, options_.authorizer);
   }
   metrics_.watch_connections("webhook", [this] { return webhook_.open_connections(); });
+}
+
+Routes Serving::webhook_routes() {
+  Routes routes = handler_.routes();
+  for (Route& route : converter_.routes()) routes.push_back(std::move(route));
+  return routes;
 }
 
 HttpServerOptions Serving::listener(const std::string& address, std::shared_ptr<TlsContext> tls, size_t workers) {

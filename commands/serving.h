@@ -6,6 +6,7 @@
 
 #include "commands/log_observers.h"
 #include "commands/serve.h"
+#include "server/convert_handler.h"
 #include "server/http_server.h"
 #include "server/metrics.h"
 #include "server/metrics_server.h"
@@ -51,6 +52,7 @@ class Serving {
 
  private:
   Serving(Options options, std::shared_ptr<TlsContext> tls);
+  Routes webhook_routes();
   HttpServerOptions listener(const std::string& address, std::shared_ptr<TlsContext> tls, size_t workers);
 
   const Options options_;
@@ -59,6 +61,7 @@ class Serving {
   Metrics metrics_;
   std::shared_ptr<TlsContext> tls_;
   ReviewHandler handler_;
+  ConvertHandler converter_;
   HttpServer webhook_;
   std::unique_ptr<ProbeServer> probes_;
   std::unique_ptr<MetricsServer> metrics_server_;

@@ -5,6 +5,7 @@
 #include "api/constants.h"
 #include "api/watched_kinds.h"
 #include "base/overloaded.h"
+#include "reconcilers/admissions.h"
 
 namespace muster {
 namespace {
@@ -14,31 +15,13 @@ constexpr Duration kTakenFor = std::chrono::seconds(30);
 // A reconciler that asks for a time that has passed must not keep the engine busy.
 constexpr Duration kShortestWait = std::chrono::milliseconds(100);
 
+// What rules may ask about: namespaces, queues, and jobs as possible owners.
 bool is_shown(const ResourceType& type) {
-  for (const ResourceType* hidden : {&kPods, &kConfigMaps, &kServices, &kCustomResourceDefinitions}) {
-    if (type.plural == hidden->plural) return false;
+  for (const ResourceType* shown : {&kNamespaces, &kLimitRanges, &kLocalQueues, &kClusterQueues, &kAdmissionChecks,
+                                    &kWorkloadPriorityClasses, &kJobs, &kJobSets}) {
+    if (type.plural == shown->plural) return true;
   }
-  return true;
-}
-
-// What the view keeps: rules know jobs as possible owners, and of other kinds what
-// ClusterView reads off them.
-void show(ClusterView& view, const TypedObject& object) {
-  const ResourceType& type = type_of(object);
-  if (const auto* plain = std::get_if<PlainObject>(&object)) {
-    view.put(*plain->object);
-  } else {
-    const ObjectMeta& meta = meta_of(object);
-    view.put_owner(type.api_version, type.kind, meta.ns, meta.name,
-                   {meta.uid, std::string(meta.label(kQueueNameLabel)), meta.controller});
-  }
-}
-
-// The state keeps no JSON but the one CRD's, which reconcilers read.
-TypedObject kept(const TypedObject& object) {
-  const auto* plain = std::get_if<PlainObject>(&object);
-  if (plain == nullptr || plain->type->plural == kCustomResourceDefinitions.plural) return object;
-  return PlainObject{plain->type, plain->meta, nullptr};
+  return false;
 }
 
 }  // namespace
@@ -47,19 +30,20 @@ Engine::Engine(EngineSettings settings, std::span<const Reconciler* const> table
     : settings_(settings.reconcilers),
       reconcilers_(table),
       expected_kinds_(watched_kinds().size()),
+      state_(settings_.queues),
       webhooks_(std::move(settings.webhooks), settings.keep_webhook_configurations, settings.webhook_write_interval) {}
 
 void Engine::apply(const Event& event, Now now) {
   std::visit(Overloaded{
-                 [&](const KindListed& list) { replace(list); },
+                 [&](const KindListed& list) { replace(list, now); },
                  [&](const KindAbsent& absent) {
-                   replace({absent.type, {}, 0});
+                   replace({absent.type, {}, 0}, now);
                  },
-                 [&](const ObjectChanged& changed) { put(changed.object, true); },
-                 [&](const ObjectRemoved& removed) { remove(removed.object); },
+                 [&](const ObjectChanged& changed) { put(changed.object, true, now); },
+                 [&](const ObjectRemoved& removed) { remove(removed.object, now); },
                  [&](const CaBundleIssued& issued) { webhooks_.issue_bundle(issued.pem); },
                  [&](const WriteFinished& finished) { finish(finished, now); },
-                 [&](const LeadershipChanged& changed) { lead(changed.leads); },
+                 [&](const LeadershipChanged& changed) { lead(changed.leads, now); },
                  [](const Tick&) {},
              },
              event);
@@ -71,26 +55,28 @@ void Engine::concern(const TypedObject& object) {
   for (const ObjectKey& key : keys) lanes_.want(key);
 }
 
-void Engine::put(const TypedObject& object, bool watched) {
-  if (WebhookKeeper::is_configuration(type_of(object))) return webhooks_.put(std::get<PlainObject>(object));
-  const TypedObject keep = kept(object);
-  const auto change = watched ? state_.put_watched(keep) : state_.put(keep);
+void Engine::put(const TypedObject& object, bool watched, Now now) {
+  if (WebhookKeeper::keeps(type_of(object), meta_of(object).name)) return webhooks_.put(std::get<PlainObject>(object));
+  const auto change = watched ? state_.put_watched(object) : state_.put(object);
   if (!change) return;
+  const ObjectKey key = key_of(object);
+  state_.admissions().put(*state_.find(*key.type, key.ns, key.name), state_, now);
   if (is_shown(type_of(object))) {
-    show(view_, object);
+    view_.put_typed(object);
     published_ = nullptr;
   }
   if (!leads_) return;
   if (change->before) concern(*change->before);
-  concern(keep);
+  concern(object);
 }
 
-void Engine::remove(const TypedObject& object) {
-  if (WebhookKeeper::is_configuration(type_of(object))) return webhooks_.remove(key_of(object));
-  if (auto removed = state_.remove_watched(object)) forget(*removed);
+void Engine::remove(const TypedObject& object, Now now) {
+  if (WebhookKeeper::keeps(type_of(object), meta_of(object).name)) return webhooks_.remove(key_of(object));
+  if (auto removed = state_.remove_watched(object)) forget(*removed, now);
 }
 
-void Engine::forget(const TypedObject& removed) {
+void Engine::forget(const TypedObject& removed, Now now) {
+  state_.admissions().remove(removed, state_, now);
   const ObjectMeta& meta = meta_of(removed);
   const ResourceType& type = type_of(removed);
   if (is_shown(type)) {
@@ -100,14 +86,14 @@ void Engine::forget(const TypedObject& removed) {
   if (leads_) concern(removed);
 }
 
-void Engine::replace(const KindListed& list) {
-  if (WebhookKeeper::is_configuration(*list.type)) return webhooks_.relist(*list.type, list.objects);
+void Engine::replace(const KindListed& list, Now now) {
+  if (WebhookKeeper::keeps(*list.type, list.name)) return webhooks_.relist(*list.type, list.name, list.objects);
   std::vector<ObjectKey> listed;
   for (const TypedObject& object : list.objects) {
     listed.push_back(key_of(object));
-    put(object, true);
+    put(object, true, now);
   }
-  for (const TypedObject& gone : state_.drop_missing(*list.type, listed, list.version)) forget(gone);
+  for (const TypedObject& gone : state_.drop_missing(*list.type, listed, list.version)) forget(gone, now);
   const auto kinds = watched_kinds();
   const bool counts = std::any_of(kinds.begin(), kinds.end(),
                                   [&](const WatchedKind& kind) { return kind.type->plural == list.type->plural; });
@@ -116,9 +102,10 @@ void Engine::replace(const KindListed& list) {
 
 // Who begins to lead owes every object a look; whoever ends forgets what was planned.
 // Writes under way are finished by their answers in either case.
-void Engine::lead(bool leads) {
+void Engine::lead(bool leads, Now now) {
   if (leads == leads_) return;
   leads_ = leads;
+  state_.admissions().forget_unwritten(now);
   lanes_.clear();
   for (const auto& [id, write] : under_way_) {
     if (write.lane) lanes_.write_started(*write.lane);
@@ -138,6 +125,8 @@ void Engine::finish(const WriteFinished& finished, Now now) {
   const bool gone = finished.outcome == WriteOutcome::kNotFound && write.verb != Verb::kCreate;
   const bool succeeded =
       gone || finished.outcome == WriteOutcome::kDone || finished.outcome == WriteOutcome::kAlreadyExists;
+  if (finished.outcome == WriteOutcome::kDone && write.rest > Duration::zero())
+    lanes_.rest(*write.lane, now.monotonic + write.rest);
   lanes_.write_finished(*write.lane, succeeded, now.monotonic);
 }
 
@@ -145,7 +134,9 @@ void Engine::take_answer(const UnderWay& write, const WriteFinished& finished, N
   const ObjectKey& target = write.target;
   const bool done = finished.outcome == WriteOutcome::kDone;
   if (done) events_.insert(events_.end(), write.events.begin(), write.events.end());
-  if (done && finished.object) return put(*finished.object, false);
+  if (done && finished.object) return put(*finished.object, false, now);
+  if (finished.outcome == WriteOutcome::kRefused && write.verb == Verb::kPatchStatus)
+    state_.admissions().refuse(target, now);
   if (finished.outcome == WriteOutcome::kAlreadyExists) {
     if (state_.find(*target.type, target.ns, target.name) != nullptr) return;
     state_.note_taken(target, now.monotonic + kTakenFor);
@@ -155,15 +146,18 @@ void Engine::take_answer(const UnderWay& write, const WriteFinished& finished, N
   if (!gone && !(done && write.verb == Verb::kDelete)) return;
   const TypedObject* known = state_.find(*target.type, target.ns, target.name);
   if (known == nullptr || (!write.uid.empty() && meta_of(*known).uid != write.uid)) return;
-  if (auto removed = state_.remove(target)) forget(*removed);
+  if (auto removed = state_.remove(target)) forget(*removed, now);
 }
 
 Commands Engine::plan(Now now) {
   Commands commands;
+  for (Write& write : webhooks_.plan(synced() ? &view_ : nullptr, now)) {
+    add(commands, std::nullopt, std::move(write));
+  }
   // Half a picture would make half of the right decisions.
   if (!synced()) return commands;
-  for (Write& write : webhooks_.plan(view_, now)) add(commands, std::nullopt, std::move(write));
   if (leads_) {
+    schedule(now);
     for (const ObjectKey& key : lanes_.take_due(now.monotonic)) reconcile(key, commands, now);
   }
   commands.events = std::move(events_);
@@ -175,9 +169,15 @@ void Engine::add(Commands& commands, std::optional<ObjectKey> lane, Write write)
   const uint64_t id = ++last_id_;
   if (lane) lanes_.write_started(*lane);
   const bool needs_leadership = lane.has_value();
-  under_way_.emplace(id,
-                     UnderWay{std::move(lane), write.verb, write.target, write.uid, std::exchange(write.events, {})});
+  under_way_.emplace(
+      id, UnderWay{std::move(lane), write.verb, write.target, write.uid, std::exchange(write.events, {}), write.rest});
   commands.writes.push_back({id, std::move(write), needs_leadership});
+}
+
+void Engine::schedule(Now now) {
+  std::vector<ObjectKey> decided;
+  state_.admissions().decide(now, decided);
+  for (const ObjectKey& key : decided) lanes_.want(key);
 }
 
 // One reconciler's writes at a time: the next one shall see what came of them.

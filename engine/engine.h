@@ -63,17 +63,19 @@ class Engine {
     ObjectKey target;
     std::string uid;
     std::vector<ObjectEvent> events;
+    Duration rest;
   };
 
-  void put(const TypedObject& object, bool watched);
-  void remove(const TypedObject& object);
-  void forget(const TypedObject& removed);
-  void replace(const KindListed& list);
+  void put(const TypedObject& object, bool watched, Now now);
+  void remove(const TypedObject& object, Now now);
+  void forget(const TypedObject& removed, Now now);
+  void replace(const KindListed& list, Now now);
   void finish(const WriteFinished& finished, Now now);
   void take_answer(const UnderWay& write, const WriteFinished& finished, Now now);
-  void lead(bool leads);
+  void lead(bool leads, Now now);
   void concern(const TypedObject& object);
   void add(Commands& commands, std::optional<ObjectKey> lane, Write write);
+  void schedule(Now now);
   void reconcile(const ObjectKey& key, Commands& commands, Now now);
 
   const ReconcilerSettings settings_;

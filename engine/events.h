@@ -19,6 +19,9 @@ struct KindListed {
   const ResourceType* type;
   std::vector<TypedObject> objects;
   uint64_t version = 0;  // 0: not known
+  // Of the kind, only the object with this name was asked for; empty: all that muster
+  // watches of the kind.
+  std::string name{};
 };
 // The API server does not serve the kind (its CRD is not installed): none exist.
 struct KindAbsent {

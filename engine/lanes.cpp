@@ -81,6 +81,11 @@ void Lanes::write_finished(const ObjectKey& key, bool succeeded, MonotonicTime n
   want(key);
 }
 
+void Lanes::rest(const ObjectKey& key, MonotonicTime until) {
+  Lane& lane = lanes_[key];
+  lane.not_before = std::max(lane.not_before, until);
+}
+
 std::optional<MonotonicTime> Lanes::next() const {
   if (!queue_.empty()) return MonotonicTime{};
   if (timers_.empty()) return std::nullopt;

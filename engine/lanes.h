@@ -27,6 +27,9 @@ class Lanes {
   // Wants the key again: what came of the write may ask for more.
   void write_finished(const ObjectKey& key, bool succeeded, MonotonicTime now);
 
+  // Leaves the key alone until then, whatever it wants.
+  void rest(const ObjectKey& key, MonotonicTime until);
+
   // When take_due() has something, if nothing happens before.
   std::optional<MonotonicTime> next() const;
   void clear();

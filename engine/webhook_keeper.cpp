@@ -3,9 +3,26 @@
 #include <algorithm>
 #include <set>
 
+#include "api/json.h"
 #include "manifests/names.h"
+#include "reconcilers/conversion_webhook.h"
 
 namespace muster {
+namespace {
+
+bool is_definition(const ResourceType& type) {
+  return type.plural == kCustomResourceDefinitions.plural;
+}
+
+// The schemas are most of a definition, and nothing to the keeper.
+std::shared_ptr<const nlohmann::json> essentials(const PlainObject& object) {
+  if (!is_definition(*object.type)) return object.object;
+  return std::make_shared<const nlohmann::json>(
+      nlohmann::json{{"metadata", object_at(*object.object, {"metadata"})},
+                     {"spec", {{"conversion", object_at(*object.object, {"spec", "conversion"})}}}});
+}
+
+}  // namespace
 
 WebhookKeeper::WebhookKeeper(WebhookRegistration registration, bool active, Duration write_interval)
     : registration_(std::move(registration)), write_interval_(write_interval) {
@@ -13,23 +30,28 @@ WebhookKeeper::WebhookKeeper(WebhookRegistration registration, bool active, Dura
   for (const ResourceType* type : {&kMutatingWebhookConfigurations, &kValidatingWebhookConfigurations}) {
     targets_[{type, "", std::string(kWebhookConfigurationName)}];
   }
+  for (std::string_view name : kConvertedDefinitionNames) {
+    targets_[{&kCustomResourceDefinitions, "", std::string(name)}];
+  }
 }
 
-bool WebhookKeeper::is_configuration(const ResourceType& type) {
-  return type.group == kMutatingWebhookConfigurations.group;
+bool WebhookKeeper::keeps(const ResourceType& type, std::string_view name) {
+  if (type.group == kMutatingWebhookConfigurations.group) return true;
+  const auto& converted = kConvertedDefinitionNames;
+  return is_definition(type) && std::find(converted.begin(), converted.end(), name) != converted.end();
 }
 
-void WebhookKeeper::put(const PlainObject& configuration) {
-  set_live({configuration.type, "", configuration.meta.name}, configuration.object);
+void WebhookKeeper::put(const PlainObject& object) {
+  set_live({object.type, "", object.meta.name}, essentials(object));
 }
 
 void WebhookKeeper::remove(const ObjectKey& key) {
   set_live(key, nullptr);
 }
 
-void WebhookKeeper::relist(const ResourceType& type, const std::vector<TypedObject>& objects) {
+void WebhookKeeper::relist(const ResourceType& type, std::string_view name, const std::vector<TypedObject>& objects) {
   for (auto& [key, target] : targets_) {
-    if (key.type->plural == type.plural) target.live = nullptr;
+    if (key.type->plural == type.plural && (name.empty() || key.name == name)) target.live = nullptr;
   }
   changed_ = true;
   read_live_bundles();
@@ -60,8 +82,17 @@ void WebhookKeeper::write_finished(const ObjectKey& key) {
   if (const auto target = targets_.find(key); target != targets_.end()) target->second.writing = false;
 }
 
-std::vector<Write> WebhookKeeper::plan(const ClusterView& view, Now now) {
-  std::vector<std::string> namespaces = view.namespaces_with_default_queue();
+std::optional<nlohmann::json> WebhookKeeper::patch_for(const ObjectKey& key, const nlohmann::json& live,
+                                                       const ClusterView* view) const {
+  if (is_definition(*key.type)) return reconcile_conversion(live, registration_, *ca_bundle_);
+  // Half a picture of the namespaces would take entries away.
+  if (view == nullptr) return std::nullopt;
+  return reconcile_webhook_configuration(live, *view, registration_, *ca_bundle_);
+}
+
+std::vector<Write> WebhookKeeper::plan(const ClusterView* view, Now now) {
+  std::optional<std::vector<std::string>> namespaces;
+  if (view != nullptr) namespaces = view->namespaces_with_default_queue();
   const bool ticked = next_tick_ && now.monotonic >= *next_tick_;
   if (!changed_ && !ticked && namespaces == seen_namespaces_) return {};
   changed_ = false;
@@ -72,7 +103,7 @@ std::vector<Write> WebhookKeeper::plan(const ClusterView& view, Now now) {
   if (!ca_bundle_) return writes;
   for (auto& [key, target] : targets_) {
     if (!target.live || target.writing) continue;
-    auto patch = reconcile_webhook_configuration(*target.live, view, registration_, *ca_bundle_);
+    auto patch = patch_for(key, *target.live, view);
     if (!patch) continue;
     if (target.last_write && now.monotonic - *target.last_write < write_interval_) {
       const MonotonicTime due = *target.last_write + write_interval_;
@@ -90,7 +121,10 @@ void WebhookKeeper::read_live_bundles() {
   std::set<std::string> bundles;
   for (const auto& [key, target] : targets_) {
     if (!target.live) continue;
-    for (std::string& bundle : ca_bundles_of(*target.live)) bundles.insert(std::move(bundle));
+    for (std::string& bundle :
+         is_definition(*key.type) ? conversion_bundles_of(*target.live) : ca_bundles_of(*target.live)) {
+      bundles.insert(std::move(bundle));
+    }
   }
   live_bundles_.assign(bundles.begin(), bundles.end());
 }

@@ -1,5 +1,7 @@
-// Keeps muster's two webhook configurations in line: holds what the API server has of
-// them, and says what to write. Part of the engine.
+// Keeps muster's two webhook configurations in line, and the conversion webhook in its
+// CRDs: holds what the API server has of them, and says what to write. Part of the engine.
+//
+// Each object is watched by its own name, so a list of CRDs covers one of them only.
 #pragma once
 
 #include <map>
@@ -23,31 +25,37 @@ class WebhookKeeper {
   // object: replicas of two versions must not fight at full speed during a rollout.
   WebhookKeeper(WebhookRegistration registration, bool active, Duration write_interval);
 
-  static bool is_configuration(const ResourceType& type);
-  void put(const PlainObject& configuration);
+  // Whether this object is the keeper's business and nobody else's: any webhook
+  // configuration, and the CRDs whose objects muster converts.
+  static bool keeps(const ResourceType& type, std::string_view name);
+  void put(const PlainObject& object);
   void remove(const ObjectKey& key);
-  // Of a kind of configuration, all but these are gone.
-  void relist(const ResourceType& type, const std::vector<TypedObject>& objects);
+  // Of a kind, or of it the one object with this name, all but these are gone.
+  void relist(const ResourceType& type, std::string_view name, const std::vector<TypedObject>& objects);
   // See CaBundleIssued.
   void issue_bundle(const std::string& pem);
   void write_finished(const ObjectKey& key);
 
   // Looks only if something has changed since, or a tick is due: to compare whole
   // configurations after each event of a large cluster would be most of its cost.
-  std::vector<Write> plan(const ClusterView& view, Now now);
+  // `view` is null before the first sync: the CRDs need none, and cannot wait for it,
+  // since their objects are not readable before.
+  std::vector<Write> plan(const ClusterView* view, Now now);
   std::optional<MonotonicTime> next_tick() const { return next_tick_; }
-  // The CA bundles (PEM) that the configurations hold at present, one per distinct
+  // The CA bundles (PEM) that configurations and CRDs hold at present, one per distinct
   // value; empty when no configuration has been seen.
   const std::vector<std::string>& live_bundles() const { return live_bundles_; }
 
  private:
   struct Target {
-    std::shared_ptr<const nlohmann::json> live;  // null: not seen
+    std::shared_ptr<const nlohmann::json> live;  // null: not seen; of a CRD without its schemas
     bool writing = false;
     std::optional<MonotonicTime> last_write;
   };
   void set_live(const ObjectKey& key, std::shared_ptr<const nlohmann::json> live);
   void read_live_bundles();
+  std::optional<nlohmann::json> patch_for(const ObjectKey& key, const nlohmann::json& live,
+                                          const ClusterView* view) const;
 
   const WebhookRegistration registration_;
   const Duration write_interval_;
@@ -55,8 +63,9 @@ class WebhookKeeper {
   std::vector<std::string> live_bundles_;
   std::optional<std::string> ca_bundle_;  // nullopt: not issued, or in doubt
   std::optional<MonotonicTime> next_tick_;
-  std::vector<std::string> seen_namespaces_;  // of the view, with a default LocalQueue
-  bool changed_ = true;                       // anything else since the last plan
+  // Of the view, with a default LocalQueue; nullopt: there was no view.
+  std::optional<std::vector<std::string>> seen_namespaces_;
+  bool changed_ = true;  // anything else since the last plan
 };
 
 }  // namespace muster

@@ -48,9 +48,14 @@ bool is_elastic(const RuleSettings& settings, const json& object) {
 }
 
 Result<bool, Undecided> in_managed_namespace(const Review& review) {
-  const LabelSelector& selector = review.settings.managed_jobs_namespace_selector;
   const std::string_view name = namespace_of(review.request);
-  if (const Labels* labels = review.view.namespace_labels(name)) return selector.matches(*labels);
+  return in_managed_namespace(review.settings, name, review.view.namespace_labels(name));
+}
+
+Result<bool, Undecided> in_managed_namespace(const RuleSettings& settings, std::string_view name,
+                                             const Labels* labels) {
+  const LabelSelector& selector = settings.managed_jobs_namespace_selector;
+  if (labels != nullptr) return selector.matches(*labels);
 
   const auto& requirements = selector.requirements();
   const bool name_is_enough = std::all_of(requirements.begin(), requirements.end(), [](const auto& requirement) {
@@ -69,13 +74,22 @@ bool has_enabled_controller(const RuleSettings& settings, const json& object) {
 }
 
 Result<bool, Undecided> has_managed_ancestor(const Review& review, const json& object) {
-  std::vector<std::string> seen = {std::string(string_at(object, {"metadata", "uid"}))};
   const std::string_view ns = namespace_of(review.request);
+  const OwnerLookup lookup = [&](const OwnerReference& owner) -> std::optional<OwnerFacts> {
+    const OwnerFacts* facts = review.view.owner(group_of(owner.api_version), owner.kind, ns, owner.name);
+    return facts != nullptr ? std::optional(*facts) : std::nullopt;
+  };
+  return has_managed_ancestor(review.settings, lookup, std::string(string_at(object, {"metadata", "uid"})),
+                              controller_of(object));
+}
+
+Result<bool, Undecided> has_managed_ancestor(const RuleSettings& settings, const OwnerLookup& lookup, std::string uid,
+                                             std::optional<OwnerReference> owner) {
+  std::vector<std::string> seen = {std::move(uid)};
   bool managed = false;
-  std::optional<OwnerReference> owner = controller_of(object);
   while (owner) {
     const JobKind* kind = kind_of(*owner);
-    const OwnerFacts* facts = review.view.owner(group_of(owner->api_version), owner->kind, ns, owner->name);
+    const std::optional<OwnerFacts> facts = lookup(*owner);
     if (!facts && !kind) return managed;
     if (!facts) return fail_with(Undecided{not_found(*kind, owner->name)});
     if (facts->uid != owner->uid) return managed;
@@ -86,8 +100,8 @@ Result<bool, Undecided> has_managed_ancestor(const Review& review, const json& o
                                  " owners above this object"});
     }
     seen.push_back(facts->uid);
-    const bool counts = review.settings.manage_jobs_without_queue_name || !facts->queue_name.empty();
-    if (counts && is_enabled(review.settings, kind)) managed = true;
+    const bool counts = settings.manage_jobs_without_queue_name || !facts->queue_name.empty();
+    if (counts && is_enabled(settings, kind)) managed = true;
     owner = facts->controller;
   }
   return managed;

@@ -6,7 +6,9 @@
 // facts are in its documentation of manageJobsWithoutQueueName and ownership).
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -40,6 +42,8 @@ bool is_elastic(const RuleSettings& settings, const nlohmann::json& object);
 // the view does not know, the label that every namespace has
 // (kubernetes.io/metadata.name) must be enough to tell.
 Result<bool, Undecided> in_managed_namespace(const Review& review);
+// The same of a namespace with these labels; nullptr when it is not known.
+Result<bool, Undecided> in_managed_namespace(const RuleSettings& settings, std::string_view name, const Labels* labels);
 
 // Whether the direct controller is of an enabled kind, queued or not: such an
 // object gets no defaults of its own.
@@ -50,6 +54,11 @@ bool has_enabled_controller(const RuleSettings& settings, const nlohmann::json& 
 // absence is an error, as is a cycle. One with another uid is a namesake and ends
 // the walk, as does one of an unknown kind that the view does not have.
 Result<bool, Undecided> has_managed_ancestor(const Review& review, const nlohmann::json& object);
+// The same for the object with this uid and controller; `lookup` finds owners in its
+// namespace, nullopt when there is none of that name.
+using OwnerLookup = std::function<std::optional<OwnerFacts>(const OwnerReference& owner)>;
+Result<bool, Undecided> has_managed_ancestor(const RuleSettings& settings, const OwnerLookup& lookup, std::string uid,
+                                             std::optional<OwnerReference> controller);
 
 // Whether the object is a queued job, by everything said above.
 Result<bool, Undecided> is_queued(const Review& review, const nlohmann::json& object);

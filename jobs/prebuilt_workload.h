@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/object_meta.h"
 #include "api/rule_settings.h"
 
 namespace muster {
@@ -23,5 +24,6 @@ struct PrebuiltWorkloadName {
 // not: it is a name, though never a valid one.
 std::optional<PrebuiltWorkloadName> prebuilt_workload_name_of(const RuleSettings& settings,
                                                               const nlohmann::json& object);
+std::optional<PrebuiltWorkloadName> prebuilt_workload_name_of(const RuleSettings& settings, const ObjectMeta& meta);
 
 }  // namespace muster

@@ -16,8 +16,6 @@ namespace {
 using nlohmann::json;
 using Documents = std::vector<json>;
 
-constexpr std::string_view kLocalQueueFile = "crds/localqueue.yaml";
-
 struct SetName {
   std::string_view text;
   ManifestSet set;
@@ -50,6 +48,12 @@ Documents read_all(std::initializer_list<std::string_view> paths) {
   return all;
 }
 
+// The kinds of Kueue's core API, whose definitions are muster's.
+Documents queue_definitions() {
+  return read_all({"crds/admissioncheck.yaml", "crds/clusterqueue.yaml", "crds/cohort.yaml", "crds/localqueue.yaml",
+                   "crds/resourceflavor.yaml", "crds/workload.yaml", "crds/workloadpriorityclass.yaml"});
+}
+
 Documents samples() {
   Documents all;
   for (const EmbeddedFile& file : manifests_files()) {
@@ -73,17 +77,23 @@ void fit(json& document, const ManifestOptions& options) {
   if (metadata.contains("namespace")) metadata["namespace"] = ns;
   if (kind == "Service" && name == kWebhookServiceName) metadata["name"] = options.registration.service;
   if (kind == "ConfigMap" && !options.configuration.empty()) document["data"]["config.yaml"] = options.configuration;
+  if (kind == "CustomResourceDefinition" && find_path(document, {"spec", "conversion", "webhook"})) {
+    document["spec"]["conversion"]["webhook"]["clientConfig"] = conversion_client_config(options.registration, "");
+  }
   if (kind == "Deployment") {
     document["spec"]["template"]["spec"]["containers"][0]["image"] =
         options.image.empty() ? default_image() : options.image;
   }
 }
 
-Documents deployment(const ManifestOptions& options) {
-  Documents documents =
-      read_all({"namespace.yaml", "config.yaml", "service.yaml", "network-policy.yaml", "deployment.yaml"});
+Documents fitted(Documents documents, const ManifestOptions& options) {
   for (json& document : documents) fit(document, options);
   return documents;
+}
+
+Documents deployment(const ManifestOptions& options) {
+  return fitted(read_all({"namespace.yaml", "config.yaml", "service.yaml", "network-policy.yaml", "deployment.yaml"}),
+                options);
 }
 
 Documents webhooks(const ManifestOptions& options) {
@@ -104,8 +114,11 @@ Result<ManifestSet> parse_manifest_set(std::string_view text) {
 
 Documents manifests(ManifestSet set, const ManifestOptions& options) {
   switch (set) {
-    case ManifestSet::kCrds:
-      return read_all({kLocalQueueFile, "crds/jobset.yaml"});
+    case ManifestSet::kCrds: {
+      Documents definitions = queue_definitions();
+      for (json& document : read_embedded("crds/jobset.yaml")) definitions.push_back(std::move(document));
+      return fitted(std::move(definitions), options);
+    }
     case ManifestSet::kRbac:
       return rbac_objects(options.registration.own_namespace, options.secret);
     case ManifestSet::kDeployment:
@@ -120,7 +133,7 @@ Documents manifests(ManifestSet set, const ManifestOptions& options) {
   // The namespace first, since others live in it; the webhooks last, so that nothing
   // is asked of muster before it has been told to start.
   Documents all = deployment(options);
-  Documents before = read_embedded(kLocalQueueFile);
+  Documents before = fitted(queue_definitions(), options);
   for (json& document : rbac_objects(options.registration.own_namespace, options.secret)) {
     before.push_back(std::move(document));
   }

@@ -2,6 +2,7 @@
 // folder use the same; test/manifests compares.
 #pragma once
 
+#include <array>
 #include <string_view>
 
 namespace muster {
@@ -13,12 +14,17 @@ inline constexpr std::string_view kAppName = "muster";
 inline constexpr std::string_view kDefaultNamespace = "muster-system";
 inline constexpr std::string_view kWebhookConfigurationName = "muster";  // both of them
 inline constexpr std::string_view kWebhookServiceName = "muster-webhook";
+// Of its own, since it leads to replicas that are not ready yet, too.
+inline constexpr std::string_view kConversionServiceName = "muster-conversion-service";
 inline constexpr std::string_view kCertificateSecretName = "muster-webhook-cert";
 inline constexpr std::string_view kServiceAccountName = "muster";
 inline constexpr std::string_view kMetricsReaderRoleName = "muster-metrics-reader";
 
 // The CustomResourceDefinition of JobSets, whoever installed it.
 inline constexpr std::string_view kJobSetDefinitionName = "jobsets.jobset.x-k8s.io";
+// Those of the kinds that /convert converts (api/conversion.h).
+inline constexpr std::array<std::string_view, 4> kConvertedDefinitionNames = {
+    "clusterqueues.kueue.x-k8s.io", "cohorts.kueue.x-k8s.io", "localqueues.kueue.x-k8s.io", "workloads.kueue.x-k8s.io"};
 // Upstream's JobSet controller, as its manifests name its parts.
 inline constexpr std::string_view kForeignJobSetWebhooks = "jobset-validating-webhook-configuration";
 inline constexpr std::string_view kForeignJobSetNamespace = "jobset-system";

@@ -40,25 +40,38 @@ json reading_rules() {
 }
 
 // What the reconcilers write. RBAC cannot name labels: that muster touches only what
-// belongs to gangs and JobSets is in docs/threat-model.md, and in tests.
+// belongs to queues, gangs and JobSets is in docs/threat-model.md, and in tests.
 void add_writing_rules(json& rules) {
   rules.push_back(rule({""}, {"configmaps"}, {"create", "patch", "delete"}));
   rules.push_back(rule({""}, {"services"}, {"create"}));
   rules.push_back(rule({""}, {"pods"}, {"patch"}));
   rules.push_back(rule({"batch"}, {"jobs"}, {"create", "patch", "delete"}));
   rules.push_back(rule({"batch"}, {"jobs/status"}, {"patch"}));
+  rules.push_back(rule({"batch"}, {"jobs/finalizers"}, {"update"}));
   rules.push_back(rule({"jobset.x-k8s.io"}, {"jobsets"}, {"patch", "delete"}));
   rules.push_back(rule({"jobset.x-k8s.io"}, {"jobsets/status"}, {"patch"}));
   // Children that hold up their JobSet's deletion, and OwnerReferencesPermissionEnforcement.
   rules.push_back(rule({"jobset.x-k8s.io"}, {"jobsets/finalizers"}, {"update"}));
+  rules.push_back(rule({"kueue.x-k8s.io"}, {"workloads"}, {"create", "patch", "delete"}));
+  rules.push_back(
+      rule({"kueue.x-k8s.io"}, {"workloads/status", "clusterqueues/status", "localqueues/status"}, {"patch"}));
+  // Their finalizers.
+  rules.push_back(rule({"kueue.x-k8s.io"}, {"clusterqueues", "resourceflavors", "admissionchecks"}, {"patch"}));
   rules.push_back(rule({"events.k8s.io"}, {"events"}, {"create", "patch"}));
+}
+
+// The JobSet definition for its gang field, the others for their conversion's CA bundle.
+Texts definition_names() {
+  Texts names = {std::string(kJobSetDefinitionName)};
+  names.insert(names.end(), kConvertedDefinitionNames.begin(), kConvertedDefinitionNames.end());
+  return names;
 }
 
 json cluster_rules() {
   json rules = reading_rules();
   add_writing_rules(rules);
   rules.push_back(rule({"apiextensions.k8s.io"}, {"customresourcedefinitions"}, {"get", "list", "watch", "patch"},
-                       {std::string(kJobSetDefinitionName)}));
+                       definition_names()));
   rules.push_back(rule({"admissionregistration.k8s.io"},
                        {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"},
                        {"get", "list", "watch", "patch", "update"}, {std::string(kWebhookConfigurationName)}));

@@ -16,6 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kNamespaceNameLabel = "kubernetes.io/metadata.name";
+constexpr std::string_view kQueueGroup = "kueue.x-k8s.io";
 
 // What the rules of one webhook want to see: (group, resource) -> operations.
 using Wanted = std::map<std::pair<std::string, std::string>, std::set<std::string>>;
@@ -36,7 +37,8 @@ std::string version_of(const std::string& group, const std::string& resource) {
   for (const JobKind* kind : job_kinds()) {
     if (kind->group == group && kind->resource == resource) return std::string(kind->version);
   }
-  return "v1";
+  // Requests in v1beta1 come converted (matchPolicy Equivalent).
+  return group == kQueueGroup ? "v1beta2" : "v1";
 }
 
 bool is_job(const std::string& group, const std::string& resource) {
@@ -44,10 +46,20 @@ bool is_job(const std::string& group, const std::string& resource) {
                      [&](const JobKind* kind) { return kind->group == group && kind->resource == resource; });
 }
 
+bool is_workload(const std::string& group, const std::string& resource) {
+  return group == kQueueGroup && (resource == "workloads" || resource == "workloads/status");
+}
+
 // The rules for jobs, which the first three entries share, and those for what muster
-// always wants to see.
+// always wants to see, Workloads apart.
 struct RuleLists {
-  json jobs = json::array(), own = json::array();
+  json jobs = json::array(), own = json::array(), workloads = json::array();
+
+  json& of(const std::string& group, const std::string& resource, bool every_jobset) {
+    if (is_workload(group, resource)) return workloads;
+    const bool always = !is_job(group, resource) || (every_jobset && resource == jobset.resource);
+    return always ? own : jobs;
+  }
 };
 
 RuleLists rules_of(WebhookKind kind, bool every_jobset) {
@@ -55,13 +67,13 @@ RuleLists rules_of(WebhookKind kind, bool every_jobset) {
   RuleLists lists;
   for (const auto& [target, operations] : wanted) {
     const auto& [group, resource] = target;
-    const bool own = !is_job(group, resource) || (every_jobset && resource == jobset.resource);
-    (own ? lists.own : lists.jobs)
+    const bool namespaced = is_job(group, resource) || is_workload(group, resource);
+    lists.of(group, resource, every_jobset)
         .push_back({{"apiGroups", {group}},
                     {"apiVersions", {version_of(group, resource)}},
                     {"resources", {resource}},
                     {"operations", operations},
-                    {"scope", is_job(group, resource) ? "Namespaced" : "*"}});
+                    {"scope", namespaced ? "Namespaced" : "*"}});
   }
   return lists;
 }
@@ -80,13 +92,17 @@ std::string ours() {
   return carries_our_keys("object") + " || (oldObject != null && (" + carries_our_keys("oldObject") + "))";
 }
 
-enum class Carrying { kOurKeys, kNoneOfThem, kWhatever };
+enum class Sent { kWithOurKeys, kWithoutOurKeys, kAlways, kUnlessByMuster };
 
-json match_conditions(Carrying carrying) {
+json match_conditions(Sent sent, const std::string& own_namespace) {
   json conditions = {{{"name", "not-being-deleted"}, {"expression", "!has(object.metadata.deletionTimestamp)"}}};
-  if (carrying == Carrying::kOurKeys) conditions.push_back({{"name", "queued-or-gang"}, {"expression", ours()}});
-  if (carrying == Carrying::kNoneOfThem) {
+  if (sent == Sent::kWithOurKeys) conditions.push_back({{"name", "queued-or-gang"}, {"expression", ours()}});
+  if (sent == Sent::kWithoutOurKeys) {
     conditions.push_back({{"name", "not-sent-by-another-entry"}, {"expression", "!(" + ours() + ")"}});
+  }
+  if (sent == Sent::kUnlessByMuster) {
+    const std::string self = "system:serviceaccount:" + own_namespace + ":" + std::string(kServiceAccountName);
+    conditions.push_back({{"name", "not-by-muster"}, {"expression", "request.userInfo.username != '" + self + "'"}});
   }
   return conditions;
 }
@@ -111,15 +127,28 @@ std::string_view operator_text(LabelSelector::Operator op) {
   }
 }
 
+json client_config(const WebhookRegistration& registration, std::string_view service, const std::string& path,
+                   const std::string& ca_bundle_pem) {
+  json config;
+  if (registration.url.empty()) {
+    config["service"] = {{"name", service}, {"namespace", registration.own_namespace}, {"path", path}, {"port", 443}};
+  } else {
+    config["url"] = registration.url + path;
+  }
+  if (!ca_bundle_pem.empty()) config["caBundle"] = base64_encode(ca_bundle_pem);
+  return config;
+}
+
 class Entries {
  public:
   Entries(WebhookKind kind, const WebhookRegistration& registration, const std::string& ca_bundle_pem)
       : mutating_(kind == WebhookKind::kMutating),
         registration_(registration),
-        client_config_(client_config(ca_bundle_pem)) {}
+        client_config_(
+            client_config(registration, registration.service, mutating_ ? "/mutate" : "/validate", ca_bundle_pem)) {}
 
   // `namespaces` are requirements beside those that every entry has.
-  void add(const std::string& name, const json& rules, json namespaces, Carrying carrying) {
+  void add(const std::string& name, const json& rules, json namespaces, Sent sent) {
     if (rules.empty()) return;
     namespaces.push_back(requirement(kNamespaceNameLabel, "NotIn", {"kube-system", registration_.own_namespace}));
     json entry = {{"name", name + (mutating_ ? ".mutate" : ".validate") + ".muster.batch"},
@@ -132,7 +161,7 @@ class Entries {
                   {"rules", rules},
                   {"namespaceSelector", {{"matchExpressions", std::move(namespaces)}}},
                   {"objectSelector", json::object()},
-                  {"matchConditions", match_conditions(carrying)}};
+                  {"matchConditions", match_conditions(sent, registration_.own_namespace)}};
     // Asked again when a later webhook changed the pod template: the waiter must stay last.
     if (mutating_) entry["reinvocationPolicy"] = "IfNeeded";
     entries_.push_back(std::move(entry));
@@ -140,19 +169,6 @@ class Entries {
   json take() { return std::move(entries_); }
 
  private:
-  json client_config(const std::string& ca_bundle_pem) const {
-    const std::string path = mutating_ ? "/mutate" : "/validate";
-    json config;
-    if (registration_.url.empty()) {
-      config["service"] = {
-          {"name", registration_.service}, {"namespace", registration_.own_namespace}, {"path", path}, {"port", 443}};
-    } else {
-      config["url"] = registration_.url + path;
-    }
-    if (!ca_bundle_pem.empty()) config["caBundle"] = base64_encode(ca_bundle_pem);
-    return config;
-  }
-
   const bool mutating_;
   const WebhookRegistration& registration_;
   const json client_config_;
@@ -165,20 +181,25 @@ json webhook_entries(WebhookKind kind, const WebhookRegistration& registration,
                      const std::vector<std::string>& default_queue_namespaces, const std::string& ca_bundle_pem) {
   Entries entries(kind, registration, ca_bundle_pem);
   const RuleLists rules = rules_of(kind, registration.every_jobset);
-  entries.add("queued", rules.jobs, json::array(), Carrying::kOurKeys);
+  entries.add("queued", rules.jobs, json::array(), Sent::kWithOurKeys);
   if (registration.manage_jobs_without_queue_name && !registration.managed_namespaces.matches_nothing()) {
     json namespaces = json::array();
     for (const auto& wanted : registration.managed_namespaces.requirements()) {
       namespaces.push_back(requirement(wanted.key, operator_text(wanted.op), wanted.values));
     }
-    entries.add("managed", rules.jobs, std::move(namespaces), Carrying::kNoneOfThem);
+    entries.add("managed", rules.jobs, std::move(namespaces), Sent::kWithoutOurKeys);
   }
   if (!default_queue_namespaces.empty()) {
     entries.add("default", rules.jobs, json::array({requirement(kNamespaceNameLabel, "In", default_queue_namespaces)}),
-                Carrying::kNoneOfThem);
+                Sent::kWithoutOurKeys);
   }
-  entries.add("own", rules.own, json::array(), Carrying::kWhatever);
+  entries.add("own", rules.own, json::array(), Sent::kAlways);
+  entries.add("workloads", rules.workloads, json::array(), Sent::kUnlessByMuster);
   return entries.take();
+}
+
+json conversion_client_config(const WebhookRegistration& registration, const std::string& ca_bundle_pem) {
+  return client_config(registration, kConversionServiceName, "/convert", ca_bundle_pem);
 }
 
 json webhook_configuration(WebhookKind kind, const WebhookRegistration& registration) {

@@ -10,6 +10,8 @@
 //   default   the others, in namespaces with a LocalQueue `default`
 //   own       what muster is the controller of, always: every JobSet when muster runs
 //             them itself, and each kind in the rules' tables that is no job
+//   workloads Workloads and their status, unless muster writes them: the rules would only
+//             repeat what the engine has decided, twice for every status that it writes
 //
 // The entries exclude each other as far as CEL can tell, so that a request is rarely
 // sent twice; when it is, the rules' idempotence makes that harmless. The rules and
@@ -50,6 +52,10 @@ enum class WebhookKind { kMutating, kValidating };
 nlohmann::json webhook_entries(WebhookKind kind, const WebhookRegistration& registration,
                                const std::vector<std::string>& default_queue_namespaces,
                                const std::string& ca_bundle_pem);
+
+// `spec.conversion.webhook.clientConfig` of a CRD whose objects muster converts; the
+// bundle as above.
+nlohmann::json conversion_client_config(const WebhookRegistration& registration, const std::string& ca_bundle_pem);
 
 // The whole object, to be created.
 nlohmann::json webhook_configuration(WebhookKind kind, const WebhookRegistration& registration);

@@ -11,6 +11,8 @@
 #include "mutators/keep_suspended.h"
 #include "mutators/multikueue_managed_by.h"
 #include "mutators/mutator.h"
+#include "mutators/partial_admission_off.h"
+#include "mutators/queue_defaults.h"
 #include "mutators/suspend.h"
 
 namespace muster {
@@ -48,7 +50,7 @@ class Watch {
 }  // namespace
 
 std::span<const Mutator* const> mutator_chain() {
-  static constexpr std::array<const Mutator*, 10> chain = {
+  static constexpr std::array<const Mutator*, 12> chain = {
       &jobset_defaults,  // the others see the JobSet as its webhook would hand it over
       &jobset_keep_defaults,
       &default_local_queue,     // whoever comes next asks for the queue name
@@ -59,6 +61,8 @@ std::span<const Mutator* const> mutator_chain() {
       &elastic_scheduling_gate,
       &group_scheduling_inject,  // into the template that the others leave
       &group_scheduling_keep,
+      &queue_defaults,  // of kinds that no other mutator knows
+      &partial_admission_off,
   };
   return chain;
 }

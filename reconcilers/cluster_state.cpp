@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/overloaded.h"
+#include "reconcilers/admissions.h"
 
 namespace muster {
 namespace {
@@ -51,6 +52,11 @@ void erase_at(Index& index, const std::string& key, const std::string& name) {
 
 }  // namespace
 
+ClusterState::ClusterState(const QueueSettings& queues) : admissions_(std::make_unique<Admissions>(queues)) {}
+ClusterState::~ClusterState() = default;
+ClusterState::ClusterState(ClusterState&&) noexcept = default;
+ClusterState& ClusterState::operator=(ClusterState&&) noexcept = default;
+
 const TypedObject* ClusterState::find(const ResourceType& type, std::string_view ns, std::string_view name) const {
   const auto kind = objects_.find(type.plural);
   if (kind == objects_.end()) return nullptr;
@@ -94,6 +100,10 @@ const AdmissionCheck* ClusterState::admission_check(std::string_view name) const
   return pointer_to<AdmissionCheckPtr>(find(kAdmissionChecks, "", name));
 }
 
+const RuntimeClass* ClusterState::runtime_class(std::string_view name) const {
+  return pointer_to<RuntimeClassPtr>(find(kRuntimeClasses, "", name));
+}
+
 const PriorityClass* ClusterState::priority_class(const ResourceType& type, std::string_view name) const {
   return pointer_to<PriorityClassPtr>(find(type, "", name));
 }
@@ -119,10 +129,33 @@ std::vector<const Workload*> ClusterState::workloads_reserving(std::string_view 
   return values_at<decltype(workloads_reserving_), Workload>(workloads_reserving_, std::string(cluster_queue));
 }
 
+std::vector<const LocalQueue*> ClusterState::local_queues_of(std::string_view cluster_queue) const {
+  return values_at<decltype(local_queues_of_), LocalQueue>(local_queues_of_, std::string(cluster_queue));
+}
+
+std::vector<const ClusterQueue*> ClusterState::cluster_queues_of_flavor(std::string_view flavor) const {
+  return values_at<decltype(cluster_queues_of_flavor_), ClusterQueue>(cluster_queues_of_flavor_, std::string(flavor));
+}
+
+std::vector<const ClusterQueue*> ClusterState::cluster_queues_of_check(std::string_view check) const {
+  return values_at<decltype(cluster_queues_of_check_), ClusterQueue>(cluster_queues_of_check_, std::string(check));
+}
+
 void ClusterState::for_each_of(const ResourceType& type, const std::function<void(const TypedObject&)>& visit) const {
   const auto kind = objects_.find(type.plural);
   if (kind == objects_.end()) return;
   for (const auto& [path, object] : kind->second) visit(object);
+}
+
+void ClusterState::for_each_in(const ResourceType& type, std::string_view ns,
+                               const std::function<void(const TypedObject&)>& visit) const {
+  const auto kind = objects_.find(type.plural);
+  if (kind == objects_.end()) return;
+  const std::string prefix = path_of(ns, "");
+  for (auto entry = kind->second.lower_bound(prefix); entry != kind->second.end(); ++entry) {
+    if (!entry->first.starts_with(prefix)) return;
+    visit(entry->second);
+  }
 }
 
 const PlainObject* ClusterState::plain(const ResourceType& type, std::string_view ns, std::string_view name) const {
@@ -241,6 +274,10 @@ void ClusterState::index(const TypedObject& object) {
     jobsets_of_subdomain_[path_of((*jobset)->meta.ns, (*jobset)->subdomain)][(*jobset)->meta.name] = jobset->get();
   } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
     index_workload(**workload);
+  } else if (const auto* cluster_queue = std::get_if<ClusterQueuePtr>(&object)) {
+    index_queue(**cluster_queue, true);
+  } else if (const auto* local_queue = std::get_if<LocalQueuePtr>(&object)) {
+    index_queue(**local_queue, true);
   } else if (const auto* pod = std::get_if<PodPtr>(&object)) {
     gangs_.put(*pod);
   }
@@ -255,6 +292,10 @@ void ClusterState::unindex(const TypedObject& object) {
     erase_at(jobsets_of_subdomain_, path_of((*jobset)->meta.ns, (*jobset)->subdomain), (*jobset)->meta.name);
   } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
     unindex_workload(**workload);
+  } else if (const auto* cluster_queue = std::get_if<ClusterQueuePtr>(&object)) {
+    index_queue(**cluster_queue, false);
+  } else if (const auto* local_queue = std::get_if<LocalQueuePtr>(&object)) {
+    index_queue(**local_queue, false);
   } else if (const auto* pod = std::get_if<PodPtr>(&object)) {
     gangs_.remove(**pod);
   }
@@ -266,6 +307,7 @@ void ClusterState::index_workload(const Workload& workload) {
   workloads_in_queue_[path_of(meta.ns, workload.queue_name)][meta.name] = &workload;
   const auto& admission = workload.status.admission;
   if (admission) workloads_reserving_[admission->cluster_queue][path_of(meta)] = &workload;
+  queue_counts_.add(workload);
 }
 
 void ClusterState::unindex_workload(const Workload& workload) {
@@ -274,6 +316,28 @@ void ClusterState::unindex_workload(const Workload& workload) {
   erase_at(workloads_in_queue_, path_of(meta.ns, workload.queue_name), meta.name);
   const auto& admission = workload.status.admission;
   if (admission) erase_at(workloads_reserving_, admission->cluster_queue, path_of(meta));
+  queue_counts_.remove(workload);
+}
+
+void ClusterState::index_queue(const ClusterQueue& queue, bool present) {
+  const std::string& name = queue.meta.name;
+  const auto put = [&](Index<ClusterQueue>& index, const std::string& key) {
+    if (present)
+      index[key][name] = &queue;
+    else
+      erase_at(index, key, name);
+  };
+  for (const ResourceGroup& group : queue.resource_groups) {
+    for (const FlavorQuotas& flavor : group.flavors) put(cluster_queues_of_flavor_, flavor.name);
+  }
+  for (const AdmissionCheckRule& check : queue.admission_checks) put(cluster_queues_of_check_, check.name);
+}
+
+void ClusterState::index_queue(const LocalQueue& queue, bool present) {
+  if (present)
+    local_queues_of_[queue.cluster_queue][path_of(queue.meta)] = &queue;
+  else
+    erase_at(local_queues_of_, queue.cluster_queue, path_of(queue.meta));
 }
 
 }  // namespace muster

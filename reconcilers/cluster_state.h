@@ -4,20 +4,30 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "api/queue_settings.h"
 #include "api/typed_object.h"
 #include "base/clock.h"
 #include "reconcilers/gang_index.h"
+#include "reconcilers/queue_counts.h"
 #include "reconcilers/template_pool.h"
 
 namespace muster {
 
+class Admissions;
+
 class ClusterState {
  public:
+  explicit ClusterState(const QueueSettings& queues = {});
+  ~ClusterState();
+  ClusterState(ClusterState&&) noexcept;
+  ClusterState& operator=(ClusterState&&) noexcept;
+
   // Queries. nullptr when there is no such object. Pointers hold until the next change.
   const TypedObject* find(const ResourceType& type, std::string_view ns, std::string_view name) const;
   const JobSet* jobset(std::string_view ns, std::string_view name) const;
@@ -29,6 +39,7 @@ class ClusterState {
   const LocalQueue* local_queue(std::string_view ns, std::string_view name) const;
   const ResourceFlavor* resource_flavor(std::string_view name) const;
   const AdmissionCheck* admission_check(std::string_view name) const;
+  const RuntimeClass* runtime_class(std::string_view name) const;
   // `type` is kWorkloadPriorityClasses or kPriorityClasses.
   const PriorityClass* priority_class(const ResourceType& type, std::string_view name) const;
   // The PriorityClass that pods get who name none; of several the lowest. nullptr: none.
@@ -44,9 +55,21 @@ class ClusterState {
   std::vector<const Workload*> workloads_in_queue(std::string_view ns, std::string_view local_queue) const;
   // Those with an admission by this ClusterQueue.
   std::vector<const Workload*> workloads_reserving(std::string_view cluster_queue) const;
+  // What queues show of their Workloads.
+  const QueueCountIndex& queue_counts() const { return queue_counts_; }
+  std::vector<const LocalQueue*> local_queues_of(std::string_view cluster_queue) const;
+  // By name; the flavor or check need not exist.
+  std::vector<const ClusterQueue*> cluster_queues_of_flavor(std::string_view flavor) const;
+  std::vector<const ClusterQueue*> cluster_queues_of_check(std::string_view check) const;
   void for_each(const std::function<void(const TypedObject&)>& visit) const;
   // Of one kind.
   void for_each_of(const ResourceType& type, const std::function<void(const TypedObject&)>& visit) const;
+  // Of one kind and namespace.
+  void for_each_in(const ResourceType& type, std::string_view ns,
+                   const std::function<void(const TypedObject&)>& visit) const;
+  // What the scheduler has decided and nobody has written.
+  const Admissions& admissions() const { return *admissions_; }
+  Admissions& admissions() { return *admissions_; }
   // The Jobs and pods of gangs, counted.
   const GangIndex& gangs() const { return gangs_; }
   // Whether a create was answered with AlreadyExists, lately, by an object that muster
@@ -80,6 +103,8 @@ class ClusterState {
   void unindex(const TypedObject& object);
   void index_workload(const Workload& workload);
   void unindex_workload(const Workload& workload);
+  void index_queue(const ClusterQueue& queue, bool present);
+  void index_queue(const LocalQueue& queue, bool present);
 
   template <class Object>
   using Index = std::map<std::string, std::map<std::string, const Object*, std::less<>>, std::less<>>;
@@ -91,9 +116,14 @@ class ClusterState {
   Index<Workload> workloads_of_owner_;                              // by the owner's uid, then name
   Index<Workload> workloads_in_queue_;                              // by "ns/queue", then name
   Index<Workload> workloads_reserving_;                             // by ClusterQueue, then "ns/name"
+  Index<LocalQueue> local_queues_of_;                               // by ClusterQueue, then "ns/name"
+  Index<ClusterQueue> cluster_queues_of_flavor_;                    // by flavor, then name
+  Index<ClusterQueue> cluster_queues_of_check_;                     // by check, then name
+  QueueCountIndex queue_counts_;
   std::map<ObjectKey, MonotonicTime> taken_;
   GangIndex gangs_;
   TemplatePool templates_;
+  std::unique_ptr<Admissions> admissions_;
 };
 
 }  // namespace muster

@@ -30,6 +30,9 @@ struct Write {
   Propagation propagation = Propagation::kBackground;
   // Told once the write has succeeded, so that nobody reads of what did not happen.
   std::vector<ObjectEvent> events{};
+  // Once it is done, its key is left alone for so long: for what changes often and may
+  // be told late, such as the counts of a queue.
+  Duration rest{};
 };
 
 // How the API server answered a Write.

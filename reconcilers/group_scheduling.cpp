@@ -9,6 +9,7 @@
 #include "reconcilers/group_scheduling_nudge.h"
 #include "reconcilers/group_scheduling_owner.h"
 #include "reconcilers/group_scheduling_progress.h"
+#include "reconcilers/workload_timeouts.h"
 
 namespace muster {
 namespace {
@@ -30,6 +31,7 @@ constexpr Duration kTakenInterval = seconds(30);
 struct Gathering {
   const GangOwner& owner;
   const ClusterState& state;
+  const QueueSettings& queues;
   Now now;
   const Gang* gang;             // may be null
   const ConfigMap* config_map;  // ours, or null
@@ -273,8 +275,28 @@ std::optional<Write> write_condition(const Gathering& g, Plan& plan) {
 
 // --- The end of an owner whose time is over ---
 
+// The owner's Workload as long as it lets the owner run; nullptr: it is not queued.
+const Workload* admitted_workload(const Gathering& g) {
+  for (const Workload* workload : g.state.workloads_of_owner(g.owner.meta().uid)) {
+    if (workload->admitted() && !workload->finished()) return workload;
+  }
+  return nullptr;
+}
+
+// A queued owner leaves by eviction: its reconciler stops it, and it waits for its next
+// turn. Nothing when that is on its way.
+std::optional<Write> evict(const Gathering& g, const Workload& workload, const std::string& message) {
+  if (workload.evicted() || workload.is_true(kDeactivationTargetCondition)) return std::nullopt;
+  const auto& wait = g.queues.wait_for_pods_ready;
+  WorkloadDraft draft(workload, g.now);
+  evict_late_gang(draft, wait ? wait->requeuing : RequeuingStrategy(), message);
+  Plan plan;
+  draft.write_into(plan);
+  return std::move(plan.writes.front());
+}
+
 // First the condition, which names the missing, then the end: both are writes to one object.
-Write end(const Gathering& g) {
+std::optional<Write> end(const Gathering& g) {
   const Condition* present = find_condition(g.owner.conditions(), kGroupStartedCondition);
   if (present == nullptr || present->reason != kGroupSchedulingTimeout) {
     auto write = write_group_started(g.owner, false, kGroupSchedulingTimeout, timeout_text(g), g.now.wall);
@@ -284,6 +306,7 @@ Write end(const Gathering& g) {
       return *write;
     }
   }
+  if (const Workload* workload = admitted_workload(g)) return evict(g, *workload, present->message);
   return end_owner(g.owner, present->message, g.now.wall);
 }
 
@@ -342,12 +365,13 @@ void reconcile_active(Gathering& g, Plan& plan) {
   nudge_started(g, plan);
 }
 
-Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings&, Now now) {
+Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
   Plan plan;
   const auto owner = find_gang_owner(key, state);
   if (!owner) return plan;
   Gathering g{.owner = *owner,
               .state = state,
+              .queues = settings.queues,
               .now = now,
               .gang = state.gangs().find(owner->meta().uid),
               .config_map = nullptr};

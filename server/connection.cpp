@@ -1,5 +1,6 @@
 #include "server/connection.h"
 
+#include <algorithm>
 #include <array>
 
 namespace muster {
@@ -108,6 +109,7 @@ Connection::Pause Connection::receive() {
   const size_t before = input_.size();
   switch (result.state) {
     case IoState::kDone:
+      make_room(result.bytes);
       input_.append(chunk.data(), result.bytes);
       if (before == 0) begin(Phase::kReading, settings_.timeouts.request);
       if (!book_memory()) refuse({503, "too many requests are being received; try again"});
@@ -126,6 +128,17 @@ Connection::Pause Connection::receive() {
       break;
   }
   return Need::kClosed;
+}
+
+// The buffer doubles as strings do, but never beyond the request's end: that would book
+// twice the size of a large body.
+void Connection::make_room(size_t bytes) {
+  if (!head_ || input_.size() + bytes <= input_.capacity()) return;
+  const size_t whole = std::max(head_->size + head_->content_length, input_.size() + bytes);
+  std::string larger;  // a string that has a buffer at least doubles it, whatever it is asked for
+  larger.reserve(std::min(whole, 2 * (input_.size() + bytes)));
+  larger.append(input_);
+  input_.swap(larger);
 }
 
 // Looks at what has come so far: head, then body, then the whole.

@@ -80,6 +80,7 @@ class Connection {
   Pause handshake();
   Pause read_request();
   Pause receive();
+  void make_room(size_t bytes);
   void consider_input();
   Pause write_answer();
   Pause linger();

@@ -40,6 +40,7 @@ struct Route {
   HttpMethod method;
   std::string path;
   HttpHandler handler;
+  size_t max_body_bytes = 0;  // instead of HttpLimits' for this path; 0: that one
 };
 using Routes = std::vector<Route>;
 

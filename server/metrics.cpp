@@ -83,6 +83,10 @@ std::string_view to_text(ReviewOutcome outcome) {
       return "unavailable";
     case ReviewOutcome::kBadRequest:
       return "bad_request";
+    case ReviewOutcome::kConverted:
+      return "converted";
+    case ReviewOutcome::kFailed:
+      return "failed";
     case ReviewOutcome::kError:
       return "error";
   }
@@ -166,6 +170,10 @@ ReviewLabels Metrics::labels(size_t path) const {
 
 ReviewLabels Metrics::labels(size_t path, std::string_view kind, Operation operation) const {
   return {path, index_of(families_->options.kinds, kind), static_cast<size_t>(operation)};
+}
+
+ReviewLabels Metrics::labels(size_t path, std::string_view kind) const {
+  return {path, index_of(families_->options.kinds, kind), kUnknownOperation};
 }
 
 void Metrics::review_started(size_t path) {

@@ -26,8 +26,8 @@ namespace muster {
 
 struct MetricsOptions {
   std::string version;  // of muster, for muster_build_info
-  std::vector<std::string> paths = {"/mutate", "/validate"};
-  std::vector<std::string> kinds = {"Job", "JobSet"};
+  std::vector<std::string> paths = {"/mutate", "/validate", "/convert"};
+  std::vector<std::string> kinds = {"Job", "JobSet", "Workload", "LocalQueue", "ClusterQueue", "Cohort"};
   std::vector<std::string> rules;  // names of all mutators and validators
 };
 
@@ -37,9 +37,11 @@ enum class ReviewOutcome {
   kDenied,       // by a rule
   kUnavailable,  // before the first sync
   kBadRequest,   // no AdmissionReview
-  kError,        // a fault of muster's own
+  kConverted,
+  kFailed,  // a conversion, because of an object
+  kError,   // a fault of muster's own
 };
-inline constexpr size_t kReviewOutcomes = 6;
+inline constexpr size_t kReviewOutcomes = 8;
 std::string_view to_text(ReviewOutcome outcome);
 
 // Where a review is counted; made once per request.
@@ -59,6 +61,8 @@ class Metrics {
   // Before the body is decoded neither kind nor operation are known.
   ReviewLabels labels(size_t path) const;
   ReviewLabels labels(size_t path, std::string_view kind, Operation operation) const;
+  // Of a conversion, which has no operation.
+  ReviewLabels labels(size_t path, std::string_view kind) const;
 
   void review_started(size_t path);
   void review_finished(const ReviewLabels& labels, ReviewOutcome outcome, int http_status, Duration took);

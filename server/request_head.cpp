@@ -129,7 +129,7 @@ Result<const Route*, HttpRefusal> find_route(const RequestLine& line, const Rout
   return fail_with(HttpRefusal{405, "this path takes " + std::string(allowed) + " only", allowed});
 }
 
-Refused read_length(const KnownHeaders& known, const HttpLimits& limits, size_t& length) {
+Refused read_length(const KnownHeaders& known, size_t limit, size_t& length) {
   if (known.transfer_encoding) {
     if (known.content_length) return HttpRefusal{400, "Transfer-Encoding and Content-Length exclude each other"};
     if (same_word(*known.transfer_encoding, "chunked")) {
@@ -143,8 +143,8 @@ Refused read_length(const KnownHeaders& known, const HttpLimits& limits, size_t&
       !digits.empty() && std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!all_digits) return HttpRefusal{400, "Content-Length is not a decimal number"};
   const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), length);
-  if (parsed.ec != std::errc{} || length > limits.max_body_bytes) {
-    return HttpRefusal{413, "the body is larger than " + std::to_string(limits.max_body_bytes) + " bytes"};
+  if (parsed.ec != std::errc{} || length > limit) {
+    return HttpRefusal{413, "the body is larger than " + std::to_string(limit) + " bytes"};
   }
   return std::nullopt;
 }
@@ -250,7 +250,9 @@ Result<RequestHead, HttpRefusal> parse_head(std::string_view head, const Routes&
   result.route = *route;
   result.target = line->target;
   if (auto refusal = read_known(known, result)) return fail_with(*refusal);
-  if (auto refusal = read_length(known, limits, result.content_length)) return fail_with(*refusal);
+  const size_t own_limit = result.route->max_body_bytes;
+  const size_t limit = own_limit > 0 ? own_limit : limits.max_body_bytes;
+  if (auto refusal = read_length(known, limit, result.content_length)) return fail_with(*refusal);
   if (auto refusal = check_body(result.route->method, known, result.content_length)) return fail_with(*refusal);
   return result;
 }

@@ -18,6 +18,8 @@ std::string_view to_text(ServerEvent event) {
       return "cannot accept connections";
     case ServerEvent::kHandlerFailed:
       return "request handler failed";
+    case ServerEvent::kConversionFailed:
+      return "an object cannot be converted";
   }
   return "unknown event";
 }

@@ -14,6 +14,7 @@ enum class ServerEvent {
   kConnectionEvicted,  // a waiting connection was closed to make room: max_connections or file descriptors are used up
   kAcceptFailed,       // detail: errno's text
   kHandlerFailed,      // a handler threw; detail: what() or nothing
+  kConversionFailed,   // an object has no form in the wanted version; detail: which and why
 };
 
 // "handshake failed", for a log line.

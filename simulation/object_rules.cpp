@@ -127,8 +127,12 @@ void set_pod_defaults(json& pod) {
 }  // namespace
 
 bool has_status_subresource(const ResourceType& type) {
-  return !is(type, kConfigMaps) && !is(type, kLimitRanges) && !is(type, kWorkloadPriorityClasses) &&
-         !is(type, kMutatingWebhookConfigurations) && !is(type, kValidatingWebhookConfigurations);
+  for (const ResourceType* without :
+       {&kConfigMaps, &kLimitRanges, &kResourceFlavors, &kWorkloadPriorityClasses, &kPriorityClasses, &kRuntimeClasses,
+        &kMutatingWebhookConfigurations, &kValidatingWebhookConfigurations}) {
+    if (is(type, *without)) return false;
+  }
+  return true;
 }
 
 bool has_generation(const ResourceType& type) {

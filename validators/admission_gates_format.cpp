@@ -32,7 +32,8 @@ FieldErrors complaints_about(std::string_view text) {
 }
 
 FieldErrors check(const Review& review) {
-  if (!enabled_kind(review) || !review.settings.enabled("AdmissionGatedBy")) return {};
+  const bool concerned = enabled_kind(review) || review.request.resource == "workloads";
+  if (!concerned || !review.settings.enabled("AdmissionGatedBy")) return {};
   FieldErrors errors = complaints_about(annotation(review.request.object, kAdmissionGatedByAnnotation).value_or(""));
   // Kueue looks twice on UPDATE; whoever counts causes finds as many here.
   if (review.request.operation == Operation::kUpdate) append(errors, FieldErrors(errors));
@@ -43,7 +44,10 @@ FieldErrors check(const Review& review) {
 
 extern const Validator admission_gates_format = {
     .name = "admission_gates_format",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {{"batch", "jobs"},
+                {"jobset.x-k8s.io", "jobsets"},
+                {"kueue.x-k8s.io", "workloads"},
+                {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };

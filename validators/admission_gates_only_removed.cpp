@@ -12,7 +12,8 @@ namespace {
 
 // A gate that came later could hold back what is admitted already.
 FieldErrors check(const Review& review) {
-  if (!enabled_kind(review) || !review.settings.enabled("AdmissionGatedBy")) return {};
+  const bool concerned = enabled_kind(review) || review.request.resource == "workloads";
+  if (!concerned || !review.settings.enabled("AdmissionGatedBy")) return {};
   const auto before =
       admission_gates_in(annotation(review.request.old_object, kAdmissionGatedByAnnotation).value_or(""));
   const auto after = admission_gates_in(annotation(review.request.object, kAdmissionGatedByAnnotation).value_or(""));
@@ -29,7 +30,10 @@ FieldErrors check(const Review& review) {
 
 extern const Validator admission_gates_only_removed = {
     .name = "admission_gates_only_removed",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {{"batch", "jobs"},
+                {"jobset.x-k8s.io", "jobsets"},
+                {"kueue.x-k8s.io", "workloads"},
+                {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kUpdate},
     .check = check,
 };

@@ -37,14 +37,13 @@ TEST_CASE("what the file sets and nobody reads is listed and defaults are not") 
       {"blocks that do not act by their leaves",
        "waitForPodsReady: {timeout: 1m, requeuingStrategy: {timestamp: Creation}}\nfairSharing: {preemptionStrategies: "
        "[LessThanInitialShare]}",
-       {"fairSharing.preemptionStrategies", "waitForPodsReady.requeuingStrategy.timestamp",
-        "waitForPodsReady.timeout"}},
+       {"fairSharing.preemptionStrategies", "waitForPodsReady.requeuingStrategy.timestamp"}},
       {"a list counts as one", "resources: {transformations: [{input: a}, {input: b}]}", {"resources.transformations"}},
       {"an empty block is a setting", "admissionFairSharing: {}", {"admissionFairSharing"}},
       {"null says nothing", "waitForPodsReady: null\nmultiKueue: {origin: null}", {}},
       {"gates by name",
-       "featureGates: {PartialAdmission: false, MultiKueue: false}",
-       {"featureGates.PartialAdmission"}},
+       "featureGates: {VisibilityOnDemand: false, MultiKueue: false}",
+       {"featureGates.VisibilityOnDemand"}},
   };
   for (const Row& row : rows) {
     INFO(row.name);
@@ -56,8 +55,8 @@ TEST_CASE("what the file sets and nobody reads is listed and defaults are not") 
 
 TEST_CASE("gates of the flag that nobody reads are listed too") {
   Configuration configuration = default_configuration().kueue;
-  REQUIRE(apply_feature_gates(configuration, "PartialAdmission=false").empty());
-  CHECK(not_acting_yet(configuration) == std::vector<std::string>{"featureGates.PartialAdmission"});
+  REQUIRE(apply_feature_gates(configuration, "VisibilityOnDemand=false").empty());
+  CHECK(not_acting_yet(configuration) == std::vector<std::string>{"featureGates.VisibilityOnDemand"});
 }
 
 TEST_CASE("frameworks that muster cannot manage stop it unless they are to be ignored") {
@@ -131,7 +130,7 @@ TEST_CASE("a waiter image is muster's own by the name of its repository") {
 
 TEST_CASE("a gate counts as acting exactly if some rule reads it") {
   std::set<std::string> read;
-  for (const char* folder : {"jobs", "mutators", "validators"}) {
+  for (const char* folder : {"jobs", "mutators", "validators", "reconcilers"}) {
     for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(MUSTER_SOURCE_DIR) / folder)) {
       if (entry.path().extension() != ".cpp") continue;
       const std::string source = test::read_source_file(folder + ("/" + entry.path().filename().string()));

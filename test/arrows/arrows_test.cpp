@@ -118,7 +118,8 @@ TEST_CASE("arrows: decisions know no clock and no thread and no log and no socke
   banned_headers.insert("random");
   const std::regex banned_words(
       R"(\bnow\(\)|sleep_for|sleep_until|\brand\(|system_clock\(\)|getenv|std::cout|std::cerr)");
-  for (const char* folder : {"api", "jobs", "mutators", "validators", "reconcilers", "engine", "manifests"}) {
+  for (const char* folder :
+       {"api", "jobs", "mutators", "validators", "scheduler", "reconcilers", "engine", "manifests"}) {
     check_purity(folder, banned_headers, banned_words);
   }
 }

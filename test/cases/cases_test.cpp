@@ -4,6 +4,7 @@
 //   description  a sentence, what the case shows
 //   operation    CREATE or UPDATE
 //   object       the object as sent; oldObject on UPDATE
+//   subresource  status (optional)
 //   user, uid    who sends it, and the request's uid (both optional)
 //   settings     manageJobsWithoutQueueName, managedJobsNamespaceSelector, frameworks,
 //                featureGates, suspendGuard, admitters, waiterImage, nativeJobSets,
@@ -15,6 +16,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -75,6 +77,11 @@ RuleSettings settings_of(const json& wanted) {
   return settings;
 }
 
+std::string lower_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
 AdmissionRequest request_of(const json& content) {
   AdmissionRequest request;
   request.uid = content.value("uid", "00000000-0000-0000-0000-000000000001");
@@ -87,7 +94,11 @@ AdmissionRequest request_of(const json& content) {
   if (const JobKind* kind = find_job_kind(request.group, request.kind)) {
     request.version = kind->version;
     request.resource = kind->resource;
+  } else if (request.group == "kueue.x-k8s.io") {
+    request.version = "v1beta2";
+    request.resource = lower_case(request.kind) + "s";
   }
+  request.sub_resource = content.value("subresource", "");
   request.namespace_ = string_at(request.object, {"metadata", "namespace"});
   request.name = string_at(request.object, {"metadata", "name"});
   return request;
@@ -100,7 +111,8 @@ Case read_case(const std::string& file) {
                   documents.error().message);
   REQUIRE(documents->size() == 1);
   json content = documents->front().value;
-  check_keys(content, {"description", "operation", "object", "oldObject", "user", "uid", "settings", "view", "expect"});
+  check_keys(content, {"description", "operation", "object", "oldObject", "subresource", "user", "uid", "settings",
+                       "view", "expect"});
   check_keys(content.at("expect"), {"object", "patch", "errors", "refused", "warnings"});
   CHECK(content.at("description").get<std::string>().ends_with("."));
 

@@ -83,6 +83,20 @@ TEST_CASE("lanes: after each failure in a row a key waits twice as long and at m
   CHECK(names(lanes.take_due(now)) == Names{"a"});
 }
 
+TEST_CASE("lanes: a key that rests is asked again when the rest is over whatever it wants") {
+  Lanes lanes;
+  lanes.want(key("a"));
+  CHECK(lanes.take_due(at(0)).size() == 1);
+  lanes.write_started(key("a"));
+  lanes.rest(key("a"), at(10));
+  lanes.write_finished(key("a"), true, at(1));
+  lanes.want(key("a"));
+  CHECK(lanes.take_due(at(2)).empty());
+  CHECK(lanes.next() == at(10));
+  CHECK(lanes.take_due(at(10)).size() == 1);
+  CHECK(lanes.take_due(at(11)).empty());
+}
+
 TEST_CASE("lanes: other keys do not wait for one that has failed") {
   Lanes lanes;
   lanes.write_started(key("a"));

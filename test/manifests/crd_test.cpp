@@ -2,17 +2,22 @@
 // object is pruned, in either version.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 
 #include "api/json.h"
 #include "manifests/catalog.h"
+#include "manifests/names.h"
 #include "test/support/vectors.h"
 
 using namespace muster;
 using nlohmann::json;
 
 namespace {
+
+constexpr const char* kQueueKinds[] = {
+    "AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Workload", "WorkloadPriorityClass"};
 
 json schema_of(std::string_view kind, std::string_view version) {
   for (const json& crd : manifests(ManifestSet::kCrds, {})) {
@@ -60,7 +65,7 @@ TEST_CASE("a JobSet keeps its gang configuration and loses what nobody knows") {
   CHECK(pruned(jobset) == std::vector<std::string>{".spec.typo"});
 }
 
-TEST_CASE("both CRDs are structural: every property has a type or is int-or-string") {
+TEST_CASE("the CRDs are structural: every property has a type or is int-or-string") {
   std::vector<std::string> untyped;
   const std::function<void(const json&, const std::string&)> walk = [&](const json& schema, const std::string& path) {
     if (!schema.contains("type") && !bool_at(schema, {"x-kubernetes-int-or-string"})) untyped.push_back(path);
@@ -69,8 +74,11 @@ TEST_CASE("both CRDs are structural: every property has a type or is int-or-stri
     if (schema.contains("additionalProperties")) walk(schema["additionalProperties"], path + ".*");
   };
   walk(schema_of("JobSet", "v1alpha2"), "JobSet");
-  walk(schema_of("LocalQueue", "v1beta1"), "v1beta1");
-  walk(schema_of("LocalQueue", "v1beta2"), "v1beta2");
+  for (const char* kind : kQueueKinds) {
+    for (const char* version : {"v1beta1", "v1beta2"}) {
+      walk(schema_of(kind, version), std::string(kind) + " " + version);
+    }
+  }
   CHECK(untyped == std::vector<std::string>{});
 }
 
@@ -84,12 +92,11 @@ TEST_SUITE("vectors") {
     }
   }
 
-  TEST_CASE("no recorded LocalQueue loses a field in either version") {
+  TEST_CASE("no recorded queue, flavor or Workload loses a field in either version") {
     for (const char* set : {"validation", "conversion"}) {
       const auto lines = test::load_vectors(set);
       if (!lines) return;
       for (const json& line : *lines) {
-        if (line.at("input").at("kind") != "LocalQueue") continue;
         INFO(line.at("id").get<std::string>());
         const json& output = line.at("output");
         for (const char* key : {"object", "converted", "roundTrip"}) {
@@ -98,4 +105,29 @@ TEST_SUITE("vectors") {
       }
     }
   }
+}
+
+TEST_CASE("the kinds whose versions differ are converted by muster and the others need not be") {
+  for (const json& crd : manifests(ManifestSet::kCrds, {})) {
+    if (string_at(crd, {"spec", "group"}) != "kueue.x-k8s.io") continue;
+    const std::string name(string_at(crd, {"metadata", "name"}));
+    INFO(name);
+    const bool converted = std::find(kConvertedDefinitionNames.begin(), kConvertedDefinitionNames.end(), name) !=
+                           kConvertedDefinitionNames.end();
+    CHECK(string_at(crd, {"spec", "conversion", "strategy"}) == (converted ? "Webhook" : "None"));
+    CHECK(crd.at("spec").at("versions").at(1).at("storage") == true);
+    CHECK(crd.at("spec").at("versions").at(1).at("name") == "v1beta2");
+  }
+}
+
+TEST_CASE("a fallback strategy and its older spelling survive in the versions that have them") {
+  const char* rules = R"({"failurePolicy":"DeactivateWorkload","rules":[{"name":"spot","timeout":"15m"},{"name":"*",
+      "trigger":"AdmissionCheckRejected"},{"name":"on-demand","timeoutMinutes":5}]})";
+  json queue = {{"apiVersion", "kueue.x-k8s.io/v1beta2"}, {"kind", "ClusterQueue"}};
+  queue["spec"]["flavorFungibility"]["fallbackStrategy"] = json::parse(rules);
+  CHECK(pruned(queue) == std::vector<std::string>{});
+  queue["apiVersion"] = "kueue.x-k8s.io/v1beta1";
+  queue["spec"]["flavorFungibility"]["flavorFallbackStrategy"] = json::parse(rules);
+  queue["spec"]["flavorFungibility"]["flavorFallbackStrategy"]["strategy"] = "TimeoutBased";
+  CHECK(pruned(queue) == std::vector<std::string>{});
 }

@@ -97,7 +97,7 @@ TEST_CASE("every entry fails closed, answers dry runs and spares deletion and th
   registration.own_namespace = "batch-gate";
   for (WebhookKind kind : kBoth) {
     const json entries = webhook_entries(kind, registration, {"kube-system", "team-a"}, "");
-    REQUIRE(entries.size() == 4);
+    REQUIRE(entries.size() == 5);
     for (const json& entry : entries) {
       INFO(entry.at("name").get<std::string>());
       CHECK(entry.at("failurePolicy") == "Fail");
@@ -119,27 +119,28 @@ TEST_CASE("the entries follow the settings") {
     return names(webhook_entries(WebhookKind::kMutating, registration, namespaces, ""));
   };
   WebhookRegistration registration;
-  CHECK(of(registration, {}) == Names{"queued.mutate.muster.batch"});
-  CHECK(of(registration, {"team-a"}) == Names{"queued.mutate.muster.batch", "default.mutate.muster.batch"});
+  const std::string queued = "queued.mutate.muster.batch", own = "own.mutate.muster.batch",
+                    workloads = "workloads.mutate.muster.batch";
+  CHECK(of(registration, {}) == Names{queued, own, workloads});
+  CHECK(of(registration, {"team-a"}) == Names{queued, "default.mutate.muster.batch", own, workloads});
   registration.manage_jobs_without_queue_name = true;
-  CHECK(of(registration, {}) == Names{"queued.mutate.muster.batch", "managed.mutate.muster.batch"});
+  CHECK(of(registration, {}) == Names{queued, "managed.mutate.muster.batch", own, workloads});
   registration.managed_namespaces = LabelSelector();
-  CHECK(of(registration, {}) == Names{"queued.mutate.muster.batch"});
-  registration.every_jobset = true;
-  CHECK(of(registration, {}) == Names{"queued.mutate.muster.batch", "own.mutate.muster.batch"});
+  CHECK(of(registration, {}) == Names{queued, own, workloads});
 }
 
 TEST_CASE("native mode sends every JobSet once and external mode only those with our keys") {
   const json external = webhook_entries(WebhookKind::kValidating, {}, {}, "");
-  REQUIRE(external.size() == 1);
+  REQUIRE(external.size() == 3);
   CHECK(registered(external[0]).contains({"jobset.x-k8s.io", "jobsets", "CREATE"}));
   CHECK_FALSE(condition(external[0], "queued-or-gang").is_null());
+  CHECK_FALSE(registered(external[1]).contains({"jobset.x-k8s.io", "jobsets", "CREATE"}));
 
   WebhookRegistration native;
   native.every_jobset = true;
   for (WebhookKind kind : kBoth) {
     const json entries = webhook_entries(kind, native, {}, "");
-    REQUIRE(entries.size() == 2);
+    REQUIRE(entries.size() == 3);
     // Defaults and rules of JobSet's own webhook: on CREATE and on UPDATE.
     for (const char* operation : {"CREATE", "UPDATE"}) {
       CHECK_FALSE(registered(entries[0]).contains({"jobset.x-k8s.io", "jobsets", operation}));
@@ -147,6 +148,31 @@ TEST_CASE("native mode sends every JobSet once and external mode only those with
     }
     CHECK(entries[1].at("matchConditions").size() == 1);
   }
+}
+
+TEST_CASE("queues and Workloads are always sent in the version that the rules know") {
+  for (WebhookKind kind : kBoth) {
+    const json entries = webhook_entries(kind, {}, {}, "");
+    for (const char* resource : {"clusterqueues", "resourceflavors"}) {
+      CHECK(registered(entries[1]).contains({"kueue.x-k8s.io", resource, "CREATE"}));
+    }
+    CHECK(registered(entries[2]).contains({"kueue.x-k8s.io", "workloads", "CREATE"}));
+    for (size_t i : {1u, 2u}) {
+      for (const json& rule : entries[i].at("rules")) CHECK(rule.at("apiVersions") == json{"v1beta2"});
+    }
+  }
+  const json validating = webhook_entries(WebhookKind::kValidating, {}, {}, "");
+  CHECK(registered(validating[1]).contains({"kueue.x-k8s.io", "cohorts", "UPDATE"}));
+  CHECK(registered(validating[2]).contains({"kueue.x-k8s.io", "workloads/status", "UPDATE"}));
+}
+
+TEST_CASE("muster is not asked about Workloads that it writes itself") {
+  WebhookRegistration registration;
+  registration.own_namespace = "batch-gate";
+  const json entries = webhook_entries(WebhookKind::kValidating, registration, {}, "");
+  CHECK(condition(entries[2], "not-by-muster") ==
+        "request.userInfo.username != 'system:serviceaccount:batch-gate:muster'");
+  for (size_t i : {0u, 1u}) CHECK(condition(entries[i], "not-by-muster").is_null());
 }
 
 TEST_CASE("the managed entry carries the configured namespace selector") {

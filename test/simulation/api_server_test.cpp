@@ -432,7 +432,7 @@ TEST_CASE_FIXTURE(Fixture, "api server: a namespace takes all that is in it alon
 }
 
 TEST_CASE_FIXTURE(Fixture, "api server: an admission that refuses or edits is obeyed") {
-  struct Gate final : Admission {
+  struct Gate final : simulation::Admission {
     std::optional<Refusal> mutate(const AdmissionRequest& request, json& object) override {
       if (request.name == "edited") object["data"]["by"] = request.user.username;
       return std::nullopt;

@@ -86,6 +86,28 @@ void suspend(World& world, const ObjectKey& key, bool suspended) {
   require_done(world.patch(key, {{"spec", {{"suspend", suspended}}}}));
 }
 
+// A ClusterQueue of ten cpus, and the LocalQueue `team` before it.
+void create_queues(World& world) {
+  const json quota = {{"name", "cpu"}, {"nominalQuota", "10"}};
+  const json flavor = {{"name", "default"}, {"resources", json::array({quota})}};
+  const json group = {{"coveredResources", {"cpu"}}, {"flavors", json::array({flavor})}};
+  require_done(world.create(
+      {{"apiVersion", kResourceFlavors.api_version}, {"kind", "ResourceFlavor"}, {"metadata", {{"name", "default"}}}}));
+  require_done(
+      world.create({{"apiVersion", kClusterQueues.api_version},
+                    {"kind", "ClusterQueue"},
+                    {"metadata", {{"name", "cluster"}}},
+                    {"spec", {{"namespaceSelector", json::object()}, {"resourceGroups", json::array({group})}}}}));
+  require_done(world.create({{"apiVersion", kLocalQueues.api_version},
+                             {"kind", "LocalQueue"},
+                             {"metadata", {{"name", "team"}, {"namespace", "default"}}},
+                             {"spec", {{"clusterQueue", "cluster"}}}}));
+}
+
+bool pods_are_gone(World& world) {
+  return world.run_until([&] { return world.list(kPods).empty(); }, 1min);
+}
+
 }  // namespace
 
 TEST_CASE("gang life: a JobSet waits for its last pod and then starts within seconds of it") {
@@ -173,18 +195,23 @@ TEST_CASE("gang life: onTimeout Suspend of a Job and a resume in another Kuberne
   }
 }
 
-TEST_CASE("gang life: a queued gang that is too late is suspended and not failed") {
+TEST_CASE("gang life: a queued gang that is too late is evicted and gets another turn") {
   World world({});
+  create_queues(world);
   world.nodes().hold("train-2-");
   json job = long_gang(3, 60);
   job["metadata"]["labels"] = {{kQueueNameLabel, "team"}};
   job["spec"]["suspend"] = true;
   require_done(world.create(job));
-  require_done(world.api_server().patch(job_key(), {{"spec", {{"suspend", false}}}},
-                                        {.user = "system:serviceaccount:muster-system:muster"}));
   INFO(world.report());
+  REQUIRE(waits(world, 2));
   REQUIRE(world.run_until([&] { return bool_at(world.get(job_key()), {"spec", "suspend"}); }, 5min));
   CHECK_FALSE(world.condition_true(job_key(), "Failed"));
+  CHECK(world.has_event("EvictedDueToPodsReadyTimeout"));
+  CHECK(pods_are_gone(world));
+  // Its backoff is a minute.
+  world.nodes().release("train-2-");
+  CHECK(runs(world, 3));
   CHECK(world.settle());
 }
 

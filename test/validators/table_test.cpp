@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "jobs/job_kind.h"
@@ -11,8 +12,14 @@ using namespace muster;
 
 namespace {
 
+constexpr std::array<std::string_view, 6> kQueueResources = {"admissionchecks", "clusterqueues", "cohorts",
+                                                             "resourceflavors", "workloads",     "workloads/status"};
+
 bool is_known(const RuleMatch& match) {
   const auto kinds = job_kinds();
+  if (match.group == "kueue.x-k8s.io") {
+    return std::find(kQueueResources.begin(), kQueueResources.end(), match.resource) != kQueueResources.end();
+  }
   return std::any_of(kinds.begin(), kinds.end(), [&](const JobKind* kind) {
     return kind->group == match.group && kind->resource == match.resource;
   });

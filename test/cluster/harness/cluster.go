@@ -13,6 +13,7 @@ package harness
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -60,6 +61,11 @@ func Connect(t testing.TB) *Cluster {
 
 // Main runs the tests and ends the lab that they may have started.
 func Main(m *testing.M) {
+	flag.Parse()
+	// Tests that run side by side wait for the cluster, not for a processor.
+	if err := flag.Set("test.parallel", "32"); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	if ownLab != nil {
 		_ = ownLab.Process.Signal(syscall.SIGTERM)

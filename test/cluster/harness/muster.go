@@ -55,7 +55,6 @@ func StartMuster(t testing.TB, flags ...string) *Muster {
 func LaunchMuster(t testing.TB, flags ...string) *Muster {
 	t.Helper()
 	cluster := Connect(t)
-	cluster.applyCRDs(t)
 	cluster.EnsureMusterNamespace(t)
 	address, health, metrics := freeAddress(t), freeAddress(t), freeAddress(t)
 	m := &Muster{
@@ -64,7 +63,6 @@ func LaunchMuster(t testing.TB, flags ...string) *Muster {
 		Health:  "http://" + health,
 		Metrics: "https://" + metrics,
 		cluster: cluster,
-		ended:   make(chan struct{}),
 	}
 	arguments := []string{"serve",
 		"--webhook-bind-address", address,
@@ -80,6 +78,7 @@ func LaunchMuster(t testing.TB, flags ...string) *Muster {
 	} else {
 		arguments = append(arguments, "--webhook-url", m.URL)
 	}
+	cluster.applyCRDs(t, m.URL)
 	if config := flagValue(flags, "--config"); config != "" {
 		m.config = []string{"--config", config}
 	}
@@ -101,23 +100,30 @@ func (m *Muster) start(t testing.TB, arguments []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer log.Close()
-	m.command = exec.Command(MusterBinary(), arguments...)
-	m.command.Stdout, m.command.Stderr = log, log
-	m.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := m.command.Start(); err != nil {
-		t.Fatalf("muster does not start: %v", err)
-	}
-	go func() {
-		_ = m.command.Wait()
-		close(m.ended)
-	}()
+	m.spawn(t, log, arguments)
 	t.Cleanup(func() {
 		m.Stop(t)
 		if text, err := os.ReadFile(m.log); err == nil && t.Failed() {
 			t.Logf("muster %s wrote:\n%s", strings.Join(arguments, " "), lastLines(string(text), 60))
 		}
 	})
+}
+
+// spawn runs a process with that log, which it closes.
+func (m *Muster) spawn(t testing.TB, log *os.File, arguments []string) {
+	t.Helper()
+	defer log.Close()
+	command, ended := exec.Command(MusterBinary(), arguments...), make(chan struct{})
+	command.Stdout, command.Stderr = log, log
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := command.Start(); err != nil {
+		t.Fatalf("muster does not start: %v", err)
+	}
+	m.command, m.ended, m.over = command, ended, false
+	go func() {
+		_ = command.Wait()
+		close(ended)
+	}()
 }
 
 // Ready is nil if /readyz answers 200.

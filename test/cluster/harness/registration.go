@@ -23,11 +23,12 @@ var serverSide = []string{"apply", "--server-side", "--force-conflicts", "-f", "
 // applyCRDs installs muster's kinds. They stay: removing them would take every
 // object along and buys the next test nothing.
 // Beside a foreign JobSet controller its definition is left alone, as a user must.
-func (c *Cluster) applyCRDs(t testing.TB) {
+// They are converted at `url`, as muster will have it: of URL and Service there may be one.
+func (c *Cluster) applyCRDs(t testing.TB, url string) {
 	t.Helper()
 	crds := ""
 	foreign := c.foreignJobSetInstalled(t)
-	for _, definition := range Documents(t, Manifests(t, "--only=crds")) {
+	for _, definition := range Documents(t, Manifests(t, "--only=crds", "--webhook-url", url)) {
 		if !foreign || definition.GetName() != jobSetDefinition {
 			crds += ToJSON(t, definition.Object) + "\n---\n"
 		}

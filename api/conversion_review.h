@@ -1,0 +1,29 @@
+// apiextensions.k8s.io/v1 ConversionReview: what the API server asks when somebody reads
+// or writes a kind in another version than it is stored in, and what it is answered.
+//
+// A review may hold a whole list. Its objects are read, converted and printed one at a
+// time, since as a JSON tree they would take seven times their text: beside the body
+// there is only the answer. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/admission_review.h"
+#include "base/result.h"
+
+namespace muster {
+
+struct ConversionAnswer {
+  std::string body;     // the ConversionReview that goes over the wire
+  size_t objects = 0;   // that were asked for
+  std::string kind;     // of the first one; empty when there is none
+  std::string problem;  // why nothing was converted; empty when all is well
+};
+
+// Fails when `body` is no ConversionReview with a uid, so that there is nothing to
+// answer. An object that cannot be converted fails the whole review, as the API server
+// wants it: with status Failure and a message that names the object.
+Result<ConversionAnswer, ReviewError> answer_conversion_review(std::string_view body);
+
+}  // namespace muster

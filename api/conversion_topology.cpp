@@ -1,0 +1,158 @@
+// v1beta1 lists each domain with all its values and a count. v1beta2 has slices of them,
+// and says what the domains of a slice have in common once: a value or count that all
+// share (universal), or the prefix and suffix of their values (individual).
+//
+// Any slicing is valid; this one makes a single slice, as Kueue does.
+#include <algorithm>
+#include <vector>
+
+#include "api/conversion_fields.h"
+#include "api/json.h"
+
+namespace muster::conversion {
+namespace {
+
+using nlohmann::json;
+
+// As many as the schema of v1beta2 allows in all slices together.
+constexpr int64_t kMostDomains = 100'000;
+
+std::string item(std::string_view list, size_t index) {
+  return std::string(list) + "[" + std::to_string(index) + "]";
+}
+
+size_t common_prefix(std::string_view a, std::string_view b) {
+  return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+size_t common_suffix(std::string_view a, std::string_view b) {
+  return static_cast<size_t>(std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend()).first - a.rbegin());
+}
+
+// Where prefix and suffix would overlap in the shortest value, the suffix wins.
+json encode_values(const std::vector<std::string_view>& values) {
+  const std::string_view first = values.front();
+  size_t prefix = first.size(), suffix = first.size(), shortest = first.size(), longest = first.size();
+  for (std::string_view value : values) {
+    prefix = std::min(prefix, common_prefix(first, value));
+    suffix = std::min(suffix, common_suffix(first, value));
+    shortest = std::min(shortest, value.size());
+    longest = std::max(longest, value.size());
+  }
+  if (prefix == longest) return json::object({{"universal", first}});
+  if (prefix + suffix > shortest) prefix = shortest - suffix;
+  json individual = json::object();
+  if (prefix > 0) individual["prefix"] = first.substr(0, prefix);
+  if (suffix > 0) individual["suffix"] = first.substr(first.size() - suffix);
+  json& roots = individual["roots"] = json::array();
+  for (std::string_view value : values) roots.push_back(value.substr(prefix, value.size() - prefix - suffix));
+  return json::object({{"individual", std::move(individual)}});
+}
+
+json encode_counts(const json& domains) {
+  json counts = json::array();
+  for (const json& domain : domains) counts.push_back(int32_at(domain, {"count"}));
+  const bool same = std::all_of(counts.begin(), counts.end(), [&](const json& count) { return count == counts[0]; });
+  if (same) return json::object({{"universal", counts[0]}});
+  return json::object({{"individual", std::move(counts)}});
+}
+
+Outcome<> to_slices(Fields& assignment) {
+  const json domains = take(assignment, "domains");
+  drop(assignment, {"slices"});
+  if (!domains.is_array() || domains.empty()) return Done{};
+  const size_t levels = assignment["levels"].size();
+  std::vector<std::vector<std::string_view>> values(levels);
+  for (size_t i = 0; i < domains.size(); ++i) {
+    const json& own = array_at(domains[i], {"values"});
+    if (own.size() < levels) {
+      return fail(item("domains", i) + ".values has " + std::to_string(own.size()) + " entries, but there are " +
+                  std::to_string(levels) + " levels; give one value for each level");
+    }
+    for (size_t level = 0; level < levels; ++level) {
+      const auto* text = own[level].get_ptr<const std::string*>();
+      if (text == nullptr) return fail(item("domains", i) + "." + item("values", level) + " must be a string");
+      values[level].push_back(*text);
+    }
+  }
+  json per_level = json::array();
+  for (const auto& of_level : values) per_level.push_back(encode_values(of_level));
+  json slice = {{"domainCount", domains.size()}, {"podCounts", encode_counts(domains)}};
+  slice["valuesPerLevel"] = std::move(per_level);
+  assignment["slices"] = json::array({std::move(slice)});
+  return Done{};
+}
+
+// The values of one level of a slice, or its pod counts: one for all, or a list.
+Outcome<> check_length(const json& list, size_t domains, const std::string& path) {
+  if (list.size() >= domains) return Done{};
+  return fail(path + " has " + std::to_string(list.size()) + " entries for " + std::to_string(domains) +
+              " domains (domainCount); give one for each, or a universal value");
+}
+
+Outcome<> add_counts(const json& slice, json& domains, size_t begin, const std::string& path) {
+  if (const json* universal = find_path(slice, {"podCounts", "universal"}); universal && !universal->is_null()) {
+    for (size_t i = begin; i < domains.size(); ++i) domains[i]["count"] = *universal;
+    return Done{};
+  }
+  const json& individual = array_at(slice, {"podCounts", "individual"});
+  if (auto fits = check_length(individual, domains.size() - begin, path + ".podCounts.individual"); !fits) return fits;
+  for (size_t i = begin; i < domains.size(); ++i) domains[i]["count"] = individual[i - begin];
+  return Done{};
+}
+
+Outcome<> add_values(const json& level, json& domains, size_t begin, const std::string& path) {
+  if (const json* universal = find_path(level, {"universal"}); universal && !universal->is_null()) {
+    for (size_t i = begin; i < domains.size(); ++i) domains[i]["values"].push_back(*universal);
+    return Done{};
+  }
+  const json& roots = array_at(level, {"individual", "roots"});
+  if (auto fits = check_length(roots, domains.size() - begin, path + ".individual.roots"); !fits) return fits;
+  const std::string prefix(string_at(level, {"individual", "prefix"}));
+  const std::string_view suffix = string_at(level, {"individual", "suffix"});
+  for (size_t i = begin; i < domains.size(); ++i) {
+    const auto* root = roots[i - begin].get_ptr<const std::string*>();
+    if (root == nullptr) return fail(path + "." + item("individual.roots", i - begin) + " must be a string");
+    domains[i]["values"].push_back(std::string(prefix).append(*root).append(suffix));
+  }
+  return Done{};
+}
+
+Outcome<> add_slice(const json& slice, size_t levels, json& domains, const std::string& path) {
+  const int64_t count = int_at(slice, {"domainCount"}).value_or(0);
+  const size_t begin = domains.size();
+  if (count < 0 || static_cast<int64_t>(begin) + count > kMostDomains) {
+    return fail(path + ".domainCount is " + std::to_string(count) + "; all slices together may have 0 to " +
+                std::to_string(kMostDomains) + " domains");
+  }
+  for (int64_t i = 0; i < count; ++i) domains.push_back(json::object({{"values", json::array()}}));
+  if (auto added = add_counts(slice, domains, begin, path); !added) return added;
+  const json& per_level = array_at(slice, {"valuesPerLevel"});
+  if (per_level.size() < levels) {
+    return fail(path + ".valuesPerLevel has " + std::to_string(per_level.size()) + " entries, but there are " +
+                std::to_string(levels) + " levels; give one for each level");
+  }
+  for (size_t level = 0; level < levels; ++level) {
+    const std::string at = path + "." + item("valuesPerLevel", level);
+    if (auto added = add_values(per_level[level], domains, begin, at); !added) return added;
+  }
+  return Done{};
+}
+
+Outcome<> to_domains(Fields& assignment) {
+  const json slices = take(assignment, "slices");
+  json domains = json::array();
+  const size_t levels = assignment["levels"].size();
+  for (size_t i = 0; slices.is_array() && i < slices.size(); ++i) {
+    if (auto added = add_slice(slices[i], levels, domains, item("slices", i)); !added) return added;
+  }
+  assignment["domains"] = std::move(domains);
+  return Done{};
+}
+
+}  // namespace
+
+Outcome<> convert_topology(Fields& assignment, QueueVersion to) {
+  return to == QueueVersion::kV1Beta2 ? to_slices(assignment) : to_domains(assignment);
+}
+
+}  // namespace muster::conversion

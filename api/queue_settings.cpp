@@ -1,0 +1,77 @@
+#include "api/queue_settings.h"
+
+#include <nlohmann/json.hpp>
+
+#include "api/configuration.h"
+#include "api/json.h"
+#include "api/pod_spec.h"
+#include "api/time.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+std::optional<Duration> duration_at(const json& object, std::string_view key) {
+  const auto duration = parse_duration(string_at(object, {key}));
+  return duration ? std::optional(*duration) : std::nullopt;
+}
+
+RequeuingStrategy read_requeuing(const json& object) {
+  RequeuingStrategy strategy;
+  if (string_at(object, {"timestamp"}) == "Creation") strategy.timestamp = RequeuingStrategy::Timestamp::kCreation;
+  if (int_at(object, {"backoffLimitCount"})) strategy.backoff_limit_count = int32_at(object, {"backoffLimitCount"});
+  strategy.backoff_base_seconds = int32_at(object, {"backoffBaseSeconds"}, strategy.backoff_base_seconds);
+  strategy.backoff_max_seconds = int32_at(object, {"backoffMaxSeconds"}, strategy.backoff_max_seconds);
+  return strategy;
+}
+
+WaitForPodsReady read_wait(const json& object) {
+  WaitForPodsReady wait;
+  wait.timeout = duration_at(object, "timeout").value_or(wait.timeout);
+  // "0s" is how a file says that there is no limit.
+  wait.recovery_timeout = duration_at(object, "recoveryTimeout");
+  if (wait.recovery_timeout == Duration::zero()) wait.recovery_timeout.reset();
+  wait.block_admission = bool_at(object, {"blockAdmission"});
+  wait.requeuing = read_requeuing(object_at(object, {"requeuingStrategy"}));
+  return wait;
+}
+
+std::vector<ResourceTransformation> read_transformations(const json& list) {
+  std::vector<ResourceTransformation> transformations;
+  for (const json& item : list) {
+    transformations.push_back({.input = std::string(string_at(item, {"input"})),
+                               .retain = string_at(item, {"strategy"}) != "Replace",
+                               .multiply_by = std::string(string_at(item, {"multiplyBy"})),
+                               .outputs = read_resource_list(object_at(item, {"outputs"}))});
+  }
+  return transformations;
+}
+
+std::vector<FairStrategy> read_strategies(const json& effective) {
+  std::vector<FairStrategy> strategies;
+  for (const std::string& name : strings_at(effective, {"fairSharing", "preemptionStrategies"})) {
+    strategies.push_back(name == "LessThanInitialShare" ? FairStrategy::kLessThanInitialShare
+                                                        : FairStrategy::kLessThanOrEqualToFinalShare);
+  }
+  return strategies;
+}
+
+}  // namespace
+
+QueueSettings make_queue_settings(const Configuration& configuration, RuleSettings rules) {
+  const json& effective = configuration.effective;
+  QueueSettings settings;
+  settings.rules = std::move(rules);
+  settings.label_keys_to_copy = strings_at(effective, {"integrations", "labelKeysToCopy"});
+  if (wait_for_pods_ready_enabled(configuration))
+    settings.wait_for_pods_ready = read_wait(object_at(effective, {"waitForPodsReady"}));
+  settings.exclude_resource_prefixes = strings_at(effective, {"resources", "excludeResourcePrefixes"});
+  settings.transformations = read_transformations(array_at(effective, {"resources", "transformations"}));
+  settings.ignore_undeclared_resources =
+      string_at(effective, {"resources", "quotaCheckStrategy"}) == "IgnoreUndeclared";
+  settings.fair_sharing = read_strategies(effective);
+  return settings;
+}
+
+}  // namespace muster

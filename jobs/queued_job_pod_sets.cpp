@@ -1,0 +1,151 @@
+// The pod sets of a job, as its Workload has them.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "api/constants.h"
+#include "api/go_strconv.h"
+#include "api/json.h"
+#include "jobs/job_kind.h"
+#include "jobs/queued_job.h"
+#include "jobs/topology.h"
+#include "jobs/typed_text.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+// Labels that Kubernetes gives the pods of one very Job.
+constexpr std::array kLabelsOfOneJob = {kLegacyJobNameLabel, kLegacyControllerUidLabel, kControllerUidLabel};
+
+// A variable that stands in the list several times has its last value; a list that is a
+// map by its keys, as a Workload's is, cannot hold it twice.
+bool drop_repeated_variables(json& container) {
+  const auto env = container.find("env");
+  if (env == container.end() || !env->is_array()) return false;
+  json kept = json::array();
+  std::map<std::string, size_t, std::less<>> places;
+  for (const json& variable : *env) {
+    const auto [place, is_new] = places.emplace(string_at(variable, {"name"}), kept.size());
+    if (is_new) {
+      kept.push_back(variable);
+    } else {
+      kept[place->second] = variable;
+    }
+  }
+  if (kept.size() == env->size()) return false;
+  *env = std::move(kept);
+  return true;
+}
+
+bool sanitize(json& pod_spec) {
+  bool changed = false;
+  for (const char* list : {"containers", "initContainers"}) {
+    const auto found = pod_spec.find(list);
+    if (found == pod_spec.end() || !found->is_array()) continue;
+    for (json& container : *found) {
+      if (container.is_object() && drop_repeated_variables(container)) changed = true;
+    }
+  }
+  return changed;
+}
+
+bool may_repeat_variables(const PodSpec& spec) {
+  return spec.text.find("\"env\":") != std::string::npos;
+}
+
+PodSpecPtr sanitized(const PodSpecPtr& spec) {
+  if (!may_repeat_variables(*spec)) return spec;
+  json object = json::parse(spec->text);
+  return sanitize(object) ? std::make_shared<const PodSpec>(object) : spec;
+}
+
+std::string metadata_for_workload(const std::string& metadata_text, bool of_job) {
+  json metadata = json::parse(metadata_text);
+  metadata.erase("creationTimestamp");
+  const auto labels = metadata.find("labels");
+  if (!of_job || labels == metadata.end() || !labels->is_object()) return to_text(metadata);
+  for (std::string_view label : kLabelsOfOneJob) labels->erase(std::string(label));
+  if (labels->empty()) metadata.erase("labels");
+  return to_text(metadata);
+}
+
+// What the annotations of a pod template ask for. Values that are no numbers or truths
+// were refused when the job was made.
+void put_wishes(const Labels& annotations, json& request) {
+  const auto value = [&](std::string_view key) -> const std::string* {
+    const auto found = annotations.find(key);
+    return found == annotations.end() ? nullptr : &found->second;
+  };
+  if (const auto* required = value(kRequiredTopology)) {
+    request["required"] = *required;
+  } else if (const auto* preferred = value(kPreferredTopology)) {
+    request["preferred"] = *preferred;
+  } else if (const auto* unconstrained = value(kUnconstrainedTopology)) {
+    if (const auto truth = go_parse_bool(*unconstrained)) request["unconstrained"] = *truth;
+  }
+  if (const auto* group = value(kPodSetGroupName)) request["podSetGroupName"] = *group;
+  if (const auto* level = value(kSliceRequiredTopology)) request["podSetSliceRequiredTopology"] = *level;
+  if (const auto* size = value(kSliceSize)) {
+    if (const auto number = go_parse_int(*size, 32)) request["podSetSliceSize"] = *number;
+  }
+}
+
+std::string topology_request(const PodTemplate& pod_template, const ReplicatedJob* replicated) {
+  json request = {{"podIndexLabel", kCompletionIndexAnnotation}};
+  if (replicated != nullptr) {
+    request["subGroupIndexLabel"] = kJobIndexKey;
+    request["subGroupCount"] = replicated->replicas;
+  }
+  const json metadata = json::parse(pod_template.metadata_text);
+  put_wishes(read_string_map(object_at(metadata, {"annotations"})), request);
+  return to_text(request);
+}
+
+json list_of(const json& pod_spec, std::string_view key) {
+  const json& list = array_at(pod_spec, {key});
+  return list.empty() ? json() : list;
+}
+
+}  // namespace
+
+const JobKind& QueuedJob::kind() const {
+  return job_ != nullptr ? batch_job : jobset;
+}
+
+std::vector<PodSet> QueuedJob::pod_sets(const RuleSettings& settings) const {
+  std::vector<PodSet> pod_sets = pod_set_shapes(settings);
+  for (size_t i = 0; i < pod_sets.size(); ++i) {
+    PodSet& pod_set = pod_sets[i];
+    if (settings.enabled("TopologyAwareScheduling")) {
+      pod_set.topology_request_text =
+          topology_request(pod_set.pod_template, jobset_ == nullptr ? nullptr : &jobset_->replicated_jobs[i]);
+    }
+    pod_set.pod_template = {.metadata_text = metadata_for_workload(pod_set.pod_template.metadata_text, job_ != nullptr),
+                            .spec = sanitized(pod_set.pod_template.spec)};
+  }
+  return pod_sets;
+}
+
+PodSetInfo info_of_pod_set(const PodSet& pod_set) {
+  PodSetInfo info = info_of_template(pod_set.pod_template.to_json());
+  info.name = pod_set.name;
+  info.count = pod_set.count;
+  return info;
+}
+
+bool same_containers(const PodSpecPtr& job, const PodSpecPtr& workload) {
+  // Equal specs are one (reconcilers/template_pool.h), unless a start has changed one.
+  if (job == workload && !may_repeat_variables(*job)) return true;
+  json wanted = json::parse(job->text);
+  sanitize(wanted);
+  const json present = json::parse(workload->text);
+  for (const char* key : {"containers", "initContainers"}) {
+    if (!same_in_typed_api(list_of(wanted, key), list_of(present, key))) return false;
+  }
+  return true;
+}
+
+}  // namespace muster

@@ -1,0 +1,34 @@
+// Objects as the typed API sees them, for error messages and comparisons: fields in the
+// order of the API's documentation, and those that nobody wrote the same as empty ones.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+// An object's fields in order; fields that are not listed follow by their names.
+struct TypedShape;
+struct TypedField {
+  std::string_view name;
+  const TypedShape* shape = nullptr;  // of the value, or of each element of a list
+  std::string_view when_empty = {};   // what is printed for an empty value; nothing: leave it out
+};
+struct TypedShape {
+  std::span<const TypedField> fields;
+};
+
+extern const TypedShape kTypedMetadata;
+extern const TypedShape kTypedPodTemplate;
+extern const TypedShape kTypedToleration;
+
+// A value, or a list of values, of one shape. Quantities of resources are printed in
+// their canonical form.
+std::string print_typed(const nlohmann::json& value, const TypedShape& shape);
+
+// Whether two values say the same. Quantities of resources are compared by value.
+bool same_in_typed_api(const nlohmann::json& one, const nlohmann::json& other);
+
+}  // namespace muster

@@ -1,0 +1,54 @@
+#include "jobs/workload_name.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "base/encoding.h"
+
+namespace muster {
+namespace {
+
+constexpr size_t kHashLength = 5;
+
+std::string hash_of(std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (const std::string_view& part : parts) {
+    if (&part != parts.begin()) text += '\n';
+    text += part;
+  }
+  return sha1_hex(text).substr(0, kHashLength);
+}
+
+std::string with_hash(std::string prefix, std::string_view hash, size_t max_length) {
+  prefix.resize(std::min(prefix.size(), max_length - kHashLength - 1));
+  return prefix.append("-").append(hash);
+}
+
+// "job-train".
+std::string readable_part(const WorkloadOwner& owner) {
+  std::string text(owner.kind);
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return text.append("-").append(owner.name);
+}
+
+}  // namespace
+
+size_t max_workload_name(const RuleSettings& settings) {
+  return settings.enabled("ShortWorkloadNames") ? 63 : 253;
+}
+
+std::string workload_name(const WorkloadOwner& owner, std::string_view extra, size_t max_length) {
+  const std::string hash = extra.empty() ? hash_of({owner.kind, owner.group, owner.name, owner.uid})
+                                         : hash_of({owner.kind, owner.group, owner.name, owner.uid, extra});
+  return with_hash(readable_part(owner), hash, max_length);
+}
+
+std::string workload_variant_name(const WorkloadOwner& owner, std::string_view flavor, size_t max_length) {
+  const std::string plain = workload_name(owner, "", max_length);
+  const std::string hash = hash_of({owner.kind, owner.group, plain, owner.uid, flavor});
+  const std::string readable = plain.substr(0, plain.size() - kHashLength - 1);
+  return with_hash(readable + "-variant-" + std::string(flavor), hash, max_length);
+}
+
+}  // namespace muster

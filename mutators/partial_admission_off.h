@@ -1,0 +1,10 @@
+// With the gate PartialAdmission off, a new Workload starts with all of its pods or not at all.
+#pragma once
+
+#include "mutators/mutator.h"
+
+namespace muster {
+
+extern const Mutator partial_admission_off;
+
+}  // namespace muster

@@ -1,0 +1,86 @@
+#include "reconcilers/admission.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/overloaded.h"
+#include "reconcilers/admissions.h"
+#include "reconcilers/workload_checks.h"
+#include "reconcilers/workload_draft.h"
+
+namespace muster {
+namespace {
+
+// Refusals come and go while a queue moves; who looks for the reason looks later.
+constexpr Duration kRefusalStands = std::chrono::seconds(1);
+
+// What an earlier eviction said stays readable.
+void end_eviction(WorkloadDraft& draft, std::string_view type) {
+  const Condition* condition = draft.find(type);
+  if (condition == nullptr || !condition->is_true()) return;
+  draft.set(type, false, kQuotaReservedReason, "Previously: " + condition->message);
+}
+
+std::string waited(Timestamp since, TimePoint now) {
+  const int64_t seconds = to_timestamp(now).seconds - since.seconds;
+  return std::to_string(std::max<int64_t>(seconds, 0)) + "s";
+}
+
+void admit(const Admitted& admitted, const ClusterState& state, WorkloadDraft& draft) {
+  const std::string& queue = admitted.admission.cluster_queue;
+  draft.status.admission = admitted.admission;
+  draft.set(kQuotaReservedCondition, true, kQuotaReservedReason, "Quota reserved in ClusterQueue " + queue);
+  for (std::string_view type : {kEvictedCondition, kPreemptedCondition, kBlockedOnPreemptionGatesCondition})
+    end_eviction(draft, type);
+  if (const ClusterQueue* cluster_queue = state.cluster_queue(queue)) sync_checks(draft, *cluster_queue);
+  draft.sync_admitted();
+  draft.tell(kNormalEvent, std::string(kQuotaReservedReason),
+             "Quota reserved in ClusterQueue " + queue + ", wait time since queued was " +
+                 waited(draft.workload().meta.created, draft.time()));
+  if (!draft.is_true(kAdmittedCondition)) return;
+  draft.tell(kNormalEvent, std::string(kAdmittedReason),
+             "Admitted by ClusterQueue " + queue + ", wait time since reservation was 0s");
+}
+
+void evict(const Preempted& preempted, WorkloadDraft& draft) {
+  draft.evict(kPreemptedReason, "", preempted.message);
+  draft.set(kPreemptedCondition, true, to_text(preempted.reason), preempted.message);
+  draft.tell(kNormalEvent, std::string(kPreemptedReason), preempted.message);
+}
+
+void refuse(const Refused& refused, WorkloadDraft& draft, Plan& plan) {
+  const Condition* known = draft.find(kQuotaReservedCondition);
+  if (known != nullptr && !known->is_true() && known->reason == refused.reason && known->message == refused.message)
+    return;
+  if (draft.time() < refused.since + kRefusalStands) return plan.wake_at(refused.since + kRefusalStands);
+  const bool news = known == nullptr || known->reason != refused.reason;
+  draft.set(kQuotaReservedCondition, false, refused.reason, refused.message);
+  draft.sync_admitted();
+  if (news) draft.tell(kWarningEvent, refused.reason, refused.message);
+}
+
+Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings&, Now now) {
+  Plan plan;
+  if (key.type->plural != kWorkloads.plural) return plan;
+  const Workload* workload = state.workload(key.ns, key.name);
+  const Ruling* ruling = state.admissions().ruling_on(key.ns, key.name);
+  if (workload == nullptr || ruling == nullptr || workload->meta.deleting) return plan;
+  WorkloadDraft draft(*workload, now);
+  std::visit(Overloaded{
+                 [&](const Admitted& admitted) { admit(admitted, state, draft); },
+                 [&](const Preempted& preempted) { evict(preempted, draft); },
+                 [&](const Refused& refused) { refuse(refused, draft, plan); },
+             },
+             *ruling);
+  draft.write_into(plan);
+  return plan;
+}
+
+// The keys come from Admissions::decide().
+void concerns(const ClusterState&, const TypedObject&, std::vector<ObjectKey>&) {}
+
+}  // namespace
+
+const Reconciler admission_reconciler = {.name = "admission", .concerns = concerns, .reconcile = reconcile};
+
+}  // namespace muster

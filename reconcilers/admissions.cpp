@@ -1,0 +1,183 @@
+#include "reconcilers/admissions.h"
+
+#include "api/pod_requests.h"
+#include "base/overloaded.h"
+#include "reconcilers/cluster_state.h"
+
+namespace muster {
+namespace {
+
+std::string path_of(std::string_view ns, std::string_view name) {
+  std::string path(ns);
+  return path.append("/").append(name);
+}
+
+std::string path_of(const ObjectMeta& meta) {
+  return path_of(meta.ns, meta.name);
+}
+
+std::vector<const LimitRange*> limit_ranges_of(std::string_view ns, const ClusterState& state) {
+  std::vector<const LimitRange*> found;
+  state.for_each_in(kLimitRanges, ns,
+                    [&](const TypedObject& object) { found.push_back(std::get<LimitRangePtr>(object).get()); });
+  return found;
+}
+
+// What a Workload asks for, as quota counts it, and why it could never run.
+struct Demand {
+  std::vector<Requests> per_pod;
+  std::string misconfigured;
+};
+
+Demand demand_of(const Workload& workload, const ClusterState& state, const QueueSettings& settings) {
+  Demand demand;
+  const std::vector<const LimitRange*> limit_ranges = limit_ranges_of(workload.meta.ns, state);
+  FieldErrors errors;
+  for (size_t i = 0; i < workload.pod_sets.size(); ++i) {
+    const PodSpec& spec = *workload.pod_sets[i].pod_template.spec;
+    const PodResources resources = adjusted_resources(
+        spec, {limit_ranges, spec.runtime_class.empty() ? nullptr : state.runtime_class(spec.runtime_class)});
+    const FieldPath path = FieldPath("spec.podSets").index(i).child("template").child("spec");
+    append(errors, check_limits(resources, path));
+    if (!limit_ranges.empty()) append(errors, check_limit_ranges(resources, limit_ranges, path));
+    demand.per_pod.push_back(quota_requests(pod_requests(resources), settings));
+  }
+  for (const FieldError& error : errors) {
+    demand.misconfigured += (demand.misconfigured.empty() ? "resources validation failed: " : ", ") + error.text();
+  }
+  return demand;
+}
+
+// A ruling that the object itself shows: there is nothing left to write.
+bool is_written(const Ruling& ruling, const Workload& workload) {
+  return std::visit(
+      Overloaded{
+          [&](const Admitted&) { return workload.has_quota_reserved(); },
+          [&](const Preempted&) { return workload.evicted() || !workload.has_quota_reserved(); },
+          [&](const Refused&) { return workload.has_quota_reserved() || workload.finished() || !workload.active; },
+      },
+      ruling);
+}
+
+SchedulerSettings scheduler_settings(const QueueSettings& settings) {
+  SchedulerSettings made{.fair_sharing = settings.fair_sharing,
+                         .ignore_undeclared_resources = settings.ignore_undeclared_resources};
+  if (settings.wait_for_pods_ready) {
+    made.order_by_eviction =
+        settings.wait_for_pods_ready->requeuing.timestamp == RequeuingStrategy::Timestamp::kEviction;
+  }
+  return made;
+}
+
+}  // namespace
+
+Admissions::Admissions(const QueueSettings& settings) : settings_(settings), scheduler_(scheduler_settings(settings)) {}
+
+void Admissions::put(const TypedObject& object, const ClusterState& state, Now now) {
+  std::visit(Overloaded{
+                 [&](const WorkloadPtr& workload) { put_workload(workload, state, now); },
+                 [&](const ClusterQueuePtr& queue) { scheduler_.put(queue); },
+                 [&](const LocalQueuePtr& queue) { scheduler_.put(queue); },
+                 [&](const CohortPtr& cohort) { scheduler_.put(cohort); },
+                 [&](const ResourceFlavorPtr& flavor) { scheduler_.put(flavor); },
+                 [&](const AdmissionCheckPtr& check) { scheduler_.put(check); },
+                 [&](const LimitRangePtr& limit_range) { put_workloads_of(limit_range->meta.ns, state, now); },
+                 [&](const PlainObject& plain) {
+                   if (plain.type->kind == kNamespaces.kind)
+                     scheduler_.put_namespace(plain.meta.name, plain.meta.labels);
+                 },
+                 [](const auto&) {},
+             },
+             object);
+}
+
+void Admissions::remove(const TypedObject& object, const ClusterState& state, Now now) {
+  const ObjectMeta& meta = meta_of(object);
+  std::visit(Overloaded{
+                 [&](const WorkloadPtr&) {
+                   scheduler_.remove_workload(meta.ns, meta.name);
+                   rulings_.erase(path_of(meta));
+                 },
+                 [&](const ClusterQueuePtr&) { scheduler_.remove_cluster_queue(meta.name); },
+                 [&](const LocalQueuePtr&) { scheduler_.remove_local_queue(meta.ns, meta.name); },
+                 [&](const CohortPtr&) { scheduler_.remove_cohort(meta.name); },
+                 [&](const ResourceFlavorPtr&) { scheduler_.remove_resource_flavor(meta.name); },
+                 [&](const AdmissionCheckPtr&) { scheduler_.remove_admission_check(meta.name); },
+                 [&](const LimitRangePtr&) { put_workloads_of(meta.ns, state, now); },
+                 [&](const PlainObject& plain) {
+                   if (plain.type->kind == kNamespaces.kind) scheduler_.remove_namespace(meta.name);
+                 },
+                 [](const auto&) {},
+             },
+             object);
+}
+
+void Admissions::put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now) {
+  Demand demand = demand_of(*workload, state, settings_);
+  scheduler_.put(workload, demand.per_pod, now, std::move(demand.misconfigured));
+  const auto ruling = rulings_.find(path_of(workload->meta));
+  if (ruling != rulings_.end() && is_written(ruling->second, *workload)) rulings_.erase(ruling);
+}
+
+// Their defaults and bounds have changed.
+void Admissions::put_workloads_of(std::string_view ns, const ClusterState& state, Now now) {
+  state.for_each_in(kWorkloads, ns, [&](const TypedObject& object) {
+    const WorkloadPtr& workload = std::get<WorkloadPtr>(object);
+    if (!workload->finished() && !workload->has_quota_reserved()) put_workload(workload, state, now);
+  });
+}
+
+void Admissions::decide(Now now, std::vector<ObjectKey>& keys) {
+  for (Decision& decision : scheduler_.drain(now)) take(std::move(decision), now, keys);
+}
+
+void Admissions::take(Decision decision, Now now, std::vector<ObjectKey>& keys) {
+  std::visit(Overloaded{
+                 [&](Admitted& admitted) {
+                   const ObjectMeta& meta = admitted.workload->meta;
+                   keys.push_back({&kWorkloads, meta.ns, meta.name});
+                   rulings_.insert_or_assign(path_of(meta), std::move(admitted));
+                 },
+                 [&](Preempted& preempted) {
+                   const ObjectMeta& meta = preempted.workload->meta;
+                   keys.push_back({&kWorkloads, meta.ns, meta.name});
+                   rulings_.insert_or_assign(path_of(meta), std::move(preempted));
+                 },
+                 [](AwaitedVictim&) {},
+                 [&](Pending& pending) {
+                   if (pending.reason == PendingReason::kNone) return;
+                   const ObjectMeta& meta = pending.workload->meta;
+                   Refused refused{.cluster_queue = std::move(pending.cluster_queue),
+                                   .reason = std::string(to_text(pending.reason)),
+                                   .message = std::move(pending.message),
+                                   .since = now.wall};
+                   const auto known = rulings_.find(path_of(meta));
+                   const Refused* before = known == rulings_.end() ? nullptr : std::get_if<Refused>(&known->second);
+                   if (before != nullptr) refused.since = before->since;
+                   if (before != nullptr && *before == refused) return;
+                   refused.since = now.wall;
+                   keys.push_back({&kWorkloads, meta.ns, meta.name});
+                   rulings_.insert_or_assign(path_of(meta), std::move(refused));
+                 },
+             },
+             decision);
+}
+
+const Ruling* Admissions::ruling_on(std::string_view ns, std::string_view workload) const {
+  const auto found = rulings_.find(path_of(ns, workload));
+  return found == rulings_.end() ? nullptr : &found->second;
+}
+
+void Admissions::refuse(const ObjectKey& workload, Now now) {
+  const auto ruling = rulings_.find(path_of(workload.ns, workload.name));
+  if (ruling == rulings_.end()) return;
+  rulings_.erase(ruling);
+  scheduler_.roll_back(workload.ns, workload.name, now);
+}
+
+void Admissions::forget_unwritten(Now now) {
+  rulings_.clear();
+  scheduler_.roll_back_all(now);
+}
+
+}  // namespace muster

@@ -1,0 +1,67 @@
+// Decisions about quota between the moment they are made and the moment they are read
+// from the Workloads: the scheduler, fed with the cluster's objects, and what it has
+// decided that nobody has written yet.
+//
+// The scheduler assumes its own decisions at once, so a slow API server does not slow
+// admission down; reconcilers/admission.cpp writes them. A replica that does not lead
+// follows the objects and decides nothing.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "api/queue_settings.h"
+#include "api/typed_object.h"
+#include "base/clock.h"
+#include "scheduler/scheduler.h"
+
+namespace muster {
+
+class ClusterState;
+
+// A Workload waits: what its condition QuotaReserved=False shall say.
+struct Refused {
+  std::string cluster_queue;
+  std::string reason;
+  std::string message;
+  TimePoint since;  // since when it has been so
+
+  bool operator==(const Refused&) const = default;
+};
+using Ruling = std::variant<Admitted, Preempted, Refused>;
+
+// One thread.
+class Admissions {
+ public:
+  explicit Admissions(const QueueSettings& settings);
+
+  // An object has come or changed, or has gone. `state` has it already, or not any more.
+  void put(const TypedObject& object, const ClusterState& state, Now now);
+  void remove(const TypedObject& object, const ClusterState& state, Now now);
+
+  // Decides all that can be decided. Adds the Workloads about which there is something new.
+  void decide(Now now, std::vector<ObjectKey>& keys);
+  // What is to be written into this Workload; nullptr: nothing.
+  const Ruling* ruling_on(std::string_view ns, std::string_view workload) const;
+  // The API server refused it: as if it had not been decided, and it is decided again.
+  void refuse(const ObjectKey& workload, Now now);
+  // Forgets what is not written: for a new leader, and one that leads no more.
+  void forget_unwritten(Now now);
+
+  const Scheduler& scheduler() const { return scheduler_; }
+
+ private:
+  void put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now);
+  void put_workloads_of(std::string_view ns, const ClusterState& state, Now now);
+  void take(Decision decision, Now now, std::vector<ObjectKey>& keys);
+
+  const QueueSettings settings_;
+  Scheduler scheduler_;
+  std::map<std::string, Ruling, std::less<>> rulings_;  // by "ns/name"
+};
+
+}  // namespace muster

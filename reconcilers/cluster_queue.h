@@ -1,0 +1,26 @@
+// ClusterQueues: whether they can admit, what they hold, and when they may go.
+// Source: Kueue's ClusterQueue controller.
+//
+// Their status is for people and dashboards. It is written when it has changed, and at
+// most once a second, because counts change with every Workload.
+#pragma once
+
+#include <string>
+
+#include "reconcilers/reconciler.h"
+
+namespace muster {
+
+// How long a queue's key is left alone after its status was written.
+inline constexpr Duration kQueueStatusRest = std::chrono::seconds(1);
+
+struct QueueReadiness {
+  bool ready;
+  std::string reason;
+  std::string message;
+};
+QueueReadiness readiness_of(const ClusterQueue& queue, const ClusterState& state);
+
+extern const Reconciler cluster_queue_reconciler;
+
+}  // namespace muster

@@ -1,0 +1,16 @@
+// The finalizer that keeps objects while something uses them.
+#pragma once
+
+#include "api/object_meta.h"
+#include "reconcilers/command.h"
+
+namespace muster {
+
+// Asks for the finalizer to go; nothing when the object does not carry it.
+void drop_in_use_finalizer(const ResourceType& type, const ObjectMeta& meta, Plan& plan);
+// An object that others may name carries the finalizer while it lives, and loses it when
+// it is being deleted and is not used (any more). The webhook adds it on creation; this
+// is for those that were made without.
+void keep_in_use_finalizer(const ResourceType& type, const ObjectMeta& meta, bool used, Plan& plan);
+
+}  // namespace muster

@@ -1,0 +1,65 @@
+#include "reconcilers/job_workload_status.h"
+
+#include "api/workload_conditions.h"
+
+namespace muster {
+namespace {
+
+Condition condition(const Workload& workload, std::string_view type, bool is_true, std::string_view reason,
+                    std::string message, Timestamp now) {
+  return {.type = std::string(type),
+          .status = is_true ? "True" : "False",
+          .reason = std::string(reason),
+          .message = std::move(message),
+          .last_transition = now,
+          .observed_generation = workload.meta.generation};
+}
+
+int32_t seconds_admitted(const Workload& workload, Timestamp now) {
+  const Condition* admitted = find_condition(workload.status.conditions, kAdmittedCondition);
+  if (admitted == nullptr || !admitted->is_true()) return 0;
+  const Duration past = to_time_point(now) - to_time_point(admitted->last_transition);
+  return static_cast<int32_t>(std::chrono::duration_cast<std::chrono::seconds>(past).count());
+}
+
+}  // namespace
+
+WorkloadStatus finished_status(const Workload& workload, std::string_view reason, std::string message, Timestamp now) {
+  WorkloadStatus status = workload.status;
+  set_condition(status.conditions, condition(workload, kFinishedCondition, true, reason, std::move(message), now));
+  return status;
+}
+
+Condition pods_ready_condition(const Workload& workload, const QueuedJob& job, Timestamp now) {
+  const Condition* present = find_condition(workload.status.conditions, kPodsReadyCondition);
+  const std::string_view before = present == nullptr ? kWaitForStartReason : std::string_view(present->reason);
+  if (!workload.admitted() || (!job.pods_ready() && before == kWaitForStartReason)) {
+    return condition(workload, kPodsReadyCondition, false, kWaitForStartReason, "Not all pods are ready or succeeded",
+                     now);
+  }
+  if (!job.pods_ready()) {
+    return condition(workload, kPodsReadyCondition, false, kWaitForRecoveryReason,
+                     "At least one pod has failed, waiting for recovery", now);
+  }
+  const bool recovered = before == kWaitForRecoveryReason || before == kRecoveredReason;
+  return condition(workload, kPodsReadyCondition, true, recovered ? kRecoveredReason : kStartedReason,
+                   "All pods reached readiness and the workload is running", now);
+}
+
+WorkloadStatus released_status(const Workload& workload, const Condition& evicted, Timestamp now) {
+  WorkloadStatus status = workload.status;
+  const bool at_once = evicted.reason == kPreemptedReason || evicted.reason == kNodeFailuresReason;
+  set_condition(status.conditions,
+                condition(workload, kRequeuedCondition, at_once, evicted.reason, evicted.message, now));
+  set_condition(status.conditions,
+                condition(workload, kQuotaReservedCondition, false, kPendingEvaluationReason, evicted.message, now));
+  status.accumulated_past_execution_seconds += seconds_admitted(workload, now);
+  if (workload.admitted()) {
+    set_condition(status.conditions, condition(workload, kAdmittedCondition, false, kNoReservationReason,
+                                               "The workload has no reservation", now));
+  }
+  status.admission.reset();
+  return status;
+}
+
+}  // namespace muster

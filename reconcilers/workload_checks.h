@@ -1,0 +1,28 @@
+// Admission checks of a Workload: which it has to pass, and what follows when one wants
+// it to come again or rejects it. Who decides on a check writes its state.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/cluster_queue.h"
+#include "reconcilers/workload_draft.h"
+
+namespace muster {
+
+// By name. Before there is a reservation only those that count for every flavor of the
+// queue, because the flavors are not known; then those of the flavors it has.
+std::vector<std::string> checks_of(const Workload& workload, const ClusterQueue& queue);
+
+// Gives the Workload a state for each of its checks, and no other.
+void sync_checks(WorkloadDraft& draft, const ClusterQueue& queue);
+
+// A check that wants a retry may say when: requeueAt becomes the latest of these times,
+// if that is to come and later than what is set.
+void note_retry_time(WorkloadDraft& draft);
+
+// A rejected check deactivates the Workload, one that wants a retry evicts it. Whether
+// one did.
+bool obey_checks(WorkloadDraft& draft);
+
+}  // namespace muster

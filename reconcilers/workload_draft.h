@@ -1,0 +1,61 @@
+// A Workload's next status while one pass over it decides, and the one write that comes
+// of it. Words of conditions, reasons, messages and events are Kueue's: tools know them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/workload.h"
+#include "api/workload_conditions.h"
+#include "reconcilers/command.h"
+
+namespace muster {
+
+class WorkloadDraft {
+ public:
+  // `workload` must outlive the draft.
+  WorkloadDraft(const Workload& workload, Now now);
+
+  const Workload& workload() const { return workload_; }
+  TimePoint time() const { return now_; }
+  const Condition* find(std::string_view type) const { return find_condition(status.conditions, type); }
+  bool is_true(std::string_view type) const { return condition_is_true(status.conditions, type); }
+  bool changed() const { return status != workload_.status; }
+
+  // Whether anything changed.
+  bool set(std::string_view type, bool is_true, std::string_view reason, std::string message);
+  void remove(std::string_view type);
+
+  // The Workload must leave: its job is stopped, then its quota is free (the job's
+  // reconciler). Counted in schedulingStats, checks begin anew. `cause` may be empty.
+  void evict(std::string_view reason, std::string_view cause, const std::string& message);
+  // It shall be deactivated, in a pass after this one: that is a write of the spec.
+  void target_deactivation(std::string_view reason, std::string message);
+  // Gives back a reservation that was never used.
+  void release(std::string_view reason, std::string message);
+  // Admitted is: quota is reserved and every check is ready.
+  void sync_admitted();
+  // Told with the write.
+  void tell(std::string_view type, std::string reason, std::string note);
+
+  // Nothing when nothing has changed.
+  void write_into(Plan& plan) const;
+
+  WorkloadStatus status;
+
+ private:
+  void reset_checks();
+  void count_eviction_of(std::string_view reason, std::string_view cause);
+
+  const Workload& workload_;
+  TimePoint now_;
+  Timestamp stamp_;
+  std::vector<ObjectEvent> events_;
+};
+
+ObjectEvent event_about(const Workload& workload, std::string_view type, std::string reason, std::string note);
+// With the version that the patch was made for, where there is one.
+nlohmann::json with_version(const ObjectMeta& meta, nlohmann::json patch);
+
+}  // namespace muster

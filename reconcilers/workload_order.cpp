@@ -1,0 +1,39 @@
+#include "reconcilers/workload_order.h"
+
+#include "api/workload_conditions.h"
+
+namespace muster {
+namespace {
+
+constexpr std::string_view kReclaimedWhileBorrowing = "InCohortReclaimWhileBorrowing";
+constexpr int32_t kMillisecond = 1'000'000;
+
+const Condition* true_condition(const Workload& workload, std::string_view type) {
+  const Condition* condition = find_condition(workload.status.conditions, type);
+  return condition != nullptr && condition->is_true() ? condition : nullptr;
+}
+
+// Strictly after what the preemptor is ordered by.
+Timestamp just_after(Timestamp time) {
+  time.nanoseconds += kMillisecond;
+  return time;
+}
+
+}  // namespace
+
+Timestamp order_timestamp(const Workload& workload, RequeuingStrategy::Timestamp timestamp,
+                          bool priority_sorting_within_cohort) {
+  if (const Condition* evicted = true_condition(workload, kEvictedCondition)) {
+    const bool late = evicted->reason == kPodsReadyTimeoutReason &&  //
+                      timestamp == RequeuingStrategy::Timestamp::kEviction;
+    if (late || evicted->reason == kAdmissionCheckReason) return evicted->last_transition;
+  }
+  if (!priority_sorting_within_cohort) {
+    const Condition* preempted = true_condition(workload, kPreemptedCondition);
+    if (preempted != nullptr && preempted->reason == kReclaimedWhileBorrowing)
+      return just_after(preempted->last_transition);
+  }
+  return workload.meta.created;
+}
+
+}  // namespace muster

@@ -1,0 +1,33 @@
+// What a Workload's queues mean for it: those that are missing, inactive or stopped keep
+// it out, and stopPolicy HoldAndDrain drives it out.
+#pragma once
+
+#include "reconcilers/cluster_state.h"
+#include "reconcilers/workload_draft.h"
+
+namespace muster {
+
+// The queues of a Workload as they are; nullptr: there is none.
+struct QueuesOf {
+  const LocalQueue* local = nullptr;
+  const ClusterQueue* cluster = nullptr;
+  std::string cluster_name;  // where its quota is, or where its LocalQueue points to
+};
+QueuesOf queues_of(const Workload& workload, const ClusterState& state);
+
+// The queue says that it admits nothing now: it is stopped, going, or not active.
+bool is_inactive(const ClusterQueue& queue);
+
+// What was evicted because a queue was stopped may come again when that runs.
+void note_restarted_queues(WorkloadDraft& draft, const QueuesOf& queues);
+
+// Says in QuotaReserved=False what keeps a Workload without reservation out of the
+// scheduler, and takes that back when nothing does. What the scheduler says there of
+// itself stays.
+void say_what_blocks(WorkloadDraft& draft, const QueuesOf& queues);
+
+// Evicts what is admitted from drained queues; reservations that are not admitted yet are
+// taken back from any stopped, deleted or missing queue. Whether that was so.
+bool obey_stop_policies(WorkloadDraft& draft, const QueuesOf& queues);
+
+}  // namespace muster

@@ -1,0 +1,21 @@
+// What an admitted Workload has time for: to get its pods ready, to get them ready again
+// after one has failed, and to run at all. Source: Kueue KEP-349 and KEP-1282.
+#pragma once
+
+#include "api/queue_settings.h"
+#include "reconcilers/workload_draft.h"
+
+namespace muster {
+
+// Evicts the Workload whose pods were not ready in time, or deactivates it when it has
+// had all its tries. Otherwise the plan wakes when that time comes.
+void obey_pods_ready_timeouts(WorkloadDraft& draft, const std::optional<WaitForPodsReady>& settings, Plan& plan);
+
+// Evicts the Workload of a gang that did not come together in time: as if its pods had
+// not got ready in time, with the same backoff and limit.
+void evict_late_gang(WorkloadDraft& draft, const RequeuingStrategy& strategy, const std::string& message);
+
+// spec.maximumExecutionTimeSeconds, over all times that the Workload was admitted.
+void obey_execution_time(WorkloadDraft& draft, Plan& plan);
+
+}  // namespace muster

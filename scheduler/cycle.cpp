@@ -1,0 +1,212 @@
+#include "scheduler/cycle.h"
+
+#include <algorithm>
+#include <map>
+
+#include "api/requests.h"
+#include "scheduler/fair_sharing.h"
+#include "scheduler/partial_admission.h"
+#include "scheduler/reservation.h"
+
+namespace muster {
+
+void Cycle::add_invalid(WorkloadState& head, Invalid why) {
+  CycleEntry entry{&head};
+  entry.refusal = {.outcome = Assessment::kInvalid, .reason = why.reason, .invalid = std::move(why.message)};
+  entry.until_changed = why.until_changed;
+  invalid_.push_back(std::move(entry));
+}
+
+std::vector<Decision> Cycle::run() {
+  for (CycleEntry& entry : entries_) nominate(entry);
+  if (state_.fair())
+    process_fairly();
+  else
+    process_in_order();
+  for (const Held& held : held_) state_.ledger.remove(held.queue, held.usage);
+  for (CycleEntry& entry : invalid_) requeue(entry);
+  std::move(invalid_.begin(), invalid_.end(), std::back_inserter(entries_));
+  return std::move(decisions_);
+}
+
+void Cycle::nominate(CycleEntry& entry) const {
+  WorkloadState& workload = *entry.workload;
+  // Quota has moved in the ClusterQueue, so flavors that were tried before may do now; but a
+  // scan that stopped in the cycle before goes on, or it would never come to its end.
+  const ScanProgress& progress = workload.progress;
+  const bool recent = progress.cycle + 1 == state_.cycle && progress.shape == workload.shape;
+  if (progress.generation < workload.queue->generation && !recent) workload.progress = {};
+  find_placement(entry);
+  workload.progress = entry.placement.progress;
+}
+
+// Full size, at once or after preemption, comes before a reduced size.
+void Cycle::find_placement(CycleEntry& entry) const {
+  const WorkloadState& workload = *entry.workload;
+  FlavorAssigner assigner(state_, workload, now_);
+  const Placement nominated = std::exchange(entry.placement, {});
+  if (!nominated.pod_sets.empty()) assigner.pin(nominated);
+  const auto victims_for = [&](const Placement& placement) {
+    return find_victims(state_, {.preemptor = workload,
+                                 .contested = placement.contested(),
+                                 .usage = usage_to_evict_for(placement),
+                                 .now = now_});
+  };
+  entry.placement = assigner.place();
+  entry.victims.clear();
+  if (entry.placement.mode == FitMode::kFit) return;
+  if (entry.placement.mode == FitMode::kPreempt) {
+    entry.victims = victims_for(entry.placement);
+    if (!entry.victims.empty()) return;
+  }
+  if (!can_be_reduced(*workload.object)) return;
+  Placement reduced;
+  std::vector<Victim> victims;
+  const bool found = largest_counts(*workload.object, [&](const std::vector<int32_t>& counts) {
+    Placement attempt = assigner.place(counts);
+    std::vector<Victim> its;
+    if (attempt.mode == FitMode::kPreempt) its = victims_for(attempt);
+    if (attempt.mode != FitMode::kFit && its.empty()) return false;
+    reduced = std::move(attempt);
+    victims = std::move(its);
+    return true;
+  });
+  if (!found) return;
+  entry.placement = std::move(reduced);
+  entry.victims = std::move(victims);
+}
+
+// The number of pods is not counted when victims are sought, only when the result is checked:
+// a Workload that lacks nothing but pods finds too few victims and is skipped, as in Kueue.
+Amounts Cycle::usage_to_evict_for(const Placement& placement) const {
+  Amounts usage = placement.usage;
+  std::erase_if(usage,
+                [&](const QuotaAmount& entry) { return state_.names.quota(entry.quota).resource == state_.pods; });
+  return usage;
+}
+
+void Cycle::process_in_order() {
+  std::vector<CycleEntry*> order;
+  for (CycleEntry& entry : entries_) order.push_back(&entry);
+  std::stable_sort(order.begin(), order.end(), [](const CycleEntry* a, const CycleEntry* b) {
+    const WorkloadState &left = *a->workload, &right = *b->workload;
+    if (left.has_claim != right.has_claim) return left.has_claim;
+    if (a->placement.level != b->placement.level) return a->placement.level < b->placement.level;
+    if (left.priority() != right.priority()) return left.priority() > right.priority();
+    return left.queued_since < right.queued_since;
+  });
+  for (CycleEntry* entry : order) process(*entry);
+}
+
+// Tree by tree: those of Cohorts by the name of the root, then ClusterQueues without one.
+void Cycle::process_fairly() {
+  std::map<std::pair<bool, std::string>, std::vector<CycleEntry*>> trees;
+  for (CycleEntry& entry : entries_) {
+    const QueueState& queue = *entry.workload->queue;
+    const NodeId root = state_.ledger.root(queue.node);
+    const bool alone = root == queue.node;
+    trees[{alone, alone ? queue.name : state_.ledger.name(root)}].push_back(&entry);
+  }
+  for (auto& [name, entries] : trees) {
+    std::vector<Contender> contenders;
+    for (const CycleEntry* entry : entries) contenders.push_back({entry->workload, &entry->placement.usage});
+    FairTournament tournament(state_, state_.ledger.root(entries[0]->workload->queue->node), std::move(contenders));
+    for (int next = tournament.next(); next >= 0; next = tournament.next()) process(*entries[next]);
+  }
+}
+
+bool Cycle::overlaps(const CycleEntry& entry) const {
+  return std::any_of(entry.victims.begin(), entry.victims.end(), [&](const Victim& victim) {
+    return std::find(leaving_.begin(), leaving_.end(), victim.workload) != leaving_.end();
+  });
+}
+
+// Once the victims of all so far, and its own, have left.
+bool Cycle::fits_without_victims(const CycleEntry& entry) {
+  const Ledger::Simulation simulation(state_.ledger);
+  TakenAway gone(state_);
+  for (WorkloadState* workload : leaving_) gone.take(*workload);
+  for (const Victim& victim : entry.victims) gone.take(*victim.workload);
+  return state_.ledger.fits(entry.workload->queue->node, entry.placement.usage);
+}
+
+// While they are all still there; what is merely spoken for in this cycle does not count. Quota is
+// what a tree has in all and what its ClusterQueue may take: within a tree, a Cohort's limits
+// on lending and borrowing may be passed until the victims have left.
+bool Cycle::fits_beside_victims(const CycleEntry& entry) {
+  Ledger& ledger = state_.ledger;
+  const NodeId queue = entry.workload->queue->node;
+  const Ledger::Simulation simulation(ledger);
+  for (const Held& held : held_) ledger.remove(held.queue, held.usage);
+  ledger.add(queue, entry.placement.usage);
+  return std::all_of(entry.placement.usage.begin(), entry.placement.usage.end(), [&](const QuotaAmount& used) {
+    const int64_t most = saturating_add(ledger.nominal(queue, used.quota), ledger.borrowing_limit(queue, used.quota));
+    return used.amount == 0 ||
+           (!ledger.borrowing(ledger.root(queue), used.quota) && ledger.usage(queue, used.quota) <= most);
+  });
+}
+
+// Its victims are others' victims already: what would it need once those have left?
+// With the same flavors, from the first one.
+void Cycle::recompute(CycleEntry& entry) {
+  const Ledger::Simulation simulation(state_.ledger);
+  TakenAway gone(state_);
+  for (WorkloadState* workload : leaving_) gone.take(*workload);
+  find_placement(entry);
+  entry.workload->progress = entry.placement.progress;
+  if (entry.placement.mode == FitMode::kFit) entry.placement.mode = FitMode::kDeferredFit;
+}
+
+void Cycle::process(CycleEntry& entry) {
+  if (overlaps(entry)) recompute(entry);
+  const FitMode mode = entry.placement.mode;
+  if (mode == FitMode::kNoFit) return refuse(entry, Assessment::kNoFit, entry.placement.no_fit_reason);
+  if (mode == FitMode::kPreempt && entry.victims.empty()) {
+    // Nobody may be evicted now. What is free is kept from others for this cycle, unless it
+    // could always be had back.
+    if (entry.workload->queue->object->preemption.reclaim_within_cohort != PreemptionPolicy::kAny)
+      hold(entry, usage_to_reserve(entry));
+    return refuse(entry, Assessment::kPreemptNoCandidates, PendingReason::kWaitingForQuota);
+  }
+  if (!fits_without_victims(entry)) return refuse(entry, Assessment::kSkipped, PendingReason::kWaitingForQuota);
+  for (const Victim& victim : entry.victims) leaving_.push_back(victim.workload);
+  if (mode == FitMode::kPreempt) return preempt(entry);
+  if (mode == FitMode::kDeferredFit || (!leaving_.empty() && !fits_beside_victims(entry))) {
+    hold(entry, entry.placement.usage);
+    return refuse(entry, Assessment::kDeferredFit, PendingReason::kWaitingForPreemptedWorkloads);
+  }
+  admit(entry);
+}
+
+void Cycle::hold(const CycleEntry& entry, Amounts usage) {
+  const NodeId queue = entry.workload->queue->node;
+  state_.ledger.add(queue, usage);
+  held_.push_back({queue, std::move(usage)});
+}
+
+Amounts Cycle::usage_to_reserve(const CycleEntry& entry) const {
+  const NodeId queue = entry.workload->queue->node;
+  Amounts amounts = entry.placement.usage;
+  for (QuotaAmount& entry_amount : amounts) {
+    int64_t most = state_.ledger.nominal(queue, entry_amount.quota);
+    if (entry.placement.level > 0)
+      most = saturating_add(most, state_.ledger.borrowing_limit(queue, entry_amount.quota));
+    const int64_t left = saturating_subtract(most, state_.ledger.usage(queue, entry_amount.quota));
+    entry_amount.amount = std::max<int64_t>(0, std::min(entry_amount.amount, left));
+  }
+  return amounts;
+}
+
+void Cycle::refuse(CycleEntry& entry, Assessment outcome, PendingReason reason) {
+  Refusal& refusal = entry.refusal;
+  refusal.outcome = outcome;
+  refusal.reason = reason;
+  refusal.victims = entry.victims.size();
+  for (size_t i = 0; i < entry.placement.pod_sets.size(); ++i) {
+    std::vector<Obstacle>& obstacles = entry.placement.pod_sets[i].obstacles;
+    if (!obstacles.empty()) refusal.pod_sets.push_back({static_cast<uint32_t>(i), std::move(obstacles)});
+  }
+  requeue(entry);
+}
+
+}  // namespace muster

@@ -1,0 +1,86 @@
+// One scheduling cycle: at most one Workload of each ClusterQueue is nominated, all of them
+// against the same state, then they are dealt with one after the other, each seeing what
+// the ones before it took. The order: nearest quota first, then priority, then time; with
+// fair sharing, a tournament per Cohort tree.
+//
+// While a Workload waits for its victims, the quota that they will free is spoken for
+// within the cycle. It is not given to anybody before they have left, either: where Kueue
+// admits a later Workload that fits only without the victims, that one is deferred.
+// Source: Kueue KEPs 83, 1714 and the order of decisions of its scheduler.
+#pragma once
+
+#include <vector>
+
+#include "api/time.h"
+#include "scheduler/decision.h"
+#include "scheduler/flavor_assignment.h"
+#include "scheduler/preemption.h"
+#include "scheduler/state.h"
+
+namespace muster {
+
+// Why a Workload cannot be considered at all.
+struct Invalid {
+  PendingReason reason;
+  std::string message;
+  bool until_changed;  // no release of quota can help
+};
+
+// One head, before and after it was dealt with.
+struct CycleEntry {
+  WorkloadState* workload;
+  Placement placement{};
+  std::vector<Victim> victims{};
+  Refusal refusal{};  // unless it was admitted
+  bool admitted = false;
+  bool evicted = false;        // somebody for it, just now
+  bool until_changed = false;  // of an invalid one
+};
+
+class Cycle {
+ public:
+  // `only_news`: refusals that repeat the last one are not worded.
+  Cycle(SchedulerState& state, Timestamp now, bool only_news) : state_(state), now_(now), only_news_(only_news) {}
+
+  // The first of its queue. run() leaves it there, parks it, or moves it into its reservation.
+  void add(WorkloadState& head) { entries_.push_back({&head}); }
+  void add_invalid(WorkloadState& head, Invalid why);
+  std::vector<Decision> run();
+  // What run() changed: who was admitted, who must leave, what heads became of.
+  const std::vector<CycleEntry>& entries() const { return entries_; }
+
+ private:
+  void nominate(CycleEntry& entry) const;
+  void find_placement(CycleEntry& entry) const;
+  Amounts usage_to_evict_for(const Placement& placement) const;
+  void process_in_order();
+  void process_fairly();
+  void process(CycleEntry& entry);
+  void recompute(CycleEntry& entry);
+  bool overlaps(const CycleEntry& entry) const;
+  bool fits_without_victims(const CycleEntry& entry);
+  bool fits_beside_victims(const CycleEntry& entry);
+  void hold(const CycleEntry& entry, Amounts usage);
+  Amounts usage_to_reserve(const CycleEntry& entry) const;
+  void refuse(CycleEntry& entry, Assessment outcome, PendingReason reason);
+  void preempt(CycleEntry& entry);
+  void admit(CycleEntry& entry);
+  void requeue(CycleEntry& entry);
+  std::vector<std::string> checks_of(const CycleEntry& entry) const;
+
+  SchedulerState& state_;
+  Timestamp now_;
+  bool only_news_;
+  std::vector<CycleEntry> entries_;
+  std::vector<CycleEntry> invalid_;
+  std::vector<WorkloadState*> leaving_;  // victims of the entries so far
+  // Spoken for until the end of the cycle.
+  struct Held {
+    NodeId queue;
+    Amounts usage;
+  };
+  std::vector<Held> held_;
+  std::vector<Decision> decisions_;
+};
+
+}  // namespace muster

@@ -1,0 +1,159 @@
+// What follows from a head's turn: a reservation, evictions, or its way back to the queue.
+#include <algorithm>
+
+#include "api/requests.h"
+#include "scheduler/cycle.h"
+#include "scheduler/partial_admission.h"
+#include "scheduler/reservation.h"
+
+namespace muster {
+namespace {
+
+std::string path_of(const Ledger& ledger, const QueueState& queue) {
+  std::string path = queue.name;
+  for (NodeId at = ledger.parent(queue.node); at != kNoNode; at = ledger.parent(at))
+    path = ledger.name(at) + "/" + path;
+  return "/" + path;
+}
+
+void count_eviction(WorkloadState& victim, const WorkloadState& preemptor, Timestamp now) {
+  const std::string& uid = preemptor.object->meta.uid;
+  std::erase_if(victim.evictions,
+                [&](const Eviction& eviction) { return now.seconds - eviction.last.seconds > kEvictionMemorySeconds; });
+  auto it = std::find_if(victim.evictions.begin(), victim.evictions.end(),
+                         [&](const Eviction& eviction) { return eviction.preemptor_uid == uid; });
+  if (it == victim.evictions.end()) it = victim.evictions.insert(it, {.preemptor_uid = uid, .count = 0, .last = {}});
+  ++it->count;
+  it->last = now;
+}
+
+// What stands in the way of its first pod set; nothing where a smaller size might do.
+std::vector<Obstacle> what_rules_it_out(const WorkloadState& workload, const Refusal& refusal) {
+  if (refusal.pod_sets.empty() || refusal.pod_sets.front().pod_set != 0 || can_be_reduced(*workload.object)) return {};
+  return refusal.pod_sets.front().obstacles;
+}
+
+std::string preemption_message(const Ledger& ledger, const WorkloadState& preemptor, const Victim& victim) {
+  const std::string_view job = preemptor.object->meta.label("kueue.x-k8s.io/job-uid");
+  return "Preempted to accommodate a workload (UID: " + preemptor.object->meta.uid +
+         ", JobUID: " + (job.empty() ? "UNKNOWN" : std::string(job)) + ") due to " +
+         std::string(explanation_of(victim.reason)) + "; preemptor path: " + path_of(ledger, *preemptor.queue) +
+         "; preemptee path: " + path_of(ledger, *victim.workload->queue);
+}
+
+}  // namespace
+
+void Cycle::preempt(CycleEntry& entry) {
+  WorkloadState& preemptor = *entry.workload;
+  hold(entry, entry.placement.usage);
+  for (const Victim& victim : entry.victims) {
+    WorkloadState& its = *victim.workload;
+    if (its.evicting) {
+      decisions_.push_back(AwaitedVictim{its.object, victim.reason, preemptor.object});
+      continue;
+    }
+    its.evicting = its.assumed_eviction = true;
+    entry.evicted = true;
+    count_eviction(its, preemptor, now_);
+    if (recent_evictions(its, preemptor, now_) >= kEvictionsBeforeClaim) preemptor.has_claim = true;
+    decisions_.push_back(Preempted{its.object, its.queue->name, victim.reason, preemptor.object,
+                                   preemption_message(state_.ledger, preemptor, victim)});
+  }
+  refuse(entry, Assessment::kPreempting, PendingReason::kWaitingForPreemptedWorkloads);
+}
+
+// The ClusterQueue's checks that apply to the flavors that were chosen.
+std::vector<std::string> Cycle::checks_of(const CycleEntry& entry) const {
+  std::vector<std::string> checks;
+  for (const AdmissionCheckRule& rule : entry.workload->queue->object->admission_checks) {
+    bool applies = rule.on_flavors.empty();
+    for (const PodSetPlacement& pod_set : entry.placement.pod_sets) {
+      for (const FlavorChoice& choice : pod_set.choices) {
+        const std::string& name = state_.names.flavor_name(choice.flavor);
+        applies |= std::find(rule.on_flavors.begin(), rule.on_flavors.end(), name) != rule.on_flavors.end();
+      }
+    }
+    if (applies) checks.push_back(rule.name);
+  }
+  return checks;
+}
+
+void Cycle::admit(CycleEntry& entry) {
+  WorkloadState& workload = *entry.workload;
+  QueueState& queue = *workload.queue;
+  Admitted decision{.workload = workload.object,
+                    .admission = {.cluster_queue = queue.name, .pod_sets = {}},
+                    .borrowing_level = entry.placement.level,
+                    .checks = checks_of(entry)};
+  workload.used_quotas.clear();
+  for (size_t i = 0; i < entry.placement.pod_sets.size(); ++i) {
+    const PodSetPlacement& placed = entry.placement.pod_sets[i];
+    PodSetAssignment assignment;
+    assignment.name = workload.object->pod_sets[i].name;
+    assignment.count = placed.count;
+    for (const FlavorChoice& choice : placed.choices) {
+      const std::string& resource = state_.names.resource_name(choice.resource);
+      const auto request =
+          std::find_if(placed.requests.begin(), placed.requests.end(),
+                       [&](const ResourceAmount& amount) { return amount.resource == choice.resource; });
+      assignment.flavors.emplace(resource, state_.names.flavor_name(choice.flavor));
+      assignment.resource_usage.emplace(resource, to_quantity(resource, request->amount));
+      if (std::find(workload.used_quotas.begin(), workload.used_quotas.end(), choice.quota) ==
+          workload.used_quotas.end())
+        workload.used_quotas.push_back(choice.quota);
+    }
+    decision.admission.pod_sets.push_back(std::move(assignment));
+  }
+  workload.usage = std::move(entry.placement.usage);
+  workload.reserved_at = now_;
+  workload.assumed = true;
+  workload.evicting = workload.assumed_eviction = workload.has_claim = false;
+  workload.progress = {};
+  workload.refusal.reset();
+  if (queue.pending.preferred() == &workload) queue.pending.prefer(nullptr);
+  queue.pending.remove(workload);
+  reserve(state_, workload, queue);
+  entry.admitted = true;
+  decisions_.push_back(std::move(decision));
+}
+
+void Cycle::requeue(CycleEntry& entry) {
+  WorkloadState& workload = *entry.workload;
+  QueueState& queue = *workload.queue;
+  Refusal& refusal = entry.refusal;
+  const Assessment outcome = refusal.outcome;
+  const bool waits = outcome == Assessment::kPreempting || outcome == Assessment::kDeferredFit;
+  // Evictions change everything: the next attempt looks at all flavors.
+  if (waits) workload.progress = {};
+  if (waits && !queue.strict()) queue.pending.prefer(&workload);
+
+  const bool again = waits || outcome == Assessment::kSkipped || queue.strict() || workload.progress.pending();
+  if (outcome == Assessment::kInvalid && entry.until_changed) {
+    queue.pending.hold_back(workload, {});
+  } else if (!again && outcome == Assessment::kInvalid) {
+    queue.pending.park(workload);
+  } else if (!again) {
+    // With all others that are like it.
+    queue.pending.refuse_shape(workload.shape, what_rules_it_out(workload, refusal));
+  }
+  refusal.requeued = queue.pending.competes(workload) ? Requeued::kActive : Requeued::kInadmissible;
+
+  const Refusal* last = workload.refusal.get();
+  const bool changed = last == nullptr || last->outcome != outcome || last->reason != refusal.reason ||
+                       last->requeued != refusal.requeued;
+  if (changed || !only_news_) {
+    decisions_.push_back(Pending{.workload = workload.object,
+                                 .cluster_queue = queue.name,
+                                 .outcome = outcome,
+                                 .reason = refusal.reason,
+                                 .message = to_message(state_.names, *workload.object, refusal),
+                                 .requeued = refusal.requeued,
+                                 .changed = changed});
+  }
+  if (workload.refusal)
+    std::swap(*workload.refusal, refusal);
+  else
+    workload.refusal = std::make_unique<Refusal>(std::move(refusal));
+}
+
+}  // namespace muster

@@ -1,0 +1,53 @@
+// What the scheduler decides, as values. Admissions and evictions are assumed in its own
+// state when they are decided; whoever carries them out reports back (scheduler.h).
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "api/workload.h"
+#include "scheduler/outcome.h"
+#include "scheduler/preemption.h"
+
+namespace muster {
+
+// Quota is reserved: write status.admission and QuotaReserved=True, and Admitted=True only
+// if `checks` is empty.
+struct Admitted {
+  WorkloadPtr workload;
+  Admission admission;
+  int borrowing_level = 0;  // 0: within the ClusterQueue's own nominal quota
+  std::vector<std::string> checks{};
+};
+
+// `workload` must be evicted. Comes right before the preemptor's own decision.
+struct Preempted {
+  WorkloadPtr workload;
+  std::string cluster_queue;
+  PreemptionReason reason;
+  WorkloadPtr preemptor;
+  std::string message;
+};
+
+// The preemptor counts on a Workload that is being evicted and still holds its quota.
+struct AwaitedVictim {
+  WorkloadPtr workload;
+  PreemptionReason reason;
+  WorkloadPtr preemptor;
+};
+
+// The head of a ClusterQueue was not admitted: QuotaReserved=False with this reason and message.
+struct Pending {
+  WorkloadPtr workload;
+  std::string cluster_queue;
+  Assessment outcome = Assessment::kNoFit;
+  PendingReason reason = PendingReason::kNone;
+  std::string message{};
+  Requeued requeued = Requeued::kNowhere;
+  bool changed = true;  // outcome, reason or place differ from the last evaluation
+};
+
+using Decision = std::variant<Admitted, Preempted, AwaitedVictim, Pending>;
+
+}  // namespace muster

@@ -1,0 +1,112 @@
+#include "scheduler/fair_sharing.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "api/requests.h"
+
+namespace muster {
+
+double DominantShare::weighted() const {
+  if (infinite()) return std::numeric_limits<double>::infinity();
+  return ratio == 0 ? 0 : ratio / weight;
+}
+
+int compare(const DominantShare& a, const DominantShare& b) {
+  if (a.infinite() != b.infinite()) return a.infinite() ? 1 : -1;
+  const double left = a.infinite() ? a.ratio : a.weighted(), right = b.infinite() ? b.ratio : b.weighted();
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+DominantShare dominant_share(const QuotaNames& names, const Ledger& ledger, NodeId node) {
+  DominantShare share{.weight = ledger.weight(node)};
+  const NodeId parent = ledger.parent(node);
+  if (parent == kNoNode) return share;
+  // Few resources: a flat list is faster than a map.
+  std::vector<ResourceAmount> borrowed;
+  for (const QuotaId quota : ledger.quotas(node)) {
+    const int64_t beyond = saturating_subtract(ledger.usage(node, quota), ledger.subtree_quota(node, quota));
+    if (beyond <= 0) continue;
+    const ResourceId resource = names.quota(quota).resource;
+    auto it = std::find_if(borrowed.begin(), borrowed.end(),
+                           [&](const ResourceAmount& entry) { return entry.resource == resource; });
+    if (it == borrowed.end()) it = borrowed.insert(it, {resource, 0});
+    it->amount = saturating_add(it->amount, beyond);
+  }
+  share.borrowing = !borrowed.empty();
+  for (const ResourceAmount& entry : borrowed) {
+    const int64_t lendable = ledger.lendable(parent, entry.resource);
+    if (lendable > 0)
+      share.ratio = std::max(share.ratio, static_cast<double>(entry.amount) * 1000.0 / static_cast<double>(lendable));
+  }
+  return share;
+}
+
+FairTournament::FairTournament(SchedulerState& state, NodeId root, std::vector<Contender> contenders)
+    : state_(state), root_(root) {
+  for (const Contender& contender : contenders) {
+    Player player{.contender = contender, .path = {}, .levels = {}};
+    for (NodeId node = contender.workload->queue->node; node != kNoNode; node = state.ledger.parent(node))
+      player.path.push_back(node);
+    measure(player);
+    players_.push_back(std::move(player));
+  }
+}
+
+void FairTournament::measure(Player& player) {
+  const Ledger::Simulation simulation(state_.ledger);
+  state_.ledger.add(player.path.front(), *player.contender.usage);
+  player.levels.clear();
+  for (size_t i = 0; i + 1 < player.path.size(); ++i) {
+    const NodeId node = player.path[i];
+    const bool borrows = std::any_of(
+        player.contender.usage->begin(), player.contender.usage->end(),
+        [&](const QuotaAmount& entry) { return entry.amount > 0 && state_.ledger.borrowing(node, entry.quota); });
+    player.levels.push_back({dominant_share(state_.names, state_.ledger, node), borrows});
+  }
+}
+
+const FairTournament::Level& FairTournament::level_below(const Player& player, NodeId cohort) {
+  const auto at = std::find(player.path.begin(), player.path.end(), cohort);
+  return player.levels[at - player.path.begin() - 1];
+}
+
+bool FairTournament::better(const Player& a, const Player& b, NodeId cohort) const {
+  const WorkloadState &left = *a.contender.workload, &right = *b.contender.workload;
+  if (left.has_claim != right.has_claim) return left.has_claim;
+  const Level &mine = level_below(a, cohort), &other = level_below(b, cohort);
+  if (mine.borrows_requested != other.borrows_requested) return other.borrows_requested;
+  if (const int order = compare(mine.share, other.share); order != 0) return order < 0;
+  if (left.priority() != right.priority()) return left.priority() > right.priority();
+  return left.queued_since < right.queued_since;
+}
+
+int FairTournament::winner(NodeId cohort) const {
+  int best = -1;
+  const auto challenge = [&](int index) {
+    if (index >= 0 && (best < 0 || better(players_[index], players_[best], cohort))) best = index;
+  };
+  for (const NodeId child : state_.ledger.child_cohorts(cohort)) challenge(winner(child));
+  for (size_t i = 0; i < players_.size(); ++i) {
+    if (!players_[i].out && state_.ledger.parent(players_[i].path.front()) == cohort) challenge(static_cast<int>(i));
+  }
+  return best;
+}
+
+int FairTournament::next() {
+  // Shares change along the previous one's path only, and the root has none.
+  if (previous_ >= 0 && players_[previous_].path.size() > 2) {
+    const std::vector<NodeId>& changed = players_[previous_].path;
+    const NodeId branch = changed[changed.size() - 2];
+    for (Player& player : players_) {
+      if (!player.out && player.path.size() > 1 && player.path[player.path.size() - 2] == branch) measure(player);
+    }
+  }
+  previous_ = state_.ledger.parent(players_.empty() ? root_ : players_[0].path.front()) == kNoNode
+                  ? (!players_.empty() && !players_[0].out ? 0 : -1)
+                  : winner(root_);
+  if (previous_ >= 0) players_[previous_].out = true;
+  return previous_;
+}
+
+}  // namespace muster

@@ -1,0 +1,238 @@
+#include "scheduler/flavor_assignment.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "api/requests.h"
+#include "scheduler/preemption.h"
+
+namespace muster {
+
+FitMode PodSetPlacement::mode() const {
+  if (obstacles.empty()) return FitMode::kFit;
+  if (choices.empty()) return FitMode::kNoFit;
+  FitMode worst = FitMode::kFit;
+  for (const FlavorChoice& choice : choices) worst = std::min(worst, choice.mode);
+  return worst;
+}
+
+const FlavorChoice* PodSetPlacement::choice(ResourceId resource) const {
+  const auto at = std::find_if(choices.begin(), choices.end(),
+                               [&](const FlavorChoice& choice) { return choice.resource == resource; });
+  return at == choices.end() ? nullptr : &*at;
+}
+
+std::vector<QuotaId> Placement::contested() const {
+  std::vector<QuotaId> quotas;
+  for (const PodSetPlacement& pod_set : pod_sets) {
+    for (const FlavorChoice& choice : pod_set.choices) {
+      if (choice.mode == FitMode::kPreempt && std::find(quotas.begin(), quotas.end(), choice.quota) == quotas.end())
+        quotas.push_back(choice.quota);
+    }
+  }
+  return quotas;
+}
+
+std::vector<ResourceAmount> FlavorAssigner::requests_of(size_t pod_set, int32_t count) const {
+  std::vector<ResourceAmount> requests = workload_.pod_sets[pod_set].per_pod;
+  for (ResourceAmount& request : requests) request.amount = saturating_multiply(request.amount, count);
+  if (!queue_.covers_pods) return requests;
+  std::erase_if(requests, [&](const ResourceAmount& request) { return request.resource == state_.pods; });
+  const auto at = std::find_if(requests.begin(), requests.end(), [&](const ResourceAmount& request) {
+    return state_.names.visiting_order(request.resource) > state_.names.visiting_order(state_.pods);
+  });
+  requests.insert(at, {state_.pods, count});
+  return requests;
+}
+
+Placement FlavorAssigner::place(const std::vector<int32_t>& counts) const {
+  Placement placement;
+  placement.mode = workload_.pod_sets.empty() ? FitMode::kNoFit : FitMode::kFit;
+  placement.progress.generation = queue_.generation;
+  placement.progress.cycle = state_.cycle;
+  placement.progress.shape = workload_.shape;
+  for (size_t i = 0; i < workload_.pod_sets.size(); ++i) {
+    PodSetPlacement pod_set{.count = counts.empty() ? workload_.pod_sets[i].count : counts[i]};
+    pod_set.requests = requests_of(i, pod_set.count);
+    const bool placed = place_pod_set(i, placement, pod_set);
+    placement.mode = std::min(placement.mode, pod_set.mode());
+    for (const FlavorChoice& choice : pod_set.choices) {
+      placement.level = std::max(placement.level, choice.level);
+      const auto request = std::find_if(pod_set.requests.begin(), pod_set.requests.end(),
+                                        [&](const ResourceAmount& entry) { return entry.resource == choice.resource; });
+      add_amount(placement.usage, choice.quota, request->amount);
+    }
+    placement.pod_sets.push_back(std::move(pod_set));
+    if (!placed) break;
+  }
+  return placement;
+}
+
+// False when some resource has no flavor at all: then the later pod sets are not looked at.
+bool FlavorAssigner::place_pod_set(size_t index, Placement& placement, PodSetPlacement& pod_set) const {
+  PendingReason reason = PendingReason::kNone;
+  for (const ResourceAmount& request : pod_set.requests) {
+    const QueueGroup* group = queue_.group_of(request.resource);
+    if (group == nullptr) {
+      if (request.amount == 0 || state_.settings.ignore_undeclared_resources) continue;
+      pod_set.obstacles = {{.kind = Obstacle::Kind::kNotCovered, .resource = request.resource}};
+      pod_set.choices.clear();
+      placement.no_fit_reason = PendingReason::kNoMatchingFlavor;
+      return false;
+    }
+    if (pod_set.choice(request.resource) != nullptr) continue;
+    Scan found = scan(*group, index, pod_set.requests, request.resource, placement.usage);
+    reason = std::max(reason, found.reason);
+    if (found.choices.empty()) {
+      pod_set.obstacles = std::move(found.obstacles);
+      pod_set.choices.clear();
+      placement.no_fit_reason = std::max(placement.no_fit_reason, reason);
+      return false;
+    }
+    for (const FlavorChoice& choice : found.choices) {
+      pod_set.choices.push_back(choice);
+      placement.progress.positions.push_back({static_cast<uint32_t>(index), choice.resource, found.stopped_at});
+    }
+    pod_set.obstacles.insert(pod_set.obstacles.end(), found.obstacles.begin(), found.obstacles.end());
+  }
+  return true;
+}
+
+FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t pod_set,
+                                          const std::vector<ResourceAmount>& requests, ResourceId first,
+                                          const Amounts& before) const {
+  Scan scan;
+  const PodSpec& spec = *workload_.object->pod_sets[pod_set].pod_template.spec;
+  const int count = static_cast<int>(group.flavors.size());
+  Standing best{Rank::kNoFit, std::numeric_limits<int>::max()};
+  int last = -1;
+  const auto refuse = [&](PendingReason reason) {
+    scan.reason = scan.reason == PendingReason::kNone ? reason : std::min(scan.reason, reason);
+  };
+  const int start = nominated_ != nullptr ? 0 : workload_.progress.next_flavor(static_cast<uint32_t>(pod_set), first);
+  for (int i = start; i < count; ++i) {
+    last = i;
+    const FlavorId flavor = group.flavors[i];
+    if (pinned_out(pod_set, first, flavor)) {
+      scan.obstacles.push_back({.kind = Obstacle::Kind::kPinned, .flavor = flavor, .resource = first});
+      continue;
+    }
+    if (std::optional<Obstacle> obstacle = ineligible(flavor, spec)) {
+      scan.obstacles.push_back(std::move(*obstacle));
+      refuse(PendingReason::kNoMatchingFlavor);
+      continue;
+    }
+    Try tried = try_flavor(group, flavor, requests, before, scan.obstacles);
+    if (tried.standing.rank == Rank::kNoFit) refuse(tried.reason);
+    const bool stop = !go_on(tried.standing);
+    if (stop || preferred(tried.standing, best)) {
+      best = tried.standing;
+      scan.choices = std::move(tried.choices);
+    }
+    if (stop) break;
+  }
+  scan.stopped_at = last == count - 1 ? ScanProgress::kFinished : last;
+  if (best.rank == Rank::kFit) scan.obstacles.clear();
+  return scan;
+}
+
+std::optional<Obstacle> FlavorAssigner::ineligible(FlavorId id, const PodSpec& spec) const {
+  const ResourceFlavor* flavor = state_.flavor(id);
+  if (flavor == nullptr) return Obstacle{.kind = Obstacle::Kind::kFlavorMissing, .flavor = id};
+  for (const Taint& taint : flavor->node_taints) {
+    if (!taint.counts_for_scheduling() || any_tolerates(spec.tolerations, taint, ComparisonOperators::kHonoured) ||
+        any_tolerates(flavor->tolerations, taint, ComparisonOperators::kHonoured))
+      continue;
+    std::string text = taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect;
+    return Obstacle{.kind = Obstacle::Kind::kTaint, .flavor = id, .detail = std::move(text)};
+  }
+  if (!spec.node_affinity.matches_known(flavor->node_labels))
+    return Obstacle{.kind = Obstacle::Kind::kAffinity, .flavor = id};
+  return std::nullopt;
+}
+
+bool FlavorAssigner::pinned_out(size_t pod_set, ResourceId resource, FlavorId flavor) const {
+  if (nominated_ == nullptr || pod_set >= nominated_->pod_sets.size()) return false;
+  const FlavorChoice* choice = nominated_->pod_sets[pod_set].choice(resource);
+  return choice == nullptr || choice->flavor != flavor;
+}
+
+FlavorAssigner::Try FlavorAssigner::try_flavor(const QueueGroup& group, FlavorId flavor,
+                                               const std::vector<ResourceAmount>& requests, const Amounts& before,
+                                               std::vector<Obstacle>& obstacles) const {
+  Try tried{.standing = {Rank::kFit, 0}, .choices = {}};
+  for (const ResourceAmount& request : requests) {
+    if (!group.covers(request.resource)) continue;
+    const QuotaId quota = state_.names.quota(flavor, request.resource);
+    const auto used =
+        std::find_if(before.begin(), before.end(), [&](const QuotaAmount& entry) { return entry.quota == quota; });
+    const bool ask_preemption = tried.standing.rank != Rank::kNoFit;
+    PendingReason reason = PendingReason::kNone;
+    const Standing standing =
+        stand(quota, used == before.end() ? 0 : used->amount, request.amount, ask_preemption, obstacles, reason);
+    tried.reason = std::max(tried.reason, reason);
+    if (preferred(tried.standing, standing)) tried.standing = standing;
+    const FitMode mode = standing.rank == Rank::kFit     ? FitMode::kFit
+                         : standing.rank == Rank::kNoFit ? FitMode::kNoFit
+                                                         : FitMode::kPreempt;
+    tried.choices.push_back({request.resource, flavor, quota, mode, standing.level});
+  }
+  return tried;
+}
+
+FlavorAssigner::Standing FlavorAssigner::stand(QuotaId quota, int64_t before, int64_t request, bool ask_preemption,
+                                               std::vector<Obstacle>& obstacles, PendingReason& reason) const {
+  const Ledger& ledger = state_.ledger;
+  const auto [flavor, resource] = state_.names.quota(quota);
+  Obstacle obstacle{.flavor = flavor, .resource = resource, .quota = quota, .requested = request, .earlier = before};
+  const int64_t amount = saturating_add(before, request);
+  const int64_t most = ledger.potential(queue_.node, quota);
+  if (amount > most) {
+    obstacle.kind = Obstacle::Kind::kExceedsMax;
+    obstacle.limit = most;
+    obstacles.push_back(std::move(obstacle));
+    reason = PendingReason::kExceedsMaxQuota;
+    return {Rank::kNoFit, 0};
+  }
+  const auto [level, below_root] = ledger.reach(queue_.node, quota, amount);
+  const int64_t available = ledger.available(queue_.node, quota);
+  if (amount <= available) return {Rank::kFit, level};
+
+  obstacle.kind = Obstacle::Kind::kNoneUnused;
+  obstacle.limit = available;
+  obstacles.push_back(std::move(obstacle));
+  const ClusterQueuePreemption& policy = queue_.object->preemption;
+  const bool may_borrow = policy.borrow_within_cohort != PreemptionPolicy::kNever ||
+                          (state_.fair() && policy.reclaim_within_cohort != PreemptionPolicy::kNever);
+  if (amount > ledger.nominal(queue_.node, quota) && !below_root && !may_borrow) {
+    reason = PendingReason::kWaitingForQuota;
+    return {Rank::kNoFit, level};
+  }
+  // Once another resource has ruled the flavor out, whom to evict is no longer the question.
+  if (!ask_preemption) return {Rank::kNoCandidates, level};
+  using Kind = PreemptionForecast::Kind;
+  const PreemptionForecast forecast = forecast_preemption(state_, workload_, quota, amount, now_);
+  const Rank rank = forecast.kind == Kind::kNoCandidates ? Rank::kNoCandidates
+                    : forecast.kind == Kind::kPreempt    ? Rank::kPreempt
+                                                         : Rank::kReclaim;
+  return {rank, forecast.level};
+}
+
+bool FlavorAssigner::preferred(const Standing& a, const Standing& b) const {
+  if (a.rank == Rank::kNoFit) return false;
+  if (b.rank == Rank::kNoFit) return true;
+  // What cannot be had now comes last, whatever is preferred.
+  if ((a.rank == Rank::kNoCandidates) != (b.rank == Rank::kNoCandidates)) return b.rank == Rank::kNoCandidates;
+  if (queue_.object->fungibility.preference == FungibilityPreference::kPreemptionOverBorrowing)
+    return a.level != b.level ? a.level < b.level : a.rank > b.rank;
+  return a.rank != b.rank ? a.rank > b.rank : a.level < b.level;
+}
+
+bool FlavorAssigner::go_on(const Standing& standing) const {
+  const FlavorFungibility& fungibility = queue_.object->fungibility;
+  if (standing.rank == Rank::kNoFit || standing.rank == Rank::kNoCandidates) return true;
+  if (standing.rank != Rank::kFit && fungibility.try_next_when_can_preempt) return true;
+  return standing.level > 0 && fungibility.try_next_when_can_borrow;
+}
+
+}  // namespace muster

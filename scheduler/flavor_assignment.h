@@ -1,0 +1,103 @@
+// Which flavor each resource of each pod set would get, and what stands in the way.
+//
+// Per pod set and resource group the flavors are tried in the ClusterQueue's order: one
+// that is missing, tainted or excluded by affinity is passed over; the others hold the
+// request at once, after preemption, or not at all, from nearer or farther in the Cohort
+// tree. fungibility says when to go on looking and what is best of what was found.
+// Source: Kueue KEPs 582 and 1337.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "api/time.h"
+#include "scheduler/outcome.h"
+#include "scheduler/state.h"
+
+namespace muster {
+
+// From worst to best.
+enum class FitMode { kNoFit, kPreempt, kDeferredFit, kFit };
+
+struct FlavorChoice {
+  ResourceId resource;
+  FlavorId flavor;
+  QuotaId quota;
+  FitMode mode;
+  int level;  // Ledger::Reach::level
+};
+
+struct PodSetPlacement {
+  int32_t count = 0;
+  std::vector<ResourceAmount> requests{};  // of all its pods
+  std::vector<FlavorChoice> choices{};     // empty: no flavor for some resource
+  std::vector<Obstacle> obstacles{};       // empty: it fits
+
+  FitMode mode() const;
+  const FlavorChoice* choice(ResourceId resource) const;
+};
+
+// Flavors for a whole Workload, or for as many pod sets as there were flavors for.
+struct Placement {
+  std::vector<PodSetPlacement> pod_sets;
+  FitMode mode = FitMode::kNoFit;
+  int level = 0;  // the highest of its choices
+  Amounts usage;
+  ScanProgress progress;
+  PendingReason no_fit_reason = PendingReason::kNone;
+
+  std::vector<QuotaId> contested() const;  // chosen, but only after preemption
+};
+
+class FlavorAssigner {
+ public:
+  FlavorAssigner(SchedulerState& state, const WorkloadState& workload, Timestamp now)
+      : state_(state), workload_(workload), queue_(*workload.queue), now_(now) {}
+
+  // Only the flavors of this placement are considered from now on, from the first one.
+  void pin(const Placement& nominated) { nominated_ = &nominated; }
+
+  // `counts`: pods per pod set, the full ones when empty.
+  Placement place(const std::vector<int32_t>& counts = {}) const;
+
+ private:
+  // How a request would be held: as kinds of preemption are ranked too.
+  enum class Rank { kNoFit, kNoCandidates, kPreempt, kReclaim, kFit };
+  struct Standing {
+    Rank rank = Rank::kNoFit;
+    int level = 0;
+  };
+  struct Scan {
+    std::vector<FlavorChoice> choices;
+    std::vector<Obstacle> obstacles;
+    int stopped_at = ScanProgress::kFinished;
+    PendingReason reason = PendingReason::kNone;  // the mildest of the flavors that cannot hold it
+  };
+  struct Try {
+    Standing standing;
+    std::vector<FlavorChoice> choices;
+    PendingReason reason = PendingReason::kNone;
+  };
+
+  std::vector<ResourceAmount> requests_of(size_t pod_set, int32_t count) const;
+  bool place_pod_set(size_t index, Placement& placement, PodSetPlacement& pod_set) const;
+  Scan scan(const QueueGroup& group, size_t pod_set, const std::vector<ResourceAmount>& requests, ResourceId first,
+            const Amounts& before) const;
+  std::optional<Obstacle> ineligible(FlavorId flavor, const PodSpec& spec) const;
+  bool pinned_out(size_t pod_set, ResourceId resource, FlavorId flavor) const;
+  Try try_flavor(const QueueGroup& group, FlavorId flavor, const std::vector<ResourceAmount>& requests,
+                 const Amounts& before, std::vector<Obstacle>& obstacles) const;
+  Standing stand(QuotaId quota, int64_t before, int64_t request, bool ask_preemption, std::vector<Obstacle>& obstacles,
+                 PendingReason& reason) const;
+  bool preferred(const Standing& a, const Standing& b) const;
+  bool go_on(const Standing& standing) const;
+
+  SchedulerState& state_;
+  const WorkloadState& workload_;
+  const QueueState& queue_;
+  Timestamp now_;
+  const Placement* nominated_ = nullptr;
+};
+
+}  // namespace muster

@@ -1,0 +1,112 @@
+#include "scheduler/outcome.h"
+
+#include <algorithm>
+
+#include "api/requests.h"
+
+namespace muster {
+namespace {
+
+std::string amount_text(const QuotaNames& names, ResourceId resource, int64_t amount) {
+  return to_quantity(names.resource_name(resource), amount).text();
+}
+
+std::string to_text(const QuotaNames& names, const Obstacle& obstacle) {
+  using Kind = Obstacle::Kind;
+  const std::string& resource = names.resource_name(obstacle.resource);
+  if (obstacle.kind == Kind::kNotCovered) return "resource " + resource + " unavailable in ClusterQueue";
+  const std::string& flavor = names.flavor_name(obstacle.flavor);
+  const auto text = [&](int64_t amount) { return amount_text(names, obstacle.resource, amount); };
+  switch (obstacle.kind) {
+    case Kind::kFlavorMissing:
+      return "flavor " + flavor + " not found";
+    case Kind::kTaint:
+      return "untolerated taint " + obstacle.detail + " in flavor " + flavor;
+    case Kind::kAffinity:
+      return "flavor " + flavor + " doesn't match node affinity";
+    case Kind::kExceedsMax:
+      return "insufficient quota for " + resource + " in flavor " + flavor +
+             ", previously considered podsets requests (" + text(obstacle.earlier) + ") + current podset request (" +
+             text(obstacle.requested) + ") > maximum capacity (" + text(obstacle.limit) + ")";
+    case Kind::kNoneUnused: {
+      const int64_t wanted = saturating_add(obstacle.earlier, obstacle.requested);
+      return "insufficient unused quota for " + resource + " in flavor " + flavor + ", " +
+             text(saturating_subtract(wanted, obstacle.limit)) + " more needed";
+    }
+    default:
+      return "flavor " + flavor + " is not the one nominated for " + resource + " in this cycle";
+  }
+}
+
+}  // namespace
+
+std::string_view to_text(Assessment outcome) {
+  switch (outcome) {
+    case Assessment::kNoFit:
+      return "noFit";
+    case Assessment::kPreemptNoCandidates:
+      return "preemptNoCandidates";
+    case Assessment::kPreempting:
+      return "preempting";
+    case Assessment::kSkipped:
+      return "skipped";
+    case Assessment::kDeferredFit:
+      return "deferredFit";
+    case Assessment::kInvalid:
+      return "invalid";
+  }
+  return "";
+}
+
+std::string_view to_text(Requeued requeued) {
+  switch (requeued) {
+    case Requeued::kActive:
+      return "active";
+    case Requeued::kInadmissible:
+      return "inadmissible";
+    case Requeued::kNowhere:
+      return "none";
+  }
+  return "";
+}
+
+std::string_view to_text(PendingReason reason) {
+  switch (reason) {
+    case PendingReason::kNone:
+      return "Pending";
+    case PendingReason::kWaitingForQuota:
+      return "WaitingForQuota";
+    case PendingReason::kExceedsMaxQuota:
+      return "ExceedsMaxQuota";
+    case PendingReason::kNoMatchingFlavor:
+      return "NoMatchingFlavor";
+    case PendingReason::kWaitingForPreemptedWorkloads:
+      return "WaitingForPreemptedWorkloads";
+    case PendingReason::kMisconfigured:
+      return "Misconfigured";
+    case PendingReason::kPendingEvaluation:
+      return "PendingEvaluation";
+  }
+  return "";
+}
+
+std::string to_message(const QuotaNames& names, const Workload& workload, const Refusal& refusal) {
+  if (refusal.outcome == Assessment::kInvalid) return refusal.invalid;
+  if (refusal.outcome == Assessment::kSkipped) return "Workload no longer fits after processing another workload";
+  if (refusal.outcome == Assessment::kDeferredFit)
+    return "Workload will fit once the preemption of other workloads is through";
+  std::string message;
+  for (const PodSetObstacles& pod_set : refusal.pod_sets) {
+    std::vector<std::string> sentences;
+    for (const Obstacle& obstacle : pod_set.obstacles) sentences.push_back(to_text(names, obstacle));
+    std::sort(sentences.begin(), sentences.end());
+    if (!message.empty()) message += "; ";
+    message += "couldn't assign flavors to pod set " + workload.pod_sets[pod_set.pod_set].name + ": ";
+    for (size_t i = 0; i < sentences.size(); ++i) message += (i > 0 ? ", " : "") + sentences[i];
+  }
+  if (refusal.outcome == Assessment::kPreempting)
+    message += ". Pending the preemption of " + std::to_string(refusal.victims) + " workload(s)";
+  return message;
+}
+
+}  // namespace muster

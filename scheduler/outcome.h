@@ -1,0 +1,83 @@
+// What became of a Workload that was looked at and not admitted, with the numbers behind
+// it. Reasons are those of Kueue's QuotaReserved=False condition.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/workload.h"
+#include "scheduler/names.h"
+
+namespace muster {
+
+enum class Assessment {
+  kNoFit,                // no flavor can hold it
+  kPreemptNoCandidates,  // quota would suffice after preemption, but nobody may be preempted
+  kPreempting,           // evictions are issued, or awaited
+  kSkipped,              // an earlier Workload of the cycle took the quota or the victims
+  kDeferredFit,          // will fit once the evictions for another Workload are through
+  kInvalid               // refused before flavors were looked at
+};
+// "noFit", "preemptNoCandidates", ...
+std::string_view to_text(Assessment outcome);
+
+// Where a Workload went after its evaluation.
+enum class Requeued { kActive, kInadmissible, kNowhere };
+std::string_view to_text(Requeued requeued);
+
+// Ordered by severity.
+enum class PendingReason {
+  kNone,
+  kWaitingForQuota,
+  kExceedsMaxQuota,
+  kNoMatchingFlavor,
+  kWaitingForPreemptedWorkloads,
+  kMisconfigured,
+  kPendingEvaluation
+};
+// "WaitingForQuota", ...
+std::string_view to_text(PendingReason reason);
+
+// Why one flavor did not do for one resource of one pod set.
+struct Obstacle {
+  enum class Kind {
+    kNotCovered,     // the ClusterQueue has no such resource
+    kFlavorMissing,  // no such ResourceFlavor
+    kTaint,          // `detail`: the taint
+    kAffinity,
+    kExceedsMax,  // more than the ClusterQueue could ever have
+    kNoneUnused,  // more than is unused
+    kPinned       // flavors were decided earlier in the cycle
+  };
+
+  Kind kind = Kind::kNotCovered;
+  FlavorId flavor = 0;
+  ResourceId resource = 0;
+  QuotaId quota = 0;      // of kinds that compare amounts
+  int64_t requested = 0;  // by this pod set
+  int64_t earlier = 0;    // by the pod sets before it
+  int64_t limit = 0;      // what there is: unused, or at most
+  std::string detail{};
+};
+
+struct PodSetObstacles {
+  uint32_t pod_set;  // index
+  std::vector<Obstacle> obstacles;
+};
+
+// The last evaluation of a Workload. It is worded only when somebody wants to read it.
+struct Refusal {
+  Assessment outcome = Assessment::kNoFit;
+  PendingReason reason = PendingReason::kNone;
+  Requeued requeued = Requeued::kNowhere;
+  std::string invalid{};  // of kInvalid: why
+  size_t victims = 0;     // evictions that it waits for
+  std::vector<PodSetObstacles> pod_sets{};
+};
+
+// "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor f, 2 more needed"
+std::string to_message(const QuotaNames& names, const Workload& workload, const Refusal& refusal);
+
+}  // namespace muster

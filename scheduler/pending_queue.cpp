@@ -1,0 +1,156 @@
+#include "scheduler/pending_queue.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "scheduler/state.h"
+
+namespace muster {
+namespace {
+
+using Place = WorkloadState::Place;
+
+// Held back for ever: after every time that there is.
+constexpr Timestamp kNever{std::numeric_limits<int64_t>::max(), 0};
+
+}  // namespace
+
+bool PendingQueue::Earlier::operator()(const WorkloadState* a, const WorkloadState* b) const {
+  return queued_before(*a, *b);
+}
+
+PendingQueue::Group& PendingQueue::group(const Shape& shape) {
+  Group& found = groups_[shape];
+  found.shape = shape;
+  return found;
+}
+
+void PendingQueue::drop_if_empty(Group& group) {
+  if (!group.sides[0].empty() || !group.sides[1].empty() || group.waiting) return;
+  groups_.erase(Shape(group.shape));
+}
+
+void PendingQueue::await_waking(Group& group) {
+  if (!std::exchange(group.waiting, true)) waiting_.push_back(&group);
+}
+
+void PendingQueue::insert(WorkloadState& workload, bool compete) {
+  Group& its = group(workload.shape);
+  if (compete) {
+    if (!its.active().empty()) order_.erase(&its);
+    its.active().insert(&workload);
+    order_.insert(&its);
+    ++active_;
+  } else {
+    its.parked().insert(&workload);
+    await_waking(its);
+    ++parked_;
+  }
+  workload.place = Place::kQueued;
+  workload.side = static_cast<uint8_t>(compete ? its.competing : 1 - its.competing);
+}
+
+bool PendingQueue::competes(const WorkloadState& workload) const {
+  if (workload.place != Place::kQueued) return false;
+  return groups_.at(workload.shape).competing == workload.side;
+}
+
+void PendingQueue::push(WorkloadState& workload) {
+  if (competes(workload)) return;
+  remove(workload);
+  insert(workload, true);
+}
+
+void PendingQueue::park(WorkloadState& workload) {
+  remove(workload);
+  insert(workload, false);
+}
+
+void PendingQueue::hold_back(WorkloadState& workload, Timestamp until) {
+  remove(workload);
+  workload.held_until = until.is_zero() ? kNever : until;
+  held_.emplace(workload.held_until, &workload);
+  workload.place = Place::kHeld;
+}
+
+void PendingQueue::remove(WorkloadState& workload) {
+  if (workload.place == Place::kHeld) held_.erase({workload.held_until, &workload});
+  if (workload.place == Place::kQueued) {
+    Group& its = group(workload.shape);
+    const bool competed = its.competing == workload.side;
+    if (competed) order_.erase(&its);
+    its.sides[workload.side].erase(&workload);
+    if (competed && !its.active().empty()) order_.insert(&its);
+    --(competed ? active_ : parked_);
+    drop_if_empty(its);
+  }
+  workload.place = Place::kNowhere;
+}
+
+WorkloadState* PendingQueue::front() const {
+  if (preferred_ != nullptr && competes(*preferred_)) return const_cast<WorkloadState*>(preferred_);
+  return order_.empty() ? nullptr : *(*order_.begin())->active().begin();
+}
+
+// The smaller set moves, so that a Workload is moved seldom however often its shape is.
+void PendingQueue::join(Members& from, Members& into, int side) {
+  for (WorkloadState* workload : from) workload->side = static_cast<uint8_t>(side);
+  into.merge(from);
+  from.clear();
+}
+
+void PendingQueue::refuse_shape(const Shape& shape, std::vector<Obstacle> why) {
+  Group& its = group(shape);
+  its.refused = true;
+  its.why = std::move(why);
+  await_waking(its);
+  if (its.active().empty()) return;
+  order_.erase(&its);
+  active_ -= its.active().size();
+  parked_ += its.active().size();
+  if (its.parked().size() < its.active().size()) its.competing = 1 - its.competing;
+  join(its.active(), its.parked(), 1 - its.competing);
+}
+
+bool PendingQueue::refused(const Shape& shape) const {
+  const auto it = groups_.find(shape);
+  return it != groups_.end() && it->second.refused;
+}
+
+void PendingQueue::wake(Timestamp now, const Helps& helps) {
+  for (Group* its : std::exchange(waiting_, {})) {
+    its->waiting = false;
+    if (helps && its->refused && !its->parked().empty() && !helps(its->why)) {
+      await_waking(*its);
+      continue;
+    }
+    its->refused = false;
+    if (its->parked().empty()) {
+      drop_if_empty(*its);
+      continue;
+    }
+    if (!its->active().empty()) order_.erase(its);
+    active_ += its->parked().size();
+    parked_ -= its->parked().size();
+    if (its->active().size() < its->parked().size()) its->competing = 1 - its->competing;
+    join(its->parked(), its->active(), its->competing);
+    order_.insert(its);
+  }
+  while (!held_.empty() && held_.begin()->first <= now) push(*held_.begin()->second);
+}
+
+std::vector<const WorkloadState*> PendingQueue::list() const {
+  std::vector<const WorkloadState*> all;
+  all.reserve(active() + parked());
+  for (const auto& [shape, its] : groups_) {
+    for (const Members& side : its.sides) all.insert(all.end(), side.begin(), side.end());
+  }
+  for (const auto& [until, workload] : held_) all.push_back(workload);
+  std::sort(all.begin(), all.end(), [&](const WorkloadState* a, const WorkloadState* b) {
+    if ((a == preferred_) != (b == preferred_)) return a == preferred_;
+    return queued_before(*a, *b);
+  });
+  return all;
+}
+
+}  // namespace muster

@@ -1,0 +1,95 @@
+// The Workloads that wait for one ClusterQueue: those that compete, best first, and those
+// that were refused and are parked until something changes.
+//
+// Workloads of one shape are kept together, so that parking a refused shape and waking it
+// again cost the same for one Workload as for ten thousand. Every operation is at most
+// logarithmic in the number of Workloads; waking is linear in the number of parked shapes.
+// Order: priority, then time, then UID (queued_before); a Workload whose preemptions are
+// under way comes before all (`preferred`). Holds no ownership.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "api/time.h"
+#include "scheduler/outcome.h"
+#include "scheduler/shape.h"
+
+namespace muster {
+
+class PendingQueue {
+ public:
+  // Competes; moves it if it was parked.
+  void push(WorkloadState& workload);
+  // Parked until wake().
+  void park(WorkloadState& workload);
+  // Parked until it is pushed, or wake() comes at `until` or later; the zero time is never.
+  void hold_back(WorkloadState& workload, Timestamp until);
+  void remove(WorkloadState& workload);
+
+  // The best one of those that compete, or null.
+  WorkloadState* front() const;
+
+  // Parks all that compete in this shape, and all that come in it until wake(). `why`: what
+  // stood in the way, for wake().
+  void refuse_shape(const Shape& shape, std::vector<Obstacle> why);
+  bool refused(const Shape& shape) const;
+  // All that are parked compete again, but for those that are held back. With `helps`, a refused
+  // shape stays parked for which that is false: asked with its `why`.
+  using Helps = std::function<bool(const std::vector<Obstacle>& why)>;
+  void wake(Timestamp now, const Helps& helps = nullptr);
+
+  void prefer(const WorkloadState* workload) { preferred_ = workload; }
+  const WorkloadState* preferred() const { return preferred_; }
+
+  // Of a Workload that is in this queue.
+  bool competes(const WorkloadState& workload) const;
+  size_t active() const { return active_; }
+  size_t parked() const { return parked_ + held_.size(); }
+  // All of them, in the order of the queue.
+  std::vector<const WorkloadState*> list() const;
+
+ private:
+  struct Earlier {
+    bool operator()(const WorkloadState* a, const WorkloadState* b) const;
+  };
+  using Members = std::set<WorkloadState*, Earlier>;
+  // Two heaps of members that change roles when the whole shape is parked or woken.
+  struct Group {
+    Shape shape{};
+    Members sides[2];
+    int competing = 0;  // the side that does; the other one is parked
+    bool refused = false;
+    std::vector<Obstacle> why;
+    bool waiting = false;  // wake() has to look at it; until then it is not dropped
+
+    Members& active() { return sides[competing]; }
+    const Members& active() const { return sides[competing]; }
+    Members& parked() { return sides[1 - competing]; }
+  };
+  struct EarlierFront {
+    bool operator()(const Group* a, const Group* b) const {
+      return Earlier()(*a->active().begin(), *b->active().begin());
+    }
+  };
+
+  Group& group(const Shape& shape);
+  void drop_if_empty(Group& group);
+  void await_waking(Group& group);
+  void insert(WorkloadState& workload, bool compete);
+  static void join(Members& from, Members& into, int side);
+
+  std::unordered_map<Shape, Group, ShapeHash> groups_;
+  std::set<Group*, EarlierFront> order_;  // those with Workloads that compete
+  std::vector<Group*> waiting_;
+  std::set<std::pair<Timestamp, WorkloadState*>> held_;
+  const WorkloadState* preferred_ = nullptr;
+  size_t active_ = 0;
+  size_t parked_ = 0;
+};
+
+}  // namespace muster

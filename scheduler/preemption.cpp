@@ -1,0 +1,126 @@
+#include "scheduler/preemption.h"
+
+#include <algorithm>
+
+#include "scheduler/preemption_search.h"
+
+namespace muster {
+namespace {
+
+bool uses_any(const WorkloadState& workload, const std::vector<QuotaId>& quotas) {
+  return std::any_of(workload.used_quotas.begin(), workload.used_quotas.end(),
+                     [&](QuotaId used) { return std::find(quotas.begin(), quotas.end(), used) != quotas.end(); });
+}
+
+bool satisfies(PreemptionPolicy policy, const WorkloadState& preemptor, const WorkloadState& candidate) {
+  const bool lower = preemptor.priority() > candidate.priority();
+  switch (policy) {
+    case PreemptionPolicy::kNever:
+      return false;
+    case PreemptionPolicy::kLowerPriority:
+      return lower;
+    case PreemptionPolicy::kLowerOrNewerEqualPriority:
+      return lower || (preemptor.priority() == candidate.priority() && preemptor.queued_since < candidate.queued_since);
+    case PreemptionPolicy::kAny:
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string_view to_text(PreemptionReason reason) {
+  switch (reason) {
+    case PreemptionReason::kInClusterQueue:
+      return "InClusterQueue";
+    case PreemptionReason::kInCohortReclamation:
+      return "InCohortReclamation";
+    case PreemptionReason::kInCohortReclaimWhileBorrowing:
+      return "InCohortReclaimWhileBorrowing";
+    case PreemptionReason::kInCohortFairSharing:
+      return "InCohortFairSharing";
+  }
+  return "";
+}
+
+std::string_view explanation_of(PreemptionReason reason) {
+  switch (reason) {
+    case PreemptionReason::kInClusterQueue:
+      return "prioritization in the ClusterQueue";
+    case PreemptionReason::kInCohortReclamation:
+      return "reclamation within the cohort";
+    case PreemptionReason::kInCohortReclaimWhileBorrowing:
+      return "reclamation within the cohort while borrowing";
+    case PreemptionReason::kInCohortFairSharing:
+      return "Fair Sharing within the cohort";
+  }
+  return "";
+}
+
+int recent_evictions(const WorkloadState& victim, const WorkloadState& preemptor, Timestamp now) {
+  for (const Eviction& eviction : victim.evictions) {
+    if (eviction.preemptor_uid != preemptor.object->meta.uid) continue;
+    return now.seconds - eviction.last.seconds <= kEvictionMemorySeconds ? eviction.count : 0;
+  }
+  return 0;
+}
+
+bool may_evict(const PreemptionRequest& request, PreemptionPolicy policy, const WorkloadState& candidate) {
+  return !candidate.taken_away && uses_any(candidate, request.contested) &&
+         satisfies(policy, request.preemptor, candidate) &&
+         (candidate.evicting || recent_evictions(candidate, request.preemptor, request.now) < kMostEvictions);
+}
+
+bool evicted_before(const PreemptionRequest& request, const WorkloadState& a, const WorkloadState& b) {
+  if (a.evicting != b.evicting) return a.evicting;
+  const bool a_own = a.queue == request.preemptor.queue, b_own = b.queue == request.preemptor.queue;
+  if (a_own != b_own) return b_own;
+  if (a.priority() != b.priority()) return a.priority() < b.priority();
+  if (a.reserved_at != b.reserved_at) return a.reserved_at > b.reserved_at;
+  return a.object->meta.uid < b.object->meta.uid;
+}
+
+bool fits_now(const SchedulerState& state, const PreemptionRequest& request, bool allow_borrowing) {
+  const NodeId queue = request.preemptor.queue->node;
+  return std::all_of(request.usage.begin(), request.usage.end(), [&](const QuotaAmount& entry) {
+    if (!allow_borrowing && state.ledger.borrowing_with(queue, entry.quota, entry.amount)) return false;
+    return entry.amount <= state.ledger.available(queue, entry.quota);
+  });
+}
+
+void put_back(SchedulerState& state, const PreemptionRequest& request, bool allow_borrowing,
+              std::vector<Victim>& victims) {
+  for (size_t i = victims.size() - 1; i-- > 0;) {
+    const WorkloadState& victim = *victims[i].workload;
+    state.ledger.add(victim.queue->node, victim.usage);
+    if (fits_now(state, request, allow_borrowing)) {
+      victims[i] = victims.back();
+      victims.pop_back();
+    } else {
+      state.ledger.remove(victim.queue->node, victim.usage);
+    }
+  }
+}
+
+std::vector<Victim> find_victims(SchedulerState& state, const PreemptionRequest& request) {
+  return state.fair() ? fair_victims(state, request) : classic_victims(state, request);
+}
+
+PreemptionForecast forecast_preemption(SchedulerState& state, const WorkloadState& preemptor, QuotaId quota,
+                                       int64_t amount, Timestamp now) {
+  using Kind = PreemptionForecast::Kind;
+  const NodeId queue = preemptor.queue->node;
+  const std::vector<Victim> victims =
+      find_victims(state, {.preemptor = preemptor, .contested = {quota}, .usage = {{quota, amount}}, .now = now});
+  if (victims.empty()) return {Kind::kNoCandidates, state.ledger.reach(queue, quota, amount).level};
+
+  const Ledger::Simulation simulation(state.ledger);
+  bool own = false;
+  for (const Victim& victim : victims) {
+    state.ledger.remove(victim.workload->queue->node, victim.workload->usage);
+    own |= victim.workload->queue == preemptor.queue;
+  }
+  return {own ? Kind::kPreempt : Kind::kReclaim, state.ledger.reach(queue, quota, amount).level};
+}
+
+}  // namespace muster

@@ -1,0 +1,177 @@
+// Preemption by priority and by who is closer to the quota in the tree.
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "api/requests.h"
+#include "scheduler/preemption_search.h"
+
+namespace muster {
+namespace {
+
+struct Candidate {
+  WorkloadState* workload;
+  PreemptionReason reason;
+  bool only_without_borrowing;
+  NodeId common_ancestor;  // of its ClusterQueue and the preemptor's; kNoNode in the same one
+};
+
+class ClassicSearch {
+ public:
+  ClassicSearch(SchedulerState& state, const PreemptionRequest& request)
+      : state_(state),
+        ledger_(state.ledger),
+        request_(request),
+        queue_(*request.preemptor.queue),
+        policy_(queue_.object->preemption) {}
+
+  std::vector<Victim> run();
+
+ private:
+  bool may_borrow_while_preempting() const { return policy_.borrow_within_cohort != PreemptionPolicy::kNever; }
+  void collect_own();
+  void collect_from_cohort();
+  void collect_below(NodeId cohort, NodeId subtree, NodeId done, bool advantage);
+  void collect_queue(const QueueState& other, NodeId subtree, bool advantage);
+  bool below_threshold(const WorkloadState& candidate) const;
+  bool fits_in_quota(NodeId node, Amounts& remaining) const;
+  void arrange();
+  bool under_nominal() const;
+  bool still_valid(const Candidate& candidate, bool borrow) const;
+  std::vector<Victim> attempt(bool borrow);
+
+  SchedulerState& state_;
+  Ledger& ledger_;
+  const PreemptionRequest& request_;
+  const QueueState& queue_;
+  const ClusterQueuePreemption& policy_;
+  // With an advantage by place in the tree; by priority only; of the same ClusterQueue.
+  std::vector<Candidate> closer_, by_priority_, own_;
+  std::vector<Candidate> candidates_;  // all, in the order in which they are tried
+};
+
+void ClassicSearch::collect_own() {
+  if (policy_.within_cluster_queue == PreemptionPolicy::kNever) return;
+  for (WorkloadState* workload : queue_.reserved) {
+    if (may_evict(request_, policy_.within_cluster_queue, *workload))
+      own_.push_back({workload, PreemptionReason::kInClusterQueue, false, kNoNode});
+  }
+}
+
+bool ClassicSearch::below_threshold(const WorkloadState& candidate) const {
+  return candidate.priority() < request_.preemptor.priority() &&
+         (!policy_.max_priority_threshold || candidate.priority() <= *policy_.max_priority_threshold);
+}
+
+void ClassicSearch::collect_queue(const QueueState& other, NodeId subtree, bool advantage) {
+  for (WorkloadState* workload : other.reserved) {
+    if (!may_evict(request_, policy_.reclaim_within_cohort, *workload)) continue;
+    Candidate candidate{workload, PreemptionReason::kInCohortReclamation, false, subtree};
+    if (!advantage) {
+      candidate.only_without_borrowing = !may_borrow_while_preempting() || !below_threshold(*workload);
+      if (!candidate.only_without_borrowing) candidate.reason = PreemptionReason::kInCohortReclaimWhileBorrowing;
+    }
+    (advantage ? closer_ : by_priority_).push_back(candidate);
+  }
+}
+
+void ClassicSearch::collect_below(NodeId cohort, NodeId subtree, NodeId done, bool advantage) {
+  for (const NodeId child : ledger_.child_cohorts(cohort)) {
+    if (child != done && !ledger_.within_quota(child, request_.contested))
+      collect_below(child, subtree, done, advantage);
+  }
+  for (const NodeId child : ledger_.child_queues(cohort)) {
+    const QueueState& other = *state_.queue_at(child);
+    if (&other != &queue_ && other.active && !ledger_.within_quota(child, request_.contested))
+      collect_queue(other, subtree, advantage);
+  }
+}
+
+// Whether the request fits the quota of this subtree; leaves what the node cannot give from
+// what it keeps for itself.
+bool ClassicSearch::fits_in_quota(NodeId node, Amounts& remaining) const {
+  bool fits = true;
+  for (QuotaAmount& entry : remaining) {
+    if (ledger_.borrowing_with(node, entry.quota, entry.amount)) fits = false;
+    entry.amount = std::max<int64_t>(0, saturating_subtract(entry.amount, ledger_.local_available(node, entry.quota)));
+  }
+  return fits;
+}
+
+void ClassicSearch::collect_from_cohort() {
+  if (policy_.reclaim_within_cohort == PreemptionPolicy::kNever) return;
+  Amounts remaining = request_.usage;
+  bool advantage = fits_in_quota(queue_.node, remaining);
+  NodeId done = kNoNode;
+  for (NodeId cohort = ledger_.parent(queue_.node); cohort != kNoNode; cohort = ledger_.parent(cohort)) {
+    collect_below(cohort, cohort, done, advantage);
+    advantage |= fits_in_quota(cohort, remaining);
+    done = cohort;
+  }
+}
+
+void ClassicSearch::arrange() {
+  const std::array<std::vector<Candidate>*, 3> lists{&closer_, &by_priority_, &own_};
+  for (std::vector<Candidate>* list : lists) {
+    std::sort(list->begin(), list->end(), [&](const Candidate& a, const Candidate& b) {
+      return evicted_before(request_, *a.workload, *b.workload);
+    });
+  }
+  for (const bool evicting : {true, false}) {
+    for (const std::vector<Candidate>* list : lists) {
+      std::copy_if(list->begin(), list->end(), std::back_inserter(candidates_),
+                   [&](const Candidate& candidate) { return candidate.workload->evicting == evicting; });
+    }
+  }
+}
+
+bool ClassicSearch::under_nominal() const {
+  return std::all_of(request_.contested.begin(), request_.contested.end(), [&](QuotaId quota) {
+    return ledger_.usage(queue_.node, quota) < ledger_.nominal(queue_.node, quota);
+  });
+}
+
+// Evictions before may have brought the candidate's part of the tree within its quota.
+bool ClassicSearch::still_valid(const Candidate& candidate, bool borrow) const {
+  if (candidate.common_ancestor == kNoNode) return true;
+  if (borrow && candidate.only_without_borrowing) return false;
+  for (NodeId node = candidate.workload->queue->node; node != candidate.common_ancestor; node = ledger_.parent(node)) {
+    if (ledger_.within_quota(node, request_.contested)) return false;
+  }
+  return true;
+}
+
+std::vector<Victim> ClassicSearch::attempt(bool borrow) {
+  const Ledger::Simulation simulation(ledger_);
+  std::vector<Victim> victims;
+  for (const Candidate& candidate : candidates_) {
+    if (!still_valid(candidate, borrow)) continue;
+    ledger_.remove(candidate.workload->queue->node, candidate.workload->usage);
+    victims.push_back({candidate.workload, candidate.reason});
+    if (!fits_now(state_, request_, borrow)) continue;
+    put_back(state_, request_, borrow, victims);
+    return victims;
+  }
+  return {};
+}
+
+std::vector<Victim> ClassicSearch::run() {
+  collect_own();
+  collect_from_cohort();
+  arrange();
+  if (candidates_.empty()) return {};
+  const bool only_own = closer_.empty() && by_priority_.empty();
+  if (only_own || (!may_borrow_while_preempting() && !under_nominal())) return attempt(true);
+  // Without borrowing there are more candidates; which is tried first is Kueue's choice.
+  const bool borrow_first = may_borrow_while_preempting() || !closer_.empty();
+  std::vector<Victim> victims = attempt(borrow_first);
+  return victims.empty() ? attempt(!borrow_first) : victims;
+}
+
+}  // namespace
+
+std::vector<Victim> classic_victims(SchedulerState& state, const PreemptionRequest& request) {
+  return ClassicSearch(state, request).run();
+}
+
+}  // namespace muster

@@ -1,0 +1,155 @@
+// Decides which Workloads get quota, on which flavors, and whom they may evict for it.
+//
+// The Scheduler owns an account of all queues, flavors and Workloads that is updated by each
+// event and never copied. One thread owns it; it reads no clock. What it decides it assumes
+// at once; the caller carries decisions out and reports:
+//   Admitted   written: put() the object as it came back. Failed for good: roll_back().
+//   Preempted  the same: put() when the object says Evicted=True, or roll_back(). The victim's
+//              quota stays taken until put() shows it without its reservation.
+//   Pending    nothing to report; conditions that did not change need no write.
+// A put() that lags behind an assumption (an older state of the object) does not undo it.
+//
+// cycle() is one turn: one head per ClusterQueue, in an order that is observably Kueue's.
+// drain() repeats turns until nothing more can happen; call it after every batch of events.
+// A cohort tree in which nothing happened costs nothing. Workloads that were refused wait
+// until a release, or a change of queues, flavors or limits, can help them.
+//
+// Whether all admitted pods are ready (waitForPodsReady.blockAdmission) is the caller's
+// question: it calls drain() only when admissions are allowed.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "api/requests.h"
+#include "base/clock.h"
+#include "scheduler/cycle.h"
+#include "scheduler/decision.h"
+#include "scheduler/explanation.h"
+#include "scheduler/state.h"
+
+namespace muster {
+
+class Scheduler {
+ public:
+  explicit Scheduler(SchedulerSettings settings = {});
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  void put(const ClusterQueuePtr& queue);
+  void remove_cluster_queue(const std::string& name);
+  void put(const LocalQueuePtr& queue);
+  void remove_local_queue(const std::string& ns, const std::string& name);
+  void put(const CohortPtr& cohort);
+  void remove_cohort(const std::string& name);
+  void put(const ResourceFlavorPtr& flavor);
+  void remove_resource_flavor(const std::string& name);
+  // Only whether it is there and active matters.
+  void put(const AdmissionCheckPtr& check);
+  void remove_admission_check(const std::string& name);
+  void put_namespace(const std::string& name, Labels labels);
+  void remove_namespace(const std::string& name);
+
+  // `pod_requests`: of one pod of each pod set, after LimitRanges, exclusions and
+  // transformations (api/pod_requests.h). Everything else is read from the object.
+  // `misconfigured`: a sentence when it must not be admitted whatever the quota (requests above
+  // limits, or against a LimitRange).
+  void put(const WorkloadPtr& workload, const std::vector<Requests>& pod_requests, Now now,
+           std::string misconfigured = {});
+  void remove_workload(const std::string& ns, const std::string& name);
+
+  // The write of an admission or an eviction failed: as if it had not been decided.
+  void roll_back(const std::string& ns, const std::string& name, Now now);
+  // The same for all that is not confirmed: for a new leader, and an old one.
+  void roll_back_all(Now now);
+
+  // One turn of every ClusterQueue.
+  std::vector<Decision> cycle(Now now);
+  // Turns until nothing changes any more. After a release it wakes only what may be helped by
+  // it; a turn by itself wakes all that are parked in the tree, as Kueue does. Of refusals only those that differ from
+  // the last one of their Workload are told, and AwaitedVictim not at all.
+  std::vector<Decision> drain(Now now);
+
+  // Why a ClusterQueue takes no Workloads, as its Active condition says it; nullopt: it does.
+  struct Inactive {
+    std::string reason;
+    std::string message;
+  };
+  std::optional<Inactive> why_inactive(const std::string& cluster_queue) const;
+  // Counts and usage, for status and metrics; without conditions.
+  QueueStatus cluster_queue_status(const std::string& name) const;
+  QueueStatus local_queue_status(const std::string& ns, const std::string& name) const;
+
+  // Why a Workload waits; nullopt when it is unknown or does not wait.
+  std::optional<Explanation> explain(const std::string& ns, const std::string& name) const;
+  // Where it is: "active", "inadmissible" or "none".
+  Requeued place_of(const std::string& ns, const std::string& name) const;
+  // The Workloads that wait for a ClusterQueue, in order.
+  std::vector<WorkloadPtr> pending_of(const std::string& cluster_queue) const;
+  // Usage of one flavor's resource by a ClusterQueue or a Cohort, and its own quota.
+  int64_t usage_of(const std::string& cluster_queue, const std::string& flavor, const std::string& resource) const;
+
+ private:
+  QueueState& queue_named(const std::string& name);
+  LocalQueueState& local_queue_named(const std::string& key);
+  const QueueState* find_queue(const std::string& name) const;
+  WorkloadState* find(const std::string& ns, const std::string& name) const;
+  void drop_if_unused(QueueState& queue);
+  void drop_if_unused(LocalQueueState& local);
+  std::vector<QuotaLimits> limits_of(const std::vector<ResourceGroup>& groups);
+  void read_groups(QueueState& queue);
+  void point_local_queue(LocalQueueState& local, QueueState* queue);
+
+  // Workloads (scheduler_workloads.cpp).
+  void read_requests(WorkloadState& state, const std::vector<Requests>& pod_requests);
+  bool holds_quota(const WorkloadState& state) const;
+  void enter(WorkloadState& state, Timestamp now);
+  void enter_queue(WorkloadState& state, Timestamp now);
+  void leave(WorkloadState& state);
+  void take_reservation(WorkloadState& state, Timestamp now);
+  bool keeps_place(const WorkloadState& state, const WorkloadState& next) const;
+  void update_reserved(WorkloadState& state, Timestamp now);
+  Timestamp queued_since(const Workload& workload) const;
+  void set_local_queue(WorkloadState& state);
+  void unset_local_queue(WorkloadState& state);
+  void undo_assumption(WorkloadState& state, Timestamp now);
+
+  // Waking and turns (scheduler_turns.cpp).
+  void structure_changed();
+  void released(QueueState& queue, bool by_running_queue);
+  void stir(QueueState& queue);
+  void prepare(Timestamp now, bool only_what_it_helps);
+  void refresh_activity();
+  void wake_all(QueueState& queue, Timestamp now);
+  bool may_help(const QueueState& queue, const std::vector<Obstacle>& why) const;
+  std::optional<Invalid> why_invalid(const WorkloadState& state) const;
+  bool namespace_matches(const WorkloadState& state) const;
+  std::vector<Decision> turn(const std::vector<QueueState*>& queues, Timestamp now, bool settle);
+  void settle_trees(const Cycle& cycle);
+
+  SchedulerState state_;
+  std::map<std::string, std::unique_ptr<QueueState>> queues_;
+  std::unordered_map<std::string, std::unique_ptr<LocalQueueState>> local_queues_;
+  std::unordered_map<std::string, std::unique_ptr<WorkloadState>> workloads_;
+  std::map<std::string, Labels> namespaces_;
+  std::map<std::string, bool> checks_;  // whether they are active
+  Shapes shapes_;
+  bool structure_changed_ = true;
+  std::set<QueueState*> released_;  // their trees are due for a retry
+  // The same for what left through a LocalQueue that is stopped or gone. Kueue forgets that
+  // retry, and so does cycle(); drain() makes up for it when all else has come to rest.
+  std::set<QueueState*> released_late_;
+  std::set<LocalQueueState*> entering_;  // their Workloads enter a queue at the next turn
+  // Roots of the trees in which something may happen, and the states that each has been in
+  // since something did: one that comes again will come for ever.
+  std::map<NodeId, std::set<uint64_t>> stirred_;
+};
+
+}  // namespace muster

@@ -1,0 +1,258 @@
+// Who wakes, who is looked at, and when there is nothing left to do.
+#include <algorithm>
+
+#include "scheduler/scheduler.h"
+
+namespace muster {
+namespace {
+
+bool has_failed_checks(const Workload& workload) {
+  return std::any_of(
+      workload.status.admission_checks.begin(), workload.status.admission_checks.end(),
+      [](const AdmissionCheckState& check) { return check.state == "Retry" || check.state == "Rejected"; });
+}
+
+bool is_news(const Decision& decision) {
+  const auto* pending = std::get_if<Pending>(&decision);
+  return pending == nullptr ? !std::holds_alternative<AwaitedVictim>(decision) : pending->changed;
+}
+
+void mix(uint64_t& hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9E3779B97F4A7C15ULL + (hash >> 29);
+}
+
+}  // namespace
+
+void Scheduler::structure_changed() {
+  structure_changed_ = true;
+}
+
+void Scheduler::released(QueueState& queue, bool by_running_queue) {
+  (by_running_queue ? released_ : released_late_).insert(&queue);
+}
+
+void Scheduler::stir(QueueState& queue) {
+  if (structure_changed_ || queue.node == kNoNode) return;
+  const NodeId root = state_.ledger.root(queue.node);
+  if (root != kNoNode) stirred_[root].clear();
+}
+
+std::optional<Scheduler::Inactive> Scheduler::why_inactive(const std::string& cluster_queue) const {
+  const QueueState* queue = find_queue(cluster_queue);
+  if (queue == nullptr || queue->object == nullptr)
+    return Inactive{"NotFound", "ClusterQueue " + cluster_queue + " does not exist"};
+  if (queue->object->meta.deleting)
+    return Inactive{"Terminating", "Can't admit new workloads; clusterQueue is terminating"};
+  const std::string prefix = "Can't admit new workloads: ";
+  if (queue->object->stop_policy != StopPolicy::kNone) return Inactive{"Stopped", prefix + "is stopped."};
+  for (const QueueGroup& group : queue->groups) {
+    for (const FlavorId flavor : group.flavors) {
+      if (state_.flavor(flavor) == nullptr)
+        return Inactive{"FlavorNotFound",
+                        prefix + "references missing ResourceFlavor(s): " + state_.names.flavor_name(flavor) + "."};
+    }
+  }
+  for (const AdmissionCheckRule& rule : queue->object->admission_checks) {
+    const auto check = checks_.find(rule.name);
+    if (check == checks_.end())
+      return Inactive{"AdmissionCheckNotFound", prefix + "references missing AdmissionCheck(s): " + rule.name + "."};
+    if (!check->second)
+      return Inactive{"AdmissionCheckInactive", prefix + "references inactive AdmissionCheck(s): " + rule.name + "."};
+  }
+  if (state_.ledger.root(queue->node) == kNoNode)
+    return Inactive{"CohortCycle", prefix + "the parents of its Cohort form a cycle; change one spec.parentName."};
+  return std::nullopt;
+}
+
+void Scheduler::refresh_activity() {
+  state_.ledger.settle();
+  for (const auto& [name, queue] : queues_) {
+    queue->active = !why_inactive(name);
+    if (queue->node != kNoNode) state_.ledger.set_scheduled(queue->node, queue->active);
+  }
+  state_.ledger.settle();
+}
+
+// Whether a release could change the answer that a shape got: not as long as every flavor of
+// some resource group is ruled out for its first pod set by what has not changed. Where
+// preemption may help, nothing is ruled out.
+bool Scheduler::may_help(const QueueState& queue, const std::vector<Obstacle>& why) const {
+  const ClusterQueuePreemption& policy = queue.object->preemption;
+  if (policy.within_cluster_queue != PreemptionPolicy::kNever ||
+      policy.reclaim_within_cohort != PreemptionPolicy::kNever)
+    return true;
+  const auto stands = [&](const Obstacle& obstacle) {
+    if (obstacle.kind != Obstacle::Kind::kNoneUnused) return obstacle.kind != Obstacle::Kind::kPinned;
+    return state_.ledger.available(queue.node, obstacle.quota) < obstacle.requested;
+  };
+  return std::none_of(queue.groups.begin(), queue.groups.end(), [&](const QueueGroup& group) {
+    return std::all_of(group.flavors.begin(), group.flavors.end(), [&](FlavorId flavor) {
+      return std::any_of(why.begin(), why.end(), [&](const Obstacle& obstacle) {
+        return obstacle.kind != Obstacle::Kind::kNotCovered && obstacle.flavor == flavor && stands(obstacle);
+      });
+    });
+  });
+}
+
+void Scheduler::wake_all(QueueState& queue, Timestamp now) {
+  queue.pending.wake(now);
+  for (const WorkloadState* waiting : queue.pending.list()) {
+    if (waiting->place != WorkloadState::Place::kHeld) continue;
+    WorkloadState& workload = const_cast<WorkloadState&>(*waiting);
+    if (!namespace_matches(workload)) continue;
+    queue.pending.remove(workload);
+    enter_queue(workload, now);
+  }
+}
+
+// Takes in what events have left to be done: needs the time.
+void Scheduler::prepare(Timestamp now, bool only_what_it_helps) {
+  const bool everything = std::exchange(structure_changed_, false);
+  if (everything) {
+    refresh_activity();
+    stirred_.clear();
+    for (const auto& [name, queue] : queues_) {
+      if (queue->node == kNoNode) continue;
+      wake_all(*queue, now);
+      stir(*queue);
+    }
+  }
+  for (LocalQueueState* local : std::exchange(entering_, {})) {
+    const std::vector<WorkloadState*> workloads = local->workloads;
+    for (WorkloadState* workload : workloads) {
+      if (workload->place == WorkloadState::Place::kNowhere) enter_queue(*workload, now);
+    }
+  }
+  std::set<NodeId> roots;
+  for (const QueueState* queue : std::exchange(released_, {})) {
+    if (queue->node != kNoNode) roots.insert(state_.ledger.root(queue->node));
+  }
+  roots.erase(kNoNode);
+  for (const NodeId root : roots) {
+    stirred_[root].clear();
+    if (everything) continue;
+    for (const NodeId node : state_.ledger.queues_of_tree(root)) {
+      QueueState& queue = *state_.queue_at(node);
+      PendingQueue::Helps helps;
+      if (only_what_it_helps) {
+        helps = [&](const std::vector<Obstacle>& why) { return may_help(queue, why); };
+      }
+      queue.pending.wake(now, helps);
+    }
+  }
+}
+
+bool Scheduler::namespace_matches(const WorkloadState& state) const {
+  const auto labels = namespaces_.find(state.object->meta.ns);
+  return labels != namespaces_.end() && state.queue->object->namespace_selector.matches(labels->second);
+}
+
+std::optional<Invalid> Scheduler::why_invalid(const WorkloadState& state) const {
+  if (has_failed_checks(*state.object))
+    return Invalid{PendingReason::kPendingEvaluation, "The workload has failed admission checks", false};
+  if (!namespace_matches(state))
+    return Invalid{PendingReason::kMisconfigured, "Workload namespace doesn't match ClusterQueue selector", true};
+  if (!state.misconfigured.empty()) return Invalid{PendingReason::kMisconfigured, state.misconfigured, false};
+  return std::nullopt;
+}
+
+std::vector<Decision> Scheduler::turn(const std::vector<QueueState*>& queues, Timestamp now, bool settle) {
+  Cycle cycle(state_, now, settle);
+  bool any = false;
+  for (QueueState* queue : queues) {
+    WorkloadState* head = queue->active ? queue->pending.front() : nullptr;
+    if (head == nullptr) continue;
+    any = true;
+    if (std::optional<Invalid> why = why_invalid(*head))
+      cycle.add_invalid(*head, std::move(*why));
+    else
+      cycle.add(*head);
+  }
+  std::vector<Decision> decisions;
+  if (any) {
+    ++state_.cycle;
+    decisions = cycle.run();
+  }
+  if (settle) settle_trees(cycle);
+  return decisions;
+}
+
+// A tree in which a turn admitted, evicted and parked nothing, and that looks as it did before
+// some earlier turn, would go on like that for ever.
+void Scheduler::settle_trees(const Cycle& cycle) {
+  struct Seen {
+    bool changed = false;
+    uint64_t hash = 0;
+  };
+  std::map<NodeId, Seen> seen;
+  for (const auto& [root, hashes] : stirred_) seen[root];
+  std::vector<const CycleEntry*> entries;
+  for (const CycleEntry& entry : cycle.entries()) entries.push_back(&entry);
+  std::sort(entries.begin(), entries.end(),
+            [](const CycleEntry* a, const CycleEntry* b) { return a->workload < b->workload; });
+  for (const CycleEntry* entry : entries) {
+    const WorkloadState& workload = *entry->workload;
+    Seen& its = seen[state_.ledger.root(workload.queue->node)];
+    its.changed |= entry->admitted || entry->evicted || !workload.queue->pending.competes(workload);
+    mix(its.hash, reinterpret_cast<uintptr_t>(&workload));
+    for (const ScanProgress::Position& position : workload.progress.positions)
+      mix(its.hash, (uint64_t{position.pod_set} << 40) ^ (uint64_t{position.resource} << 16) ^
+                        static_cast<uint64_t>(position.flavor + 1));
+  }
+  for (const auto& [root, its] : seen) {
+    if (its.changed)
+      stirred_[root].clear();
+    else if (its.hash == 0 || !stirred_[root].insert(its.hash).second)
+      stirred_.erase(root);
+  }
+}
+
+std::vector<Decision> Scheduler::cycle(Now now) {
+  const Timestamp at = to_timestamp(now.wall);
+  prepare(at, false);
+  std::vector<QueueState*> queues;
+  for (const auto& [name, queue] : queues_) {
+    if (queue->active) queues.push_back(queue.get());
+  }
+  return turn(queues, at, false);
+}
+
+std::vector<Decision> Scheduler::drain(Now now) {
+  const Timestamp at = to_timestamp(now.wall);
+  prepare(at, true);
+  std::vector<Decision> all;
+  while (!stirred_.empty() || !released_late_.empty()) {
+    if (stirred_.empty()) {
+      released_.swap(released_late_);
+      prepare(at, true);
+    }
+    std::vector<QueueState*> queues;
+    for (const auto& [root, seen] : stirred_) {
+      for (const NodeId node : state_.ledger.queues_of_tree(root)) queues.push_back(state_.queue_at(node));
+    }
+    if (queues.empty()) {
+      stirred_.clear();
+      continue;
+    }
+    for (Decision& decision : turn(queues, at, true)) {
+      if (is_news(decision)) all.push_back(std::move(decision));
+    }
+  }
+  return all;
+}
+
+Requeued Scheduler::place_of(const std::string& ns, const std::string& name) const {
+  const WorkloadState* workload = find(ns, name);
+  if (workload == nullptr || !workload->in_queue()) return Requeued::kNowhere;
+  return workload->queue->pending.competes(*workload) ? Requeued::kActive : Requeued::kInadmissible;
+}
+
+std::vector<WorkloadPtr> Scheduler::pending_of(const std::string& cluster_queue) const {
+  std::vector<WorkloadPtr> waiting;
+  const QueueState* queue = find_queue(cluster_queue);
+  if (queue == nullptr) return waiting;
+  for (const WorkloadState* workload : queue->pending.list()) waiting.push_back(workload->object);
+  return waiting;
+}
+
+}  // namespace muster

@@ -1,0 +1,247 @@
+// Workloads as they come and change: into a queue, into the ledger, and out again.
+#include <algorithm>
+
+#include "scheduler/reservation.h"
+#include "scheduler/scheduler.h"
+
+namespace muster {
+namespace {
+
+using Place = WorkloadState::Place;
+
+constexpr std::string_view kAdmissionGatedBy = "kueue.x-k8s.io/admission-gated-by";
+
+std::string key_of(const ObjectMeta& meta) {
+  return meta.ns + "/" + meta.name;
+}
+
+bool same_condition(const Workload& a, const Workload& b, std::string_view type) {
+  const Condition *left = find_condition(a.status.conditions, type), *right = find_condition(b.status.conditions, type);
+  if (left == nullptr || right == nullptr) return left == right;
+  return *left == *right;
+}
+
+// When it may compete again; the zero time: never, until its status changes. Nullopt: now.
+std::optional<Timestamp> backoff(const Workload& workload, Timestamp now) {
+  const Condition* requeued = find_condition(workload.status.conditions, "Requeued");
+  if (requeued != nullptr && requeued->status == "False") return Timestamp{};
+  if (!workload.status.requeue_state || workload.status.requeue_state->requeue_at.is_zero()) return std::nullopt;
+  const Timestamp at = workload.status.requeue_state->requeue_at;
+  return at <= now ? std::nullopt : std::optional(at);
+}
+
+}  // namespace
+
+// Evicted by a check, or because its pods were not ready: then it queues again from that time.
+Timestamp Scheduler::queued_since(const Workload& workload) const {
+  const Condition* evicted = find_condition(workload.status.conditions, "Evicted");
+  if (evicted != nullptr && evicted->is_true() &&
+      (evicted->reason == "AdmissionCheck" ||
+       (evicted->reason == "PodsReadyTimeout" && state_.settings.order_by_eviction)))
+    return evicted->last_transition;
+  return workload.meta.created;
+}
+
+void Scheduler::read_requests(WorkloadState& state, const std::vector<Requests>& pod_requests) {
+  state.pod_sets.clear();
+  for (size_t i = 0; i < state.object->pod_sets.size(); ++i) {
+    PodSetState pod_set{.count = count_after_reclaim(*state.object, state.object->pod_sets[i]), .per_pod = {}};
+    if (i < pod_requests.size()) {
+      for (const auto& [resource, amount] : pod_requests[i])
+        pod_set.per_pod.push_back({state_.names.resource(resource), amount});
+    }
+    std::sort(pod_set.per_pod.begin(), pod_set.per_pod.end(), [&](const ResourceAmount& a, const ResourceAmount& b) {
+      return state_.names.visiting_order(a.resource) < state_.names.visiting_order(b.resource);
+    });
+    state.pod_sets.push_back(std::move(pod_set));
+  }
+}
+
+bool Scheduler::holds_quota(const WorkloadState& state) const {
+  return !state.object->finished() && state.object->has_quota_reserved() && state.object->status.admission;
+}
+
+void Scheduler::set_local_queue(WorkloadState& state) {
+  LocalQueueState& local = local_queue_named(state.object->meta.ns + "/" + state.object->queue_name);
+  if (state.local_queue == &local) return;
+  unset_local_queue(state);
+  state.local_queue = &local;
+  state.index_in_local_queue = local.workloads.size();
+  local.workloads.push_back(&state);
+}
+
+void Scheduler::unset_local_queue(WorkloadState& state) {
+  if (state.local_queue == nullptr) return;
+  std::vector<WorkloadState*>& all = state.local_queue->workloads;
+  all[state.index_in_local_queue] = all.back();
+  all[state.index_in_local_queue]->index_in_local_queue = state.index_in_local_queue;
+  all.pop_back();
+  drop_if_unused(*std::exchange(state.local_queue, nullptr));
+}
+
+void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_requests, Now now,
+                    std::string misconfigured) {
+  const Timestamp at = to_timestamp(now.wall);
+  std::unique_ptr<WorkloadState>& slot = workloads_[key_of(object->meta)];
+  if (slot && slot->object->meta.uid != object->meta.uid) {
+    leave(*slot);
+    unset_local_queue(*slot);
+    slot.reset();
+  }
+  const bool known = slot != nullptr;
+  if (!known) slot = std::make_unique<WorkloadState>();
+  WorkloadState& state = *slot;
+  const WorkloadPtr before = std::exchange(state.object, object);
+  if (state.assumed && !holds_quota(state) && object->active && !object->finished() && !object->meta.deleting) return;
+
+  if (state.place == Place::kReserved) {
+    read_requests(state, pod_requests);
+    if (holds_quota(state)) return update_reserved(state, at);
+    leave(state);
+    return enter(state, at);
+  }
+  if (state.in_queue()) {
+    WorkloadState next;
+    next.object = object;
+    read_requests(next, pod_requests);
+    next.shape = shapes_.shape_of(next);
+    // Its place is keyed by what it was.
+    state.object = before;
+    const bool keeps = keeps_place(state, next) && misconfigured == state.misconfigured;
+    if (!keeps) leave(state);
+    state.object = object;
+    if (keeps) return;
+  }
+  state.misconfigured = std::move(misconfigured);
+  read_requests(state, pod_requests);
+  enter(state, at);
+}
+
+// Whether a Workload that waits stays where it is although its object has changed.
+bool Scheduler::keeps_place(const WorkloadState& state, const WorkloadState& next) const {
+  const Workload &before = *state.object, &after = *next.object;
+  if (next.shape != state.shape || after.priority != before.priority || after.queue_name != before.queue_name ||
+      queued_since(after) != state.queued_since || !after.active || after.finished() || after.meta.deleting ||
+      holds_quota(next) || !after.meta.annotation(kAdmissionGatedBy).empty())
+    return false;
+  return state.queue->pending.competes(state) ||
+         (same_condition(before, after, "Evicted") && same_condition(before, after, "Requeued") &&
+          before.status.requeue_state == after.status.requeue_state &&
+          before.status.admission_checks == after.status.admission_checks);
+}
+
+void Scheduler::enter(WorkloadState& state, Timestamp now) {
+  if (state.object->finished()) return unset_local_queue(state);
+  set_local_queue(state);
+  if (holds_quota(state)) return take_reservation(state, now);
+  enter_queue(state, now);
+}
+
+void Scheduler::enter_queue(WorkloadState& state, Timestamp now) {
+  const Workload& object = *state.object;
+  const LocalQueueState& local = *state.local_queue;
+  if (!object.active || object.finished() || object.meta.deleting || local.object == nullptr ||
+      local.object->stop_policy != StopPolicy::kNone || local.queue == nullptr || local.queue->object == nullptr ||
+      !object.meta.annotation(kAdmissionGatedBy).empty())
+    return;
+  QueueState& queue = *local.queue;
+  state.queue = &queue;
+  state.rank = object.priority;
+  state.queued_since = queued_since(object);
+  state.shape = shapes_.shape_of(state);
+  if (const std::optional<Timestamp> until = backoff(object, now)) {
+    queue.pending.hold_back(state, *until);
+  } else if (!queue.strict() && queue.pending.refused(state.shape)) {
+    queue.pending.park(state);
+  } else {
+    queue.pending.push(state);
+    stir(queue);
+  }
+}
+
+// Out of its queue or the ledger; its flavor scan is forgotten when it held quota.
+void Scheduler::leave(WorkloadState& state) {
+  if (state.place == Place::kReserved) {
+    QueueState& queue = *state.queue;
+    const bool counted = queue.node != kNoNode;
+    release(state_, state);
+    state.usage.clear();
+    state.assumed = state.assumed_eviction = state.evicting = false;
+    state.progress = {};
+    const LocalQueue* local = state.local_queue == nullptr ? nullptr : state.local_queue->object.get();
+    if (!counted)
+      drop_if_unused(queue);
+    else
+      released(queue, local != nullptr && local->stop_policy == StopPolicy::kNone);
+  } else if (state.in_queue()) {
+    QueueState& queue = *state.queue;
+    queue.pending.remove(state);
+    if (queue.pending.preferred() == &state) queue.pending.prefer(nullptr);
+    stir(queue);
+    state.queue = nullptr;
+  }
+  state.place = Place::kNowhere;
+}
+
+void Scheduler::take_reservation(WorkloadState& state, Timestamp now) {
+  const Condition* reserved = find_condition(state.object->status.conditions, "QuotaReserved");
+  read_admission_usage(state_.names, *state.object, *state.object->status.admission, state.usage, state.used_quotas);
+  state.reserved_at = reserved->last_transition.is_zero() ? now : reserved->last_transition;
+  state.rank = state.object->priority;
+  state.queued_since = queued_since(*state.object);
+  state.evicting = state.object->evicted();
+  state.has_claim = false;
+  QueueState& queue = queue_named(state.object->status.admission->cluster_queue);
+  reserve(state_, state, queue);
+  ++queue.generation;
+  stir(queue);
+}
+
+// A Workload that keeps its reservation: what it uses, and whether it is leaving, may change.
+void Scheduler::update_reserved(WorkloadState& state, Timestamp now) {
+  const bool evicting = state.object->evicted() || state.assumed_eviction;
+  const bool waits_for_eviction = state.assumed_eviction && !state.object->evicted();
+  set_local_queue(state);
+  QueueState& queue = *state.queue;
+  const Amounts before = state.usage;
+  const bool moved = state.object->status.admission->cluster_queue != queue.name;
+  release(state_, state);
+  take_reservation(state, now);
+  state.evicting = evicting;
+  state.assumed = false;
+  state.assumed_eviction = waits_for_eviction;
+  if (moved || before != state.usage) {
+    if (queue.node != kNoNode) released(queue, true);
+    drop_if_unused(queue);
+  }
+}
+
+void Scheduler::remove_workload(const std::string& ns, const std::string& name) {
+  const auto it = workloads_.find(ns + "/" + name);
+  if (it == workloads_.end()) return;
+  leave(*it->second);
+  unset_local_queue(*it->second);
+  workloads_.erase(it);
+}
+
+void Scheduler::undo_assumption(WorkloadState& state, Timestamp now) {
+  if (state.place != Place::kReserved) return;
+  if (state.assumed) {
+    leave(state);
+    return enter(state, now);
+  }
+  if (!state.assumed_eviction) return;
+  state.assumed_eviction = false;
+  state.evicting = state.object->evicted();
+  stir(*state.queue);
+}
+
+void Scheduler::roll_back(const std::string& ns, const std::string& name, Now now) {
+  if (WorkloadState* state = find(ns, name)) undo_assumption(*state, to_timestamp(now.wall));
+}
+
+void Scheduler::roll_back_all(Now now) {
+  for (const auto& [key, state] : workloads_) undo_assumption(*state, to_timestamp(now.wall));
+}
+
+}  // namespace muster

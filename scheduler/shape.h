@@ -1,0 +1,46 @@
+// Workloads of one shape get the same answer from the same state: what their pods ask for,
+// how many, with what tolerations and affinity, and their priority. One refusal of a shape
+// parks all of it, so a queue of a thousand equal jobs costs one evaluation.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "api/workload.h"
+#include "scheduler/names.h"
+
+namespace muster {
+
+struct WorkloadState;
+
+// A digest; equal shapes have equal digests.
+struct Shape {
+  uint64_t high = 0;
+  uint64_t low = 0;
+
+  bool operator==(const Shape&) const = default;
+};
+struct ShapeHash {
+  size_t operator()(const Shape& shape) const { return shape.low; }
+};
+
+// Pod templates are shared by many Workloads, so what counts of each is read once.
+class Shapes {
+ public:
+  Shape shape_of(const WorkloadState& workload);
+
+ private:
+  const std::string& digest_of(const PodSpecPtr& spec);
+
+  struct Known {
+    std::weak_ptr<const PodSpec> spec;
+    std::string digest;
+  };
+  std::unordered_map<const PodSpec*, Known> specs_;
+  size_t sweep_at_ = 1024;
+};
+
+}  // namespace muster

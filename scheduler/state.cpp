@@ -1,0 +1,54 @@
+#include "scheduler/state.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace muster {
+
+bool ScanProgress::pending() const {
+  return std::any_of(positions.begin(), positions.end(),
+                     [](const Position& position) { return position.flavor != kFinished; });
+}
+
+int ScanProgress::next_flavor(uint32_t pod_set, ResourceId resource) const {
+  for (const Position& position : positions) {
+    if (position.pod_set == pod_set && position.resource == resource) return position.flavor + 1;
+  }
+  return 0;
+}
+
+bool ScanProgress::operator==(const ScanProgress& other) const {
+  return std::equal(positions.begin(), positions.end(), other.positions.begin(), other.positions.end(),
+                    [](const Position& a, const Position& b) {
+                      return a.pod_set == b.pod_set && a.resource == b.resource && a.flavor == b.flavor;
+                    });
+}
+
+bool QueueGroup::covers(ResourceId resource) const {
+  return std::find(resources.begin(), resources.end(), resource) != resources.end();
+}
+
+const QueueGroup* QueueState::group_of(ResourceId resource) const {
+  for (const QueueGroup& group : groups) {
+    if (group.covers(resource)) return &group;
+  }
+  return nullptr;
+}
+
+TakenAway::~TakenAway() {
+  for (WorkloadState* workload : taken_) workload->taken_away = false;
+}
+
+void TakenAway::take(WorkloadState& workload) {
+  if (workload.taken_away) return;
+  workload.taken_away = true;
+  taken_.push_back(&workload);
+  state_.ledger.remove(workload.queue->node, workload.usage);
+}
+
+bool queued_before(const WorkloadState& a, const WorkloadState& b) {
+  if (a.priority() != b.priority()) return a.priority() > b.priority();
+  return std::tie(a.queued_since, a.object->meta.uid) < std::tie(b.queued_since, b.object->meta.uid);
+}
+
+}  // namespace muster

@@ -1,0 +1,182 @@
+// What the scheduler knows of Workloads, ClusterQueues and flavors, with names turned into
+// integers and pointers: the state that flavor assignment, preemption and the cycle share.
+// Owned by the Scheduler, used by one thread; pointers stay valid while the object exists.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "api/cluster_queue.h"
+#include "api/queue_settings.h"
+#include "api/workload.h"
+#include "scheduler/ledger.h"
+#include "scheduler/names.h"
+#include "scheduler/outcome.h"
+#include "scheduler/pending_queue.h"
+#include "scheduler/shape.h"
+
+namespace muster {
+
+struct QueueState;
+struct LocalQueueState;
+
+struct ResourceAmount {
+  ResourceId resource;
+  int64_t amount;
+};
+
+struct PodSetState {
+  int32_t count = 0;                    // without pods that gave their quota back
+  std::vector<ResourceAmount> per_pod;  // by QuotaNames::visiting_order
+};
+
+// Where the flavor scan of a pod set's resource stopped; it goes on there at the next
+// attempt, unless quota has moved since. Kept in memory only.
+struct ScanProgress {
+  static constexpr int kFinished = -1;
+  struct Position {
+    uint32_t pod_set;
+    ResourceId resource;
+    int flavor;  // index of the last one tried, or kFinished
+  };
+  std::vector<Position> positions;
+  uint64_t generation = 0;
+  uint64_t cycle = 0;
+  Shape shape{};
+
+  bool pending() const;
+  int next_flavor(uint32_t pod_set, ResourceId resource) const;
+  bool operator==(const ScanProgress&) const;
+};
+
+struct Eviction {
+  std::string preemptor_uid;
+  int count = 0;
+  Timestamp last;
+};
+
+struct WorkloadState {
+  enum class Place {
+    kNowhere,  // finished, inactive, or in no queue
+    kQueued,   // competes or is parked: PendingQueue::competes()
+    kHeld,     // parked, and no release of quota can help
+    kReserved  // holds quota
+  };
+
+  WorkloadPtr object;
+  std::vector<PodSetState> pod_sets;
+  Place place = Place::kNowhere;
+  QueueState* queue = nullptr;  // that it waits in or holds quota of
+  LocalQueueState* local_queue = nullptr;
+  size_t index_in_local_queue = 0;
+  int32_t rank = 0;        // its priority
+  Timestamp queued_since;  // its place among equals
+  Shape shape{};
+
+  // While it waits.
+  uint8_t side = 0;      // of its group in PendingQueue
+  Timestamp held_until;  // while kHeld
+  ScanProgress progress;
+  std::unique_ptr<Refusal> refusal;  // of its last evaluation
+  std::string misconfigured;         // why it cannot be admitted at all
+  bool has_claim = false;            // see kEvictionsBeforeClaim
+
+  // While it holds quota.
+  Amounts usage;
+  std::vector<QuotaId> used_quotas;  // also those of which it uses nothing
+  Timestamp reserved_at;
+  size_t index_in_queue = 0;
+  bool evicting = false;
+  bool assumed = false;           // admitted by a decision that is not yet seen in the object
+  bool assumed_eviction = false;  // the same for evicting
+  bool taken_away = false;        // by a simulation
+  std::vector<Eviction> evictions;
+
+  int32_t priority() const { return rank; }
+  bool in_queue() const { return place == Place::kQueued || place == Place::kHeld; }
+};
+
+struct FlavorState {
+  ResourceFlavorPtr object;  // null: missing
+};
+
+struct QueueGroup {
+  std::vector<ResourceId> resources;
+  std::vector<FlavorId> flavors;  // in the order in which they are tried
+
+  bool covers(ResourceId resource) const;
+};
+
+struct QueueState {
+  std::string name;
+  ClusterQueuePtr object;  // null: only named by others
+  NodeId node = kNoNode;
+  std::vector<QueueGroup> groups;
+  bool covers_pods = false;
+  bool active = false;
+  PendingQueue pending;
+  std::vector<WorkloadState*> reserved;
+  std::vector<LocalQueueState*> local_queues;
+  // Counts what may have made room: flavor scans that stopped before it begin anew.
+  uint64_t generation = 1;
+
+  const QueueGroup* group_of(ResourceId resource) const;
+  bool strict() const { return object->queueing_strategy == QueueingStrategy::kStrictFifo; }
+};
+
+struct LocalQueueState {
+  std::string key;       // "namespace/name"
+  LocalQueuePtr object;  // null: only named by Workloads
+  QueueState* queue = nullptr;
+  std::vector<WorkloadState*> workloads;  // all that name it and are not finished
+};
+
+struct SchedulerSettings {
+  // Empty: classic ordering and preemption.
+  std::vector<FairStrategy> fair_sharing{};
+  // Whether a Workload that was evicted because its pods were not ready queues by the
+  // time of that (else by its creation).
+  bool order_by_eviction = true;
+  // resources.quotaCheckStrategy: resources that a ClusterQueue does not cover are not counted
+  // instead of refused.
+  bool ignore_undeclared_resources = false;
+};
+
+struct SchedulerState {
+  SchedulerSettings settings;
+  QuotaNames names;
+  Ledger ledger{names};
+  std::vector<FlavorState> flavors;     // by FlavorId
+  std::vector<QueueState*> node_queue;  // by NodeId; null for Cohorts
+  ResourceId pods = 0;                  // the resource "pods"
+  uint64_t cycle = 0;
+
+  explicit SchedulerState(SchedulerSettings given) : settings(std::move(given)), pods(names.resource("pods")) {}
+  bool fair() const { return !settings.fair_sharing.empty(); }
+  const ResourceFlavor* flavor(FlavorId id) const { return id < flavors.size() ? flavors[id].object.get() : nullptr; }
+  QueueState* queue_at(NodeId node) const { return node_queue[node]; }
+};
+
+// For the length of a simulation: the Workloads hold no quota and are no candidates.
+// End it before the Ledger::Simulation that it runs in.
+class TakenAway {
+ public:
+  explicit TakenAway(SchedulerState& state) : state_(state) {}
+  ~TakenAway();
+  TakenAway(const TakenAway&) = delete;
+  TakenAway& operator=(const TakenAway&) = delete;
+  void take(WorkloadState& workload);
+
+ private:
+  SchedulerState& state_;
+  std::vector<WorkloadState*> taken_;
+};
+
+// Whether `a` comes before `b` in a queue.
+bool queued_before(const WorkloadState& a, const WorkloadState& b);
+
+}  // namespace muster

@@ -1,0 +1,47 @@
+// POST /convert: ConversionReviews, answered before anything else of muster is ready,
+// since nothing of the cluster can be read in a version that is not stored without it.
+//
+// How large a review gets: the API server (1.36) converts what it reads from its storage
+// object by object, also for a LIST, so that nearly every review holds one object of at
+// most 3 MiB. It may send a whole list at once, though, hence the limit of this path,
+// which is that of a list of 10,000 Workloads. Large reviews are converted one after the
+// other: with that, the limit on buffered bytes (HttpLimits) bounds the memory of all.
+#pragma once
+
+#include <string_view>
+
+#include "base/mutex.h"
+#include "server/http.h"
+#include "server/metrics.h"
+#include "server/server_events.h"
+
+namespace muster {
+
+inline constexpr std::string_view kConvertPath = "/convert";
+inline constexpr size_t kMaxConversionBytes = 48 * 1024 * 1024;
+
+// Thread-safe.
+class ConvertHandler {
+ public:
+  // `metrics`, `events` (may be null) and `clock` outlive the handler and its routes.
+  explicit ConvertHandler(Metrics& metrics, ServerEventSink* events = nullptr, const Clock& clock = system_clock());
+
+  // The route refers to this handler.
+  Routes routes();
+
+  // One review, counted. What is no review gets a plain HTTP error; one that cannot be
+  // converted is answered with status Failure and counted as failed.
+  HttpResponse convert(std::string_view body);
+
+ private:
+  struct Answer;
+  Answer answer(std::string_view body, ReviewLabels& labels) const;
+  Answer answer_large(std::string_view body, ReviewLabels& labels) EXCLUDES(large_);
+
+  Metrics& metrics_;
+  ServerEventSink* const events_;
+  const Clock& clock_;
+  Mutex large_;  // held while a large review is converted
+};
+
+}  // namespace muster

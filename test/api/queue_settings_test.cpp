@@ -1,0 +1,96 @@
+#include "api/queue_settings.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "api/configuration.h"
+
+using namespace muster;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+namespace {
+
+QueueSettings settings_of(const std::string& version, const std::string& rest) {
+  const auto loaded =
+      load_configuration("apiVersion: config.kueue.x-k8s.io/" + version + "\nkind: Configuration\n" + rest);
+  REQUIRE(loaded.ok());
+  return make_queue_settings(loaded->kueue, {});
+}
+
+}  // namespace
+
+TEST_CASE("queue settings: every field of the configuration arrives") {
+  const QueueSettings settings = settings_of("v1beta2", R"(
+integrations: {labelKeysToCopy: [team, cost]}
+waitForPodsReady:
+  timeout: 7m
+  recoveryTimeout: 3m
+  blockAdmission: true
+  requeuingStrategy: {timestamp: Creation, backoffLimitCount: 4, backoffBaseSeconds: 5, backoffMaxSeconds: 50}
+resources:
+  excludeResourcePrefixes: [net.example/]
+  transformations:
+  - {input: example.com/gpu, strategy: Replace, multiplyBy: cpu, outputs: {example.com/credits: 2}}
+  - {input: memory, outputs: {example.com/credits: 1}}
+)");
+  CHECK(settings.label_keys_to_copy == std::vector<std::string>{"team", "cost"});
+  REQUIRE(settings.wait_for_pods_ready.has_value());
+  const WaitForPodsReady& wait = *settings.wait_for_pods_ready;
+  CHECK(wait.timeout == minutes(7));
+  CHECK(wait.recovery_timeout == Duration(minutes(3)));
+  CHECK(wait.block_admission);
+  CHECK(wait.requeuing.timestamp == RequeuingStrategy::Timestamp::kCreation);
+  CHECK(wait.requeuing.backoff_limit_count == 4);
+  CHECK(wait.requeuing.backoff_base_seconds == 5);
+  CHECK(wait.requeuing.backoff_max_seconds == 50);
+  CHECK(settings.exclude_resource_prefixes == std::vector<std::string>{"net.example/"});
+  REQUIRE(settings.transformations.size() == 2);
+  CHECK(settings.transformations[0].input == "example.com/gpu");
+  CHECK_FALSE(settings.transformations[0].retain);
+  CHECK(settings.transformations[0].multiply_by == "cpu");
+  CHECK(settings.transformations[0].outputs.at("example.com/credits").text() == "2");
+  CHECK(settings.transformations[1].retain);
+}
+
+TEST_CASE("queue settings: waiting for ready pods has the defaults of the file's version") {
+  struct Row {
+    const char* name;
+    const char* version;
+    const char* rest;
+    bool on;
+    Duration timeout;
+    std::optional<Duration> recovery;
+    bool block;
+  };
+  const Row rows[] = {
+      {"v1beta2 is on without a word", "v1beta2", "", true, minutes(30), minutes(30), false},
+      {"v1beta2 recovers within the timeout that is set", "v1beta2", "waitForPodsReady: {timeout: 2m}", true,
+       minutes(2), minutes(2), false},
+      {"v1beta2 has no recovery limit with 0s", "v1beta2", "waitForPodsReady: {recoveryTimeout: 0s}", true, minutes(30),
+       std::nullopt, false},
+      {"v1beta2 is off by a gate", "v1beta2", "featureGates: {DisableWaitForPodsReady: true}", false, {}, {}, false},
+      {"v1beta1 is off without a word", "v1beta1", "", false, {}, {}, false},
+      {"v1beta1 blocks when it is on", "v1beta1", "waitForPodsReady: {enable: true}", true, minutes(5), std::nullopt,
+       true},
+      {"v1beta1 with a recovery limit", "v1beta1", "waitForPodsReady: {enable: true, recoveryTimeout: 90s}", true,
+       minutes(5), seconds(90), true},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const auto wait = settings_of(row.version, row.rest).wait_for_pods_ready;
+    REQUIRE(wait.has_value() == row.on);
+    if (!wait) continue;
+    CHECK(wait->timeout == row.timeout);
+    CHECK(wait->recovery_timeout == row.recovery);
+    CHECK(wait->block_admission == row.block);
+  }
+  CHECK_FALSE(make_queue_settings(default_configuration().kueue, {}).wait_for_pods_ready.has_value());
+}
+
+TEST_CASE("queue settings: the rules are handed on") {
+  RuleSettings rules;
+  rules.manage_jobs_without_queue_name = true;
+  CHECK(make_queue_settings(default_configuration().kueue, rules).rules.manage_jobs_without_queue_name);
+}

@@ -1,0 +1,267 @@
+package cluster
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"muster.batch/test/cluster/harness"
+)
+
+const (
+	oldVersion = "v1beta1"
+	newVersion = "v1beta2"
+)
+
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+// inVersion is a kind of the queue API as seen in one of its versions.
+func inVersion(cluster *harness.Cluster, version, resource, namespace string) dynamic.ResourceInterface {
+	all := cluster.Dynamic.Resource(schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: version, Resource: resource})
+	if namespace == "" {
+		return all
+	}
+	return all.Namespace(namespace)
+}
+
+func queueObject(version, kind, name string, spec map[string]any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "kueue.x-k8s.io/" + version,
+		"kind":       kind,
+		"metadata":   map[string]any{"name": name},
+		"spec":       spec,
+	}}
+}
+
+// workloadObject is one of v1beta1, with what that version spells in its own way.
+func workloadObject(name string) *unstructured.Unstructured {
+	return queueObject(oldVersion, "Workload", name, map[string]any{
+		"queueName": "q", "priorityClassName": "high", "priorityClassSource": "kueue.x-k8s.io/workloadpriorityclass",
+		"podSets": []any{map[string]any{"name": "main", "count": int64(1), "template": map[string]any{"spec": map[string]any{
+			"restartPolicy": "Never",
+			"containers": []any{map[string]any{"name": "c", "image": "busybox",
+				"resources": map[string]any{"requests": map[string]any{"cpu": "1"}}}},
+		}}}},
+	})
+}
+
+// converterOf is how the API server reaches the converter of a kind; an error if it
+// cannot trust it.
+func converterOf(cluster *harness.Cluster, definition string) (map[string]string, error) {
+	found, err := cluster.Dynamic.Resource(definitions).Get(context.Background(), definition, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	config, _, err := unstructured.NestedStringMap(found.Object, "spec", "conversion", "webhook", "clientConfig")
+	if err == nil && config["caBundle"] == "" {
+		err = errors.New(definition + " has no caBundle")
+	}
+	return config, err
+}
+
+// startConverter starts a muster whose metrics tell what it converted, and waits until
+// the API server can ask it to.
+func startConverter(t *testing.T, cluster *harness.Cluster, flags ...string) *harness.Muster {
+	t.Helper()
+	muster := harness.StartMuster(t, append(flags, "--no-metrics-authorization")...)
+	awaitConverter(t, cluster)
+	return muster
+}
+
+func awaitConverter(t *testing.T, cluster *harness.Cluster) {
+	t.Helper()
+	for _, resource := range []string{"localqueues", "clusterqueues", "cohorts", "workloads"} {
+		harness.Eventually(t, 20*time.Second, "the CA bundle of "+resource, func() error {
+			_, err := converterOf(cluster, resource+".kueue.x-k8s.io")
+			return err
+		})
+	}
+}
+
+var convertedReviews = regexp.MustCompile(`muster_webhook_requests_total\{[^}]*outcome="converted"[^}]*\} (\d+)`)
+
+// conversions counts the reviews that muster has converted so far.
+func conversions(t *testing.T, muster *harness.Muster) int {
+	t.Helper()
+	_, text := metricsAnswer(t, muster, "")
+	total := 0
+	for _, match := range convertedReviews.FindAllStringSubmatch(text, -1) {
+		count, err := strconv.Atoi(match[1])
+		must(t, err)
+		total += count
+	}
+	return total
+}
+
+// changeConverter is what somebody does to a definition by hand.
+func changeConverter(t *testing.T, cluster *harness.Cluster, definition, patch string) {
+	t.Helper()
+	_, err := cluster.Dynamic.Resource(definitions).Patch(harness.Context(t), definition, types.MergePatchType,
+		[]byte(`{"spec":{"conversion":{"webhook":{"clientConfig":`+patch+`}}}}`), metav1.PatchOptions{})
+	must(t, err)
+}
+
+// store makes a version of a kind the one that is stored.
+func store(t *testing.T, cluster *harness.Cluster, resource, version string) {
+	t.Helper()
+	ctx, name := context.Background(), resource+".kueue.x-k8s.io"
+	found, err := cluster.Dynamic.Resource(definitions).Get(ctx, name, metav1.GetOptions{})
+	must(t, err)
+	versions, _, err := unstructured.NestedSlice(found.Object, "spec", "versions")
+	must(t, err)
+	var patch []string
+	for i, each := range versions {
+		stored := each.(map[string]any)["name"] == version
+		patch = append(patch, fmt.Sprintf(`{"op":"replace","path":"/spec/versions/%d/storage","value":%t}`, i, stored))
+	}
+	_, err = cluster.Dynamic.Resource(definitions).Patch(ctx, name, types.JSONPatchType,
+		[]byte("["+strings.Join(patch, ",")+"]"), metav1.PatchOptions{})
+	must(t, err)
+}
+
+// storeIn does so and waits until the API server stores it: then only the other one needs
+// a conversion. At the test's end v1beta2 is stored again.
+func storeIn(t *testing.T, cluster *harness.Cluster, muster *harness.Muster, resource, version string, create func(version, name string) error) {
+	t.Helper()
+	t.Cleanup(func() { store(t, cluster, resource, newVersion) })
+	store(t, cluster, resource, version)
+	probe := 0
+	harness.Eventually(t, 20*time.Second, version+" of "+resource+" is what is stored", func() error {
+		probe++
+		before := conversions(t, muster)
+		if err := create(version, fmt.Sprintf("probe-%s-%d", version, probe)); err != nil {
+			return err
+		}
+		if after := conversions(t, muster); after != before {
+			return fmt.Errorf("storing an object took %d conversions", after-before)
+		}
+		return nil
+	})
+}
+
+func TestAnObjectIsReadInBothVersionsWhicheverItWasWrittenIn(t *testing.T) {
+	cluster := harness.Connect(t)
+	startConverter(t, cluster)
+	namespace := cluster.Namespace(t, nil)
+	ctx := harness.Context(t)
+
+	written, err := inVersion(cluster, oldVersion, "workloads", namespace).Create(ctx, workloadObject("wl"), metav1.CreateOptions{})
+	must(t, err)
+	harness.Set(written, int64(7), "status", "accumulatedPastExexcutionTimeSeconds")
+	written, err = inVersion(cluster, oldVersion, "workloads", namespace).UpdateStatus(ctx, written, metav1.UpdateOptions{})
+	must(t, err)
+	read, err := inVersion(cluster, newVersion, "workloads", namespace).Get(ctx, "wl", metav1.GetOptions{})
+	must(t, err)
+	class, _, _ := unstructured.NestedStringMap(read.Object, "spec", "priorityClassRef")
+	if toJSON(t, class) != `{"group":"kueue.x-k8s.io","kind":"WorkloadPriorityClass","name":"high"}` {
+		t.Errorf("priorityClassRef is %v", class)
+	}
+	if seconds, _, _ := unstructured.NestedInt64(read.Object, "status", "accumulatedPastExecutionTimeSeconds"); seconds != 7 {
+		t.Errorf("accumulatedPastExecutionTimeSeconds is %d", seconds)
+	}
+	again, err := inVersion(cluster, oldVersion, "workloads", namespace).Get(ctx, "wl", metav1.GetOptions{})
+	must(t, err)
+	if essence(t, again) != essence(t, written) {
+		t.Errorf("it was written as\n%s\nand is read as\n%s", essence(t, written), essence(t, again))
+	}
+
+	queue := queueObject(newVersion, "ClusterQueue", namespace, map[string]any{"cohortName": "all"})
+	_, err = inVersion(cluster, newVersion, "clusterqueues", "").Create(ctx, queue, metav1.CreateOptions{})
+	must(t, err)
+	t.Cleanup(func() {
+		_ = inVersion(cluster, newVersion, "clusterqueues", "").Delete(context.Background(), namespace, metav1.DeleteOptions{})
+	})
+	read, err = inVersion(cluster, oldVersion, "clusterqueues", "").Get(ctx, namespace, metav1.GetOptions{})
+	must(t, err)
+	if cohort, _, _ := unstructured.NestedString(read.Object, "spec", "cohort"); cohort != "all" {
+		t.Errorf("cohort is %q", cohort)
+	}
+}
+
+func TestAConverterThatWasChangedByHandComesBack(t *testing.T) {
+	cluster := harness.Connect(t)
+	// With the rights of the manifests and no others.
+	config := writeFile(t, "config.yaml", namesOfTheManifests)
+	harness.ApplyRights(t, cluster, config)
+	muster := startConverter(t, cluster, "--config", config, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))
+	const definition = "workloads.kueue.x-k8s.io"
+	want := toJSON(t, map[string]any{
+		"caBundle": base64.StdEncoding.EncodeToString(bundleOf(t, muster)), "url": muster.URL + "/convert",
+	})
+	for _, patch := range []string{`{"caBundle":null}`, `{"url":"https://127.0.0.1:1/convert"}`} {
+		changeConverter(t, cluster, definition, patch)
+		harness.Eventually(t, 20*time.Second, "the converter after "+patch, func() error {
+			got, err := converterOf(cluster, definition)
+			if err == nil && toJSON(t, got) != want {
+				err = fmt.Errorf("it is %s", toJSON(t, got))
+			}
+			return err
+		})
+	}
+	namespace := cluster.Namespace(t, nil)
+	harness.Eventually(t, 20*time.Second, "a conversion", func() error {
+		_, err := inVersion(cluster, oldVersion, "workloads", namespace).Create(harness.Context(t), workloadObject("wl"), metav1.CreateOptions{})
+		return err
+	})
+}
+
+// removeAll removes what is stored in the old version at once, while there is a muster to
+// convert it: a namespace that is deleted later would wait for one for ever.
+func removeAll(t *testing.T, cluster *harness.Cluster, resource, namespace string) {
+	t.Helper()
+	must(t, inVersion(cluster, newVersion, resource, namespace).DeleteCollection(
+		context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+}
+
+func TestAListOfObjectsStoredInTheOldVersionIsConverted(t *testing.T) {
+	const count = 40
+	cluster := harness.Connect(t)
+	muster := startConverter(t, cluster)
+	namespace := cluster.Namespace(t, nil)
+	ctx := harness.Context(t)
+	create := func(version, name string) error {
+		queue := queueObject(version, "LocalQueue", name, map[string]any{"clusterQueue": "cq"})
+		_, err := inVersion(cluster, version, "localqueues", namespace).Create(ctx, queue, metav1.CreateOptions{})
+		return err
+	}
+	storeIn(t, cluster, muster, "localqueues", oldVersion, create)
+	for i := range count {
+		must(t, create(oldVersion, fmt.Sprintf("old-%d", i)))
+	}
+	storeIn(t, cluster, muster, "localqueues", newVersion, create)
+
+	list, err := inVersion(cluster, newVersion, "localqueues", namespace).List(ctx, metav1.ListOptions{})
+	must(t, err)
+	found := 0
+	for _, queue := range list.Items {
+		if target, _, _ := unstructured.NestedString(queue.Object, "spec", "clusterQueue"); target != "cq" || queue.GetAPIVersion() != "kueue.x-k8s.io/v1beta2" {
+			t.Errorf("%s came as %s", queue.GetName(), toJSON(t, queue.Object))
+		}
+		found++
+	}
+	if found <= count {
+		t.Errorf("%d of more than %d queues", found, count)
+	}
+	if made := conversions(t, muster); made < count {
+		t.Errorf("%d conversions for %d objects that are stored in the old version", made, count)
+	}
+
+	// A muster that starts where nothing can be converted: it must read these queues to
+	// become ready, and mend the definition to read them.
+	muster.Stop(t)
+	changeConverter(t, cluster, "localqueues.kueue.x-k8s.io", `{"caBundle":null}`)
+	harness.LaunchMuster(t)
+	removeAll(t, cluster, "localqueues", namespace)
+}

@@ -1,0 +1,176 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Wire is the way from one muster to the API server. It sees each of muster's writes,
+// and can end muster by SIGKILL between one of them and the next: when the API server
+// has done what was asked, and muster has not heard of it.
+type Wire struct {
+	Kubeconfig string // for the muster that shall use it
+
+	mutex   sync.Mutex
+	counts  map[string]int
+	journal []string
+	kill    func() // ends the process that is armed; nil: nobody dies
+	cut     bool   // nothing passes until the next Arm
+}
+
+// Wire opens one; it ends with the test.
+func (c *Cluster) Wire(t testing.TB) *Wire {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := url.Parse(config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &Wire{counts: map[string]int{}}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:        func(request *httputil.ProxyRequest) { request.SetURL(target) },
+		Transport:      transport,
+		FlushInterval:  -1, // watches
+		ModifyResponse: w.answered,
+		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		if w.isCut() {
+			panic(http.ErrAbortHandler)
+		}
+		proxy.ServeHTTP(writer, request)
+	}))
+	server.Config.ErrorLog = nil
+	server.Start()
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	w.Kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: c\n"+
+		"contexts: [{name: c, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: %q}}]\n"+
+		"users: [{name: u, user: {}}]\n", server.URL)
+	if err := os.WriteFile(w.Kubeconfig, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// Arm kills the process after its next write on a Job, JobSet or Workload.
+func (w *Wire) Arm(kill func()) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.kill, w.cut = kill, false
+}
+
+// Writes are the writes that the API server has done, as "patch workloads/status", and
+// how many of each.
+func (w *Wire) Writes() map[string]int {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return maps.Clone(w.counts)
+}
+
+// Journal is what was written, in order, with names.
+func (w *Wire) Journal() []string {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return slices.Clone(w.journal)
+}
+
+func (w *Wire) isCut() bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.cut
+}
+
+// answered is called when the API server has answered and before muster is told.
+func (w *Wire) answered(response *http.Response) error {
+	request := response.Request
+	if request.Method == http.MethodGet || response.StatusCode >= http.StatusMultipleChoices {
+		return nil
+	}
+	resource, name := target(request.URL.Path)
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.cut {
+		return context.Canceled // its writer is dead
+	}
+	w.counts[strings.ToLower(request.Method)+" "+resource]++
+	w.journal = append(w.journal, strings.ToLower(request.Method)+" "+resource+" "+name)
+	kind, _, _ := strings.Cut(resource, "/")
+	if w.kill == nil || !slices.Contains([]string{"jobs", "jobsets", "workloads"}, kind) {
+		return nil
+	}
+	w.cut = true
+	w.kill()
+	w.kill = nil
+	return context.Canceled
+}
+
+// target is the resource, with its subresource, and the name in the path of a request:
+// /apis/GROUP/VERSION[/namespaces/NAMESPACE]/RESOURCE[/NAME[/SUBRESOURCE]].
+func target(path string) (resource, name string) {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	skip := 3
+	if parts[0] == "api" {
+		skip = 2
+	}
+	parts = parts[min(skip, len(parts)):]
+	if len(parts) > 2 && parts[0] == "namespaces" {
+		parts = parts[2:]
+	}
+	switch len(parts) {
+	case 0:
+		return path, ""
+	case 1:
+		return parts[0], ""
+	case 2:
+		return parts[0], parts[1]
+	}
+	return parts[0] + "/" + parts[2], parts[1]
+}
+
+// Restart starts a muster that was killed once more, with the same arguments.
+func (m *Muster) Restart(t testing.TB) {
+	t.Helper()
+	if !m.Slain() {
+		t.Fatal("muster runs")
+	}
+	log, err := os.OpenFile(m.log, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.spawn(t, log, m.command.Args[1:])
+}
+
+// Slay is Kill for those who are not the test's own goroutine.
+func (m *Muster) Slay() {
+	m.over = true
+	_ = m.command.Process.Kill()
+	<-m.ended
+}
+
+// Slain is whether it was killed and not restarted.
+func (m *Muster) Slain() bool { return m.hasEnded() }

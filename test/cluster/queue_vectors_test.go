@@ -1,0 +1,119 @@
+package cluster
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"muster.batch/test/cluster/harness"
+)
+
+// queueVector is what Kueue's own webhook and CRDs were recorded to do with a new
+// queue, flavor or Workload: here it is sent to a real API server with muster in
+// their place.
+type queueVector struct {
+	ID    string `json:"id"`
+	Input struct {
+		Kind      string         `json:"kind"`
+		Operation string         `json:"operation"`
+		Object    map[string]any `json:"object"`
+	} `json:"input"`
+	Output struct {
+		Accepted  bool          `json:"accepted"`
+		CRDErrors []vectorError `json:"crdErrors"`
+	} `json:"output"`
+}
+
+func queueVectors(t *testing.T) (vectors []queueVector) {
+	t.Helper()
+	folder := os.Getenv("MUSTER_VECTORS")
+	if folder == "" {
+		folder = "../../../shared/vectors"
+	}
+	file, err := os.Open(filepath.Join(folder, "validation", "train.jsonl"))
+	if os.IsNotExist(err) && os.Getenv("CI") != "true" {
+		t.Skipf("no vectors in %s", folder)
+	}
+	must(t, err)
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var vector queueVector
+		must(t, json.Unmarshal(lines.Bytes(), &vector))
+		vectors = append(vectors, vector)
+	}
+	must(t, lines.Err())
+	return vectors
+}
+
+// wanted differs from what was recorded by two rules: what muster does not support is
+// refused, and a namespace that an object does not name is that of the request.
+func (v queueVector) wanted() bool {
+	if v.usesUnsupported() {
+		return false
+	}
+	other := false
+	for _, one := range v.Output.CRDErrors {
+		other = other || (one.Field != "metadata.namespace" && one.Field != "<nil>")
+	}
+	return v.Output.Accepted || (v.Input.Kind == "LocalQueue" && !other)
+}
+
+func (v queueVector) usesUnsupported() bool {
+	spec, _, _ := unstructured.NestedMap(v.Input.Object, "spec")
+	for _, podSet := range objectsAt(v.Input.Object, "spec", "podSets") {
+		request, _, _ := unstructured.NestedMap(podSet, "topologyRequest")
+		for key := range request {
+			if key != "podIndexLabel" && key != "subGroupIndexLabel" && key != "subGroupCount" {
+				return true
+			}
+		}
+	}
+	gates, _, _ := unstructured.NestedSlice(spec, "preemptionGates")
+	return spec["concurrentAdmissionPolicy"] != nil || spec["topologyName"] != nil || len(gates) > 0
+}
+
+func TestNewQueuesAndWorkloadsAreAcceptedAsByKueuesOwnWebhook(t *testing.T) {
+	vectors := queueVectors(t)
+	cluster := harness.Connect(t)
+	harness.StartMuster(t)
+	namespace := cluster.Namespace(t, nil)
+	bad := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue",
+		"metadata": map[string]any{"name": "probe"},
+		"spec":     map[string]any{"fairSharing": map[string]any{"weight": "-1"}},
+	}}
+	rejected(t, func(ctx context.Context) error {
+		_, err := cluster.Resource(t, "kueue.x-k8s.io", "ClusterQueue", "").Create(ctx, bad, harness.DryRun)
+		return err
+	}, "spec.fairSharing")
+	for _, vector := range vectors {
+		if vector.Input.Operation != "CREATE" {
+			continue
+		}
+		object := &unstructured.Unstructured{Object: vector.Input.Object}
+		home := ""
+		if vector.Input.Kind == "Workload" || vector.Input.Kind == "LocalQueue" {
+			home = namespace
+			object.SetNamespace(namespace)
+		}
+		client := cluster.Resource(t, "kueue.x-k8s.io", vector.Input.Kind, home)
+		_, err := client.Create(harness.Context(t), object, harness.DryRun)
+		refused := apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err)
+		switch {
+		case err != nil && !refused:
+			t.Errorf("%s: the API server could not decide: %v", vector.ID, err)
+		case err == nil && !vector.wanted():
+			t.Errorf("%s: accepted", vector.ID)
+		case err != nil && vector.wanted():
+			t.Errorf("%s: %v", vector.ID, err)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+#include "jobs/workload_name.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "api/json.h"
+#include "test/support/vectors.h"
+
+using namespace muster;
+using nlohmann::json;
+
+TEST_CASE("workload name: a name too long is cut and keeps its hash") {
+  const std::string long_name(300, 'a');
+  const WorkloadOwner owner{"batch", "Job", long_name, "uid"};
+  const WorkloadOwner other{"batch", "Job", long_name, "other"};
+  const std::string name = workload_name(owner, "", 253);
+  CHECK(name.size() == 253);
+  CHECK(name.starts_with("job-aaa"));
+  CHECK(name != workload_name(other, "", 253));
+  CHECK(workload_name(owner, "", 63).size() == 63);
+  CHECK(workload_variant_name(owner, "spot", 63).size() == 63);
+}
+
+TEST_SUITE("vectors") {
+  TEST_CASE("workload names are those that upstream gives") {
+    const auto lines = muster::test::load_vectors("workload_names");
+    if (!lines) return;
+    for (const json& line : *lines) {
+      const json& input = line["input"];
+      if (input["kind"] != "workload-name") continue;
+      INFO(line["id"].get<std::string>());
+      RuleSettings settings;
+      for (const auto& [gate, on] : object_at(input, {"featureGates"}).items()) settings.feature_gates[gate] = on;
+      const WorkloadOwner owner{string_at(input, {"ownerGroup"}), string_at(input, {"ownerKind"}),
+                                string_at(input, {"ownerName"}), string_at(input, {"ownerUID"})};
+      std::string extra(string_at(input, {"extra"}));
+      if (const auto generation = int_at(input, {"generation"})) extra = std::to_string(*generation);
+      const size_t max = max_workload_name(settings);
+      const std::string_view flavor = string_at(input, {"variantFlavor"});
+      const std::string name =
+          flavor.empty() ? workload_name(owner, extra, max) : workload_variant_name(owner, flavor, max);
+      CHECK(name == string_at(line["output"], {"name"}));
+    }
+  }
+}

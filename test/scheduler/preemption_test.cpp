@@ -1,0 +1,209 @@
+// Whom a Workload may evict: classic preemption and fair sharing.
+#include "scheduler/preemption.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "scheduler/fair_sharing.h"
+#include "test/scheduler/scheduler_fixture.h"
+
+using namespace muster;
+using test::at;
+using test::Cluster;
+using test::cluster_queue;
+using test::workload;
+
+namespace {
+
+// Admits and confirms everything that fits.
+void run(Cluster& cluster, int64_t cores, int64_t seconds) {
+  for (const Decision& decision : cluster.scheduler.drain(at(seconds))) {
+    if (const auto* admitted = std::get_if<Admitted>(&decision)) cluster.confirm(*admitted, cores, seconds);
+  }
+}
+
+struct Policies {
+  PreemptionPolicy within_cluster_queue = PreemptionPolicy::kNever;
+  PreemptionPolicy reclaim_within_cohort = PreemptionPolicy::kNever;
+  PreemptionPolicy borrow_within_cohort = PreemptionPolicy::kNever;
+  std::optional<int32_t> max_priority_threshold{};
+};
+
+ClusterQueue with(ClusterQueue queue, const Policies& policies) {
+  queue.preemption.within_cluster_queue = policies.within_cluster_queue;
+  queue.preemption.reclaim_within_cohort = policies.reclaim_within_cohort;
+  queue.preemption.borrow_within_cohort = policies.borrow_within_cohort;
+  queue.preemption.max_priority_threshold = policies.max_priority_threshold;
+  return queue;
+}
+
+// "victim:reason" of each eviction.
+std::string evictions(const std::vector<Decision>& decisions) {
+  std::string text;
+  for (const Decision& decision : decisions) {
+    if (const auto* preempted = std::get_if<Preempted>(&decision))
+      text += preempted->workload->meta.name + ":" + std::string(to_text(preempted->reason)) + " ";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("preemption: within a ClusterQueue the policy says who must give way") {
+  struct Row {
+    const char* what;
+    PreemptionPolicy policy;
+    int32_t priority;
+    int64_t created;
+    const char* evicted;
+  };
+  const Row rows[] = {
+      {"never: nobody", PreemptionPolicy::kNever, 9, 0, ""},
+      {"lower priority gives way", PreemptionPolicy::kLowerPriority, 6, 20, "running:InClusterQueue "},
+      {"equal priority does not", PreemptionPolicy::kLowerPriority, 5, 0, ""},
+      {"unless it is newer and the policy says so", PreemptionPolicy::kLowerOrNewerEqualPriority, 5, 5,
+       "running:InClusterQueue "},
+      {"an older one of equal priority stays", PreemptionPolicy::kLowerOrNewerEqualPriority, 5, 15, ""}};
+  for (const Row& row : rows) {
+    INFO(std::string(row.what));
+    Cluster cluster;
+    cluster.put(with(cluster_queue("a", "", {{.nominal = 4}}), {.within_cluster_queue = row.policy}));
+    cluster.put(workload("running", "a", 5, 10), 4);
+    run(cluster, 4, 0);
+    cluster.put(workload("incoming", "a", row.priority, row.created), 4, 1);
+    CHECK_EQ(evictions(cluster.scheduler.cycle(at(1))), std::string(row.evicted));
+  }
+}
+
+TEST_CASE("preemption: own quota is reclaimed from those that borrow it") {
+  struct Row {
+    const char* what;
+    Policies preemption;
+    int32_t priority;
+    int64_t cores;
+    const char* evicted;
+  };
+  const auto any = PreemptionPolicy::kAny, lower = PreemptionPolicy::kLowerPriority;
+  const Row rows[] = {
+      {"never: nobody", {}, 9, 4, ""},
+      {"any: whatever their priority", {.reclaim_within_cohort = any}, 0, 4, "borrower:InCohortReclamation "},
+      {"lower priority: not the equal one", {.reclaim_within_cohort = lower}, 5, 4, ""},
+      {"lower priority: the lower one", {.reclaim_within_cohort = lower}, 6, 4, "borrower:InCohortReclamation "},
+      {"not to borrow oneself", {.reclaim_within_cohort = any}, 9, 6, ""},
+      {"unless that is allowed",
+       {.reclaim_within_cohort = any, .borrow_within_cohort = lower},
+       9,
+       6,
+       "borrower:InCohortReclaimWhileBorrowing "},
+      {"and then only up to the threshold",
+       {.reclaim_within_cohort = any, .borrow_within_cohort = lower, .max_priority_threshold = 4},
+       9,
+       6,
+       ""}};
+  for (const Row& row : rows) {
+    INFO(std::string(row.what));
+    Cluster cluster;
+    cluster.put(with(cluster_queue("owner", "team", {{.nominal = 4}}), row.preemption));
+    cluster.put(cluster_queue("other", "team", {{.nominal = 4}}));
+    cluster.put(workload("borrower", "other", 5, 1), 8);
+    run(cluster, 8, 0);
+    cluster.put(workload("incoming", "owner", row.priority, 2), row.cores, 1);
+    CHECK_EQ(evictions(cluster.scheduler.cycle(at(1))), std::string(row.evicted));
+  }
+}
+
+TEST_CASE("preemption: no more than needed and the newest of the lowest priority first") {
+  Cluster cluster;
+  cluster.put(
+      with(cluster_queue("a", "", {{.nominal = 6}}), {.within_cluster_queue = PreemptionPolicy::kLowerPriority}));
+  for (const char* name : {"one", "two", "three"}) {
+    static int64_t seconds = 0;
+    cluster.put(workload(name, "a", name[0] == 'o' ? 0 : 1, 1), 2);
+    run(cluster, 2, ++seconds);
+  }
+  cluster.put(workload("incoming", "a", 5, 9), 4, 9);
+  CHECK(evictions(cluster.scheduler.cycle(at(9))) == "one:InClusterQueue three:InClusterQueue ");
+}
+
+TEST_CASE("preemption: two heads never evict the same Workload twice in one cycle") {
+  Cluster cluster;
+  for (const char* name : {"a", "b"})
+    cluster.put(with(cluster_queue(name, "team", {{.nominal = 2}}), {.reclaim_within_cohort = PreemptionPolicy::kAny}));
+  cluster.put(cluster_queue("c", "team", {{.nominal = 0}}));
+  cluster.put(workload("borrower", "c", 0, 1), 4);
+  run(cluster, 4, 0);
+  cluster.put(workload("first", "a", 0, 2), 2, 1);
+  cluster.put(workload("second", "b", 0, 3), 2, 1);
+  CHECK(cluster.cycle(1) == "-borrower ?first:preempting ?second:deferredFit");
+}
+
+TEST_CASE("fair sharing: a share is what is borrowed of what can be lent and by weight") {
+  struct Row {
+    const char* what;
+    int64_t usage;
+    double weight, share;
+  };
+  const Row rows[] = {{"nothing is borrowed", 10, 1, 0},
+                      {"a quarter of what the Cohort has", 20, 1, 250},
+                      {"at twice the weight half of it", 20, 2, 125},
+                      {"at weight zero without end", 11, 0, INFINITY}};
+  for (const Row& row : rows) {
+    INFO(std::string(row.what));
+    QuotaNames names;
+    Ledger ledger(names);
+    const QuotaId cpu = names.quota(names.flavor("default"), names.resource("cpu"));
+    const NodeId queue = ledger.add_queue(), lender = ledger.add_queue();
+    ledger.set_queue(queue, "team", {{cpu, 10, kUnlimited, kUnlimited}}, row.weight);
+    ledger.set_queue(lender, "team", {{cpu, 30, kUnlimited, kUnlimited}}, 1);
+    ledger.add(queue, {{cpu, row.usage}});
+    CHECK(dominant_share(names, ledger, queue).weighted() == row.share);
+    CHECK(dominant_share(names, ledger, ledger.cohort("team")).weighted() == 0);
+  }
+}
+
+TEST_CASE("fair sharing: who borrows least comes first") {
+  Cluster cluster({.fair_sharing = {FairStrategy::kLessThanOrEqualToFinalShare}});
+  for (const char* name : {"a", "b"}) cluster.put(cluster_queue(name, "team", {{.nominal = 2}}));
+  cluster.put(cluster_queue("pool", "team", {{.nominal = 6}}));
+  cluster.put(workload("a1", "a", 0, 1), 4);
+  run(cluster, 4, 0);
+  // The older one of higher priority waits: its queue would have the larger share.
+  cluster.put(workload("a2", "a", 9, 2), 4, 1);
+  cluster.put(workload("b1", "b", 0, 3), 4, 1);
+  CHECK(cluster.cycle(1).substr(0, 3) == "+b1");
+}
+
+TEST_CASE("fair sharing: the strategies decide when an unequal share is taken back") {
+  const FairStrategy final_share = FairStrategy::kLessThanOrEqualToFinalShare;
+  const FairStrategy initial_share = FairStrategy::kLessThanInitialShare;
+  struct Row {
+    const char* what;
+    std::vector<FairStrategy> strategies;
+    std::vector<int64_t> running;  // of twelve cores
+    const char* evicted;
+  };
+  const Row rows[] = {
+      {"half for half: the other keeps no less", {final_share}, {6, 6}, "running1:InCohortFairSharing "},
+      {"all or nothing: the other would have less", {final_share}, {12}, ""},
+      {"but it is less than the other has now", {initial_share}, {12}, "running0:InCohortFairSharing "},
+      {"the second is asked when the first finds nobody",
+       {final_share, initial_share},
+       {12},
+       "running0:InCohortFairSharing "}};
+  for (const Row& row : rows) {
+    INFO(std::string(row.what));
+    Cluster cluster({.fair_sharing = row.strategies});
+    for (const char* name : {"a", "b"})
+      cluster.put(
+          with(cluster_queue(name, "team", {{.nominal = 0}}), {.reclaim_within_cohort = PreemptionPolicy::kAny}));
+    cluster.put(cluster_queue("pool", "team", {{.nominal = 12}}));
+    int64_t seconds = 0;
+    for (const int64_t cores : row.running) {
+      cluster.put(workload("running" + std::to_string(seconds), "a", 0, seconds), cores);
+      run(cluster, cores, seconds++);
+    }
+    cluster.put(workload("incoming", "b", 0, 10), 6, 10);
+    CHECK_EQ(evictions(cluster.scheduler.cycle(at(10))), std::string(row.evicted));
+  }
+}

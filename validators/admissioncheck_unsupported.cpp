@@ -1,0 +1,45 @@
+// Checks that only Kueue's own controllers can answer would stay Pending for ever, and every
+// queue that has one would be inactive. Rejected, for example:
+//
+//   controllerName: kueue.x-k8s.io/multikueue
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/constants.h"
+#include "api/json.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+FieldErrors unsupported_in(const json& admission_check) {
+  const std::string_view controller = string_at(admission_check, {"spec", "controllerName"});
+  if (controller != kMultiKueueControllerName && controller != "kueue.x-k8s.io/provisioning-request") return {};
+  return {invalid("spec.controllerName", controller,
+                  "is a controller of Kueue's that muster does not have; name the controller of your own that answers "
+                  "this check")};
+}
+
+// What was there before may stay, so that the rest of the object can still be changed.
+FieldErrors check(const Review& review) {
+  FieldErrors errors = unsupported_in(review.request.object);
+  if (errors.empty() || review.request.operation != Operation::kUpdate) return errors;
+  const FieldErrors before = unsupported_in(review.request.old_object);
+  std::erase_if(
+      errors, [&](const FieldError& error) { return std::find(before.begin(), before.end(), error) != before.end(); });
+  return errors;
+}
+
+}  // namespace
+
+extern const Validator admissioncheck_unsupported;
+const Validator admissioncheck_unsupported = {
+    .name = "admissioncheck_unsupported",
+    .matches = {{"kueue.x-k8s.io", "admissionchecks"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

@@ -1,0 +1,50 @@
+// What a queue can say and muster does not do is refused by name, rather than left undone.
+// Rejected, for example:
+//
+//   concurrentAdmissionPolicy: {migration: {mode: TryPreferredFlavors}}
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/json.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+FieldErrors unsupported_in(const json& queue) {
+  FieldErrors errors;
+  if (find_path(queue, {"spec", "concurrentAdmissionPolicy"}) != nullptr) {
+    errors.push_back(forbidden("spec.concurrentAdmissionPolicy",
+                               "concurrent admission is not supported by muster; leave the policy out, Workloads then "
+                               "try the flavors one after the other"));
+  }
+  if (find_path(queue, {"spec", "flavorFungibility", "fallbackStrategy"}) != nullptr) {
+    errors.push_back(forbidden("spec.flavorFungibility.fallbackStrategy",
+                               "a fallback strategy is not acted on yet by this version of muster; leave it out"));
+  }
+  return errors;
+}
+
+// What was there before may stay, so that the rest of the object can still be changed.
+FieldErrors check(const Review& review) {
+  FieldErrors errors = unsupported_in(review.request.object);
+  if (errors.empty() || review.request.operation != Operation::kUpdate) return errors;
+  const FieldErrors before = unsupported_in(review.request.old_object);
+  std::erase_if(
+      errors, [&](const FieldError& error) { return std::find(before.begin(), before.end(), error) != before.end(); });
+  return errors;
+}
+
+}  // namespace
+
+extern const Validator clusterqueue_unsupported;
+const Validator clusterqueue_unsupported = {
+    .name = "clusterqueue_unsupported",
+    .matches = {{"kueue.x-k8s.io", "clusterqueues"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

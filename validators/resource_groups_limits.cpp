@@ -1,0 +1,52 @@
+// Only who has others to borrow from and to lend to can limit that; and a queue lends no more
+// than it has. (A cohort lends what its members have, too.) Rejected, for example:
+//
+//   spec without cohortName, resources: [{name: cpu, nominalQuota: 10, borrowingLimit: 5}]
+#include <nlohmann/json.hpp>
+
+#include "api/json.h"
+#include "api/quantity.h"
+#include "jobs/queue_fields.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+FieldErrors check(const Review& review) {
+  const json& object = review.request.object;
+  const bool cohort = review.request.resource == "cohorts";
+  const bool alone = string_at(object, {"spec", cohort ? "parentName" : "cohortName"}).empty();
+  const std::string no_others = std::string("must be nil when ") + (cohort ? "parent" : "cohort") + " is empty";
+  FieldErrors errors;
+  for (const QuotaPlace& place : quotas_of(object)) {
+    for (const char* key : {"borrowingLimit", "lendingLimit"}) {
+      const json* value = find_path(place.quota, {key});
+      if (value == nullptr || value->is_null()) continue;
+      const auto limit = Quantity::from_json(*value);
+      if (!limit) continue;
+      const std::string field = place.path.child(key);
+      if (alone) errors.push_back(invalid(field, limit->text(), no_others));
+      if (cohort || key != std::string_view("lendingLimit")) continue;
+      const json* stated = find_path(place.quota, {"nominalQuota"});
+      const auto nominal = Quantity::from_json(stated ? *stated : json());
+      if (nominal && *limit > *nominal) {
+        errors.push_back(invalid(field, limit->text(), "must be less than or equal to the nominalQuota"));
+      }
+    }
+  }
+  return errors;
+}
+
+}  // namespace
+
+extern const Validator resource_groups_limits;
+const Validator resource_groups_limits = {
+    .name = "resource_groups_limits",
+    .matches = {{"kueue.x-k8s.io", "clusterqueues"}, {"kueue.x-k8s.io", "cohorts"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

@@ -1,0 +1,54 @@
+// Pods can be reclaimed from pod sets that there are, and no more than they have. Rejected, for example:
+//
+//   podSets: [{name: main, count: 2}], reclaimablePods: [{name: main, count: 3}]
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/json.h"
+#include "jobs/queue_fields.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+FieldErrors check(const Review& review) {
+  const json& reclaimable = array_at(review.request.object, {"status", "reclaimablePods"});
+  if (reclaimable.empty()) return {};
+  const json& pod_sets = pod_sets_of(review.request.object);
+  std::vector<std::string> known;
+  for (const json& pod_set : pod_sets) known.emplace_back(string_at(pod_set, {"name"}));
+  FieldErrors errors;
+  for (const json& one : reclaimable) {
+    const std::string_view name = string_at(one, {"name"});
+    const FieldPath path = FieldPath("status.reclaimablePods").key(name);
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end()) {
+      std::vector<std::string> sorted = known;
+      std::sort(sorted.begin(), sorted.end());
+      FieldError error = not_supported(path.child("name"), name, sorted);
+      if (known.empty()) error.detail.clear();
+      errors.push_back(std::move(error));
+      continue;
+    }
+    const int64_t count = int_at(one, {"count"}).value_or(0);
+    const int64_t most = int_at(pod_sets[static_cast<size_t>(found - known.begin())], {"count"}).value_or(0);
+    if (count > most) {
+      errors.push_back(invalid(path.child("count"), count, "should be less or equal to " + std::to_string(most)));
+    }
+  }
+  return errors;
+}
+
+}  // namespace
+
+extern const Validator workload_reclaimable_pods;
+const Validator workload_reclaimable_pods = {
+    .name = "workload_reclaimable_pods",
+    .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

@@ -1,0 +1,84 @@
+// What a Workload can ask for and muster does not do is refused by name, rather than left undone:
+// a place in a topology, another cluster, gates on preemption. How pods are indexed, which
+// is written for every Job, asks for nothing. Rejected, for example:
+//
+//   podSets: [{name: main, topologyRequest: {required: rack}}]
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "api/json.h"
+#include "jobs/queue_fields.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 7> kTopologyRequests = {"required",
+                                                               "preferred",
+                                                               "unconstrained",
+                                                               "podSetGroupName",
+                                                               "podSetSliceSize",
+                                                               "podSetSliceRequiredTopology",
+                                                               "podsetSliceRequiredTopologyConstraints"};
+constexpr std::string_view kNoTopology =
+    "topology-aware scheduling is not supported by muster; leave it out, pods are then placed by the scheduler alone";
+constexpr std::string_view kNoOtherCluster =
+    "muster does not send Workloads to other clusters (MultiKueue); leave it out";
+
+bool says_something(const json* value) {
+  return value != nullptr && !value->is_null() && *value != false && !(value->is_array() && value->empty());
+}
+
+void refuse(FieldErrors& errors, const FieldPath& path, const json& owner, std::string_view key, std::string_view why) {
+  if (says_something(find_path(owner, {key}))) errors.push_back(forbidden(path.child(key), std::string(why)));
+}
+
+FieldErrors unsupported_in(const json& workload) {
+  FieldErrors errors;
+  size_t i = 0;
+  for (const json& pod_set : pod_sets_of(workload)) {
+    const FieldPath path = FieldPath("spec.podSets").index(i++).child("topologyRequest");
+    const json& request = object_at(pod_set, {"topologyRequest"});
+    for (std::string_view key : kTopologyRequests) refuse(errors, path, request, key, kNoTopology);
+  }
+  i = 0;
+  for (const json& assignment : array_at(workload, {"status", "admission", "podSetAssignments"})) {
+    const FieldPath path = FieldPath("status.admission.podSetAssignments").index(i++);
+    refuse(errors, path, assignment, "topologyAssignment", kNoTopology);
+    refuse(errors, path, assignment, "delayedTopologyRequest", kNoTopology);
+  }
+  const FieldPath status_path("status");
+  const json& status = object_at(workload, {"status"});
+  refuse(errors, status_path, status, "clusterName", kNoOtherCluster);
+  refuse(errors, status_path, status, "nominatedClusterNames", kNoOtherCluster);
+  refuse(errors, status_path, status, "unhealthyNodes", kNoTopology);
+  constexpr std::string_view kNoGates = "gates on preemption are not supported by muster; leave them out";
+  refuse(errors, FieldPath("spec"), object_at(workload, {"spec"}), "preemptionGates", kNoGates);
+  refuse(errors, status_path, status, "preemptionGates", kNoGates);
+  return errors;
+}
+
+// What was there before may stay, so that the rest of the object can still be changed.
+FieldErrors check(const Review& review) {
+  FieldErrors errors = unsupported_in(review.request.object);
+  if (errors.empty() || review.request.operation != Operation::kUpdate) return errors;
+  const FieldErrors before = unsupported_in(review.request.old_object);
+  std::erase_if(
+      errors, [&](const FieldError& error) { return std::find(before.begin(), before.end(), error) != before.end(); });
+  return errors;
+}
+
+}  // namespace
+
+extern const Validator workload_unsupported;
+const Validator workload_unsupported = {
+    .name = "workload_unsupported",
+    .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster
