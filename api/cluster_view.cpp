@@ -34,8 +34,8 @@ ContainerMinimum container_minimum_of(const LimitRange& limit_range) {
 
 // The kinds of which the view keeps more than who owns them.
 const ResourceType* known_type(std::string_view group, std::string_view kind) {
-  for (const ResourceType* type :
-       {&kNamespaces, &kLimitRanges, &kLocalQueues, &kClusterQueues, &kAdmissionChecks, &kWorkloadPriorityClasses}) {
+  for (const ResourceType* type : {&kNamespaces, &kLimitRanges, &kLocalQueues, &kClusterQueues, &kAdmissionChecks,
+                                   &kWorkloadPriorityClasses, &kWorkloads}) {
     if (type->group == group && type->kind == kind) return type;
   }
   return nullptr;
@@ -93,6 +93,8 @@ void ClusterView::put_typed(const TypedObject& object) {
     admission_checks_.set(meta.name, (*check)->controller);
   } else if (type.kind == kWorkloadPriorityClasses.kind) {
     priority_classes_.set(meta.name, true);
+  } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
+    note_workload(**workload, true);
   } else {
     put_owner(type.api_version, type.kind, meta.ns, meta.name,
               {meta.uid, std::string(meta.label(kQueueNameLabel)), meta.controller});
@@ -105,6 +107,20 @@ void ClusterView::put(const json& object) {
   put_owner(api_version, kind, string_at(object, {"metadata", "namespace"}), string_at(object, {"metadata", "name"}),
             {std::string(string_at(object, {"metadata", "uid"})),
              std::string(label(object, kQueueNameLabel).value_or("")), controller_of(object)});
+}
+
+bool ClusterView::note_workload(const Workload& workload, bool present) {
+  if (!workload.meta.controller) return false;
+  const std::string& job = workload.meta.controller->uid;
+  const std::string* known = admitted_jobs_.find(job);
+  if (present && workload.admitted() && !workload.evicted()) {
+    if (known != nullptr && *known == workload.meta.name) return false;
+    admitted_jobs_.set(job, workload.meta.name);
+    return true;
+  }
+  if (known == nullptr || *known != workload.meta.name) return false;
+  admitted_jobs_.erase(job);
+  return true;
 }
 
 void ClusterView::put_owner(std::string_view api_version, std::string_view kind, std::string_view ns,

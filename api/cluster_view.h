@@ -49,6 +49,8 @@ class ClusterView {
   const OwnerFacts* owner(std::string_view group, std::string_view kind, std::string_view ns,
                           std::string_view name) const;
   ContainerMinimum container_minimum(std::string_view ns) const;
+  // Whether the job of this uid has a Workload that is admitted and not evicted.
+  bool is_admitted(std::string_view job_uid) const { return admitted_jobs_.contains(job_uid); }
   // Namespaces that have a LocalQueue named `default`, sorted.
   std::vector<std::string> namespaces_with_default_queue() const;
 
@@ -59,6 +61,9 @@ class ClusterView {
   void put_typed(const TypedObject& object);
   // The same of an object as it is written in a manifest.
   void put(const nlohmann::json& object);
+  // A Workload is `present`, or is gone. Of all its changes few matter to a view: whether
+  // this one did.
+  bool note_workload(const Workload& workload, bool present);
   void put_owner(std::string_view api_version, std::string_view kind, std::string_view ns, std::string_view name,
                  OwnerFacts facts);
   void remove(std::string_view api_version, std::string_view kind, std::string_view ns, std::string_view name);
@@ -74,6 +79,7 @@ class ClusterView {
   SharedMap<bool> default_queue_namespaces_;        // namespaces with a LocalQueue `default`
   SharedMap<ContainerMinimum> limit_ranges_;        // "ns/name"
   SharedMap<ContainerMinimum> container_minimums_;  // ns -> all of its LimitRanges
+  SharedMap<std::string> admitted_jobs_;            // uid -> name of the Workload
   SharedMap<OwnerFacts> owners_;                    // "group/kind/ns/name"
 };
 

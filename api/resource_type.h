@@ -33,14 +33,14 @@ inline constexpr ResourceType kWorkloadPriorityClasses{"kueue.x-k8s.io",        
                                                        "WorkloadPriorityClass", false,     "kueue.x-k8s.io/v1beta2"};
 inline constexpr ResourceType kWorkloads{"kueue.x-k8s.io", "v1beta2", "workloads",
                                          "Workload",       true,      "kueue.x-k8s.io/v1beta2"};
-inline constexpr ResourceType kCohorts{"kueue.x-k8s.io",        "v1beta2", "cohorts", "Cohort", false,
-                                       "kueue.x-k8s.io/v1beta2"};
+inline constexpr ResourceType kCohorts{"kueue.x-k8s.io", "v1beta2", "cohorts",
+                                       "Cohort",         false,     "kueue.x-k8s.io/v1beta2"};
 inline constexpr ResourceType kResourceFlavors{"kueue.x-k8s.io", "v1beta2", "resourceflavors",
                                                "ResourceFlavor", false,     "kueue.x-k8s.io/v1beta2"};
 inline constexpr ResourceType kPriorityClasses{"scheduling.k8s.io", "v1",  "priorityclasses",
                                                "PriorityClass",     false, "scheduling.k8s.io/v1"};
-inline constexpr ResourceType kRuntimeClasses{"node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", false,
-                                              "node.k8s.io/v1"};
+inline constexpr ResourceType kRuntimeClasses{"node.k8s.io",  "v1",  "runtimeclasses",
+                                              "RuntimeClass", false, "node.k8s.io/v1"};
 inline constexpr ResourceType kCustomResourceDefinitions{
     "apiextensions.k8s.io",     "v1",  "customresourcedefinitions",
     "CustomResourceDefinition", false, "apiextensions.k8s.io/v1",

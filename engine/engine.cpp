@@ -61,7 +61,9 @@ void Engine::put(const TypedObject& object, bool watched, Now now) {
   if (!change) return;
   const ObjectKey key = key_of(object);
   state_.admissions().put(*state_.find(*key.type, key.ns, key.name), state_, now);
-  if (is_shown(type_of(object))) {
+  if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
+    if (view_.note_workload(**workload, true)) published_ = nullptr;
+  } else if (is_shown(type_of(object))) {
     view_.put_typed(object);
     published_ = nullptr;
   }
@@ -79,7 +81,9 @@ void Engine::forget(const TypedObject& removed, Now now) {
   state_.admissions().remove(removed, state_, now);
   const ObjectMeta& meta = meta_of(removed);
   const ResourceType& type = type_of(removed);
-  if (is_shown(type)) {
+  if (const auto* workload = std::get_if<WorkloadPtr>(&removed)) {
+    if (view_.note_workload(**workload, false)) published_ = nullptr;
+  } else if (is_shown(type)) {
     view_.remove(type.api_version, type.kind, meta.ns, meta.name);
     published_ = nullptr;
   }

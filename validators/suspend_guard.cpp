@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/constants.h"
+#include "api/json.h"
 #include "jobs/management.h"
 #include "validators/validator.h"
 
@@ -27,7 +28,8 @@ bool starts_past_the_queue(const Review& review) {
   const JobKind* kind = enabled_kind(review);
   const AdmissionRequest& request = review.request;
   if (!kind || !kind->suspended(request.old_object) || kind->suspended(request.object)) return false;
-  return !review.settings.admitters.contains(request.user.username) && was_queued(review);
+  if (review.settings.admitters.contains(request.user.username)) return false;
+  return !review.view.is_admitted(string_at(request.old_object, {"metadata", "uid"})) && was_queued(review);
 }
 
 // 'this Job is queued in LocalQueue "q"'.

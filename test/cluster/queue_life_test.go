@@ -33,7 +33,7 @@ func queuedJob(name string, pods int32) *batchv1.Job {
 // the tests, so it is named as one who may start queued jobs.
 func startQueueMuster(t *testing.T, flags ...string) *harness.Muster {
 	t.Helper()
-	return harness.StartMuster(t, append([]string{"--jobset-controller", "native", "--admitters", "admin"}, flags...)...)
+	return harness.StartMuster(t, append([]string{"--jobset-controller", "native"}, flags...)...)
 }
 
 func queuedJobSet(name string, replicated ...harness.ReplicatedJob) *unstructured.Unstructured {
