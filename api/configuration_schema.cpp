@@ -111,7 +111,7 @@ constexpr ConfigStruct kClientConnection{"ClientConnection", kClientConnectionFi
 // --- queues: readiness, fairness, resources, retention ---
 
 constexpr ConfigField kRequeuingFields[] = {
-    {"timestamp", kString, kOne, kPointer, "~RequeuingTimestamp"},
+    {"timestamp", kString, kOne, kPointer, "~RequeuingTimestamp", nullptr, kBoth, kActs},
     {"backoffLimitCount", kInt32, kOne, kPointer, "int32", nullptr, kBoth, kActs},
     {"backoffBaseSeconds", kInt32, kOne, kPointer, "int32", nullptr, kBoth, kActs},
     {"backoffMaxSeconds", kInt32, kOne, kPointer, "int32", nullptr, kBoth, kActs},
@@ -155,9 +155,9 @@ constexpr ConfigField kIntegrationsFields[] = {
 constexpr ConfigStruct kIntegrations{"Integrations", kIntegrationsFields};
 
 constexpr ConfigField kFairSharingFields[] = {
-    {"enable", kBool, kOne, kOmitEmpty, "bool", nullptr, kOld},
-    {"preemptionStrategies", kString, kList, kOmitEmpty, "~PreemptionStrategy", nullptr, kOld},
-    {"preemptionStrategies", kString, kList, kAlways, "~PreemptionStrategy", nullptr, kNew},
+    {"enable", kBool, kOne, kOmitEmpty, "bool", nullptr, kOld, kActs},
+    {"preemptionStrategies", kString, kList, kOmitEmpty, "~PreemptionStrategy", nullptr, kOld, kActs},
+    {"preemptionStrategies", kString, kList, kAlways, "~PreemptionStrategy", nullptr, kNew, kActs},
 };
 constexpr ConfigStruct kFairSharing{"FairSharing", kFairSharingFields};
 
@@ -208,15 +208,15 @@ constexpr ConfigField kTransformationFields[] = {
 constexpr ConfigStruct kTransformation{"ResourceTransformation", kTransformationFields};
 
 constexpr ConfigField kResourcesFields[] = {
-    {"quotaCheckStrategy", kString, kOne, kPointer, "~QuotaCheckStrategy", nullptr, kNew},
-    {"excludeResourcePrefixes", kString, kList, kOmitEmpty, "string"},
-    {"transformations", kStruct, kList, kOmitEmpty, "~ResourceTransformation", &kTransformation},
+    {"quotaCheckStrategy", kString, kOne, kPointer, "~QuotaCheckStrategy", nullptr, kNew, kActs},
+    {"excludeResourcePrefixes", kString, kList, kOmitEmpty, "string", nullptr, kBoth, kActs},
+    {"transformations", kStruct, kList, kOmitEmpty, "~ResourceTransformation", &kTransformation, kBoth, kActs},
     {"deviceClassMappings", kStruct, kList, kOmitEmpty, "~DeviceClassMapping", &kDeviceClass},
 };
 constexpr ConfigStruct kResources{"Resources", kResourcesFields};
 
 constexpr ConfigField kRetentionFields[] = {
-    {"afterFinished", kDuration, kOne, kPointer, "v1.Duration"},
+    {"afterFinished", kDuration, kOne, kPointer, "v1.Duration", nullptr, kBoth, kActs},
     {"afterDeactivatedByKueue", kDuration, kOne, kPointer, "v1.Duration"},
 };
 constexpr ConfigStruct kRetention{"WorkloadRetentionPolicy", kRetentionFields};

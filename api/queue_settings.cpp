@@ -70,6 +70,8 @@ QueueSettings make_queue_settings(const Configuration& configuration, RuleSettin
   settings.transformations = read_transformations(array_at(effective, {"resources", "transformations"}));
   settings.ignore_undeclared_resources =
       string_at(effective, {"resources", "quotaCheckStrategy"}) == "IgnoreUndeclared";
+  settings.retain_finished =
+      duration_at(object_at(effective, {"objectRetentionPolicies", "workloads"}), "afterFinished");
   settings.fair_sharing = read_strategies(effective);
   return settings;
 }

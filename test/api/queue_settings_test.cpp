@@ -54,6 +54,25 @@ resources:
   CHECK(settings.transformations[1].retain);
 }
 
+TEST_CASE("queue settings: what the scheduler and retention read arrives") {
+  const QueueSettings plain = settings_of("v1beta2", "");
+  CHECK_FALSE(plain.ignore_undeclared_resources);
+  CHECK(plain.fair_sharing.empty());
+  CHECK_FALSE(plain.retain_finished.has_value());
+  const QueueSettings settings = settings_of("v1beta2", R"(
+resources: {quotaCheckStrategy: IgnoreUndeclared}
+fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare, LessThanInitialShare]}
+objectRetentionPolicies: {workloads: {afterFinished: 1h}}
+)");
+  CHECK(settings.ignore_undeclared_resources);
+  CHECK(settings.fair_sharing ==
+        std::vector<FairStrategy>{FairStrategy::kLessThanOrEqualToFinalShare, FairStrategy::kLessThanInitialShare});
+  CHECK(settings.retain_finished == Duration(minutes(60)));
+  const std::string fair = "fairSharing: {enable: true, preemptionStrategies: [LessThanInitialShare]}";
+  CHECK(settings_of("v1beta1", fair).fair_sharing == std::vector<FairStrategy>{FairStrategy::kLessThanInitialShare});
+  CHECK(settings_of("v1beta1", "fairSharing: {enable: false}").fair_sharing.empty());
+}
+
 TEST_CASE("queue settings: waiting for ready pods has the defaults of the file's version") {
   struct Row {
     const char* name;

@@ -49,6 +49,7 @@ func queueObject(version, kind, name string, spec map[string]any) *unstructured.
 func workloadObject(name string) *unstructured.Unstructured {
 	return queueObject(oldVersion, "Workload", name, map[string]any{
 		"queueName": "q", "priorityClassName": "high", "priorityClassSource": "kueue.x-k8s.io/workloadpriorityclass",
+		"priority": int64(100),
 		"podSets": []any{map[string]any{"name": "main", "count": int64(1), "template": map[string]any{"spec": map[string]any{
 			"restartPolicy": "Never",
 			"containers": []any{map[string]any{"name": "c", "image": "busybox",

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -284,13 +285,21 @@ func Manifests(t testing.TB, arguments ...string) string {
 // freeAddress picks a port that is free now; muster binds it a moment later.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := listener.Addr().String()
+		listener.Close()
+		// The kernel gives a port that is free again to the next who asks.
+		if _, given := addressesGiven.LoadOrStore(address, true); !given {
+			return address
+		}
 	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
+
+var addressesGiven sync.Map
 
 // flagValue finds "--name value" or "--name=value".
 func flagValue(flags []string, name string) string {
