@@ -8,6 +8,7 @@
 #include "jobs/group_scheduling.h"
 #include "simulation/world.h"
 #include "test/simulation/manifests.h"
+#include "test/simulation/queues.h"
 
 using namespace muster;
 using namespace muster::simulation;
@@ -84,24 +85,6 @@ bool contains(const std::string& text, std::string_view part) {
 
 void suspend(World& world, const ObjectKey& key, bool suspended) {
   require_done(world.patch(key, {{"spec", {{"suspend", suspended}}}}));
-}
-
-// A ClusterQueue of ten cpus, and the LocalQueue `team` before it.
-void create_queues(World& world) {
-  const json quota = {{"name", "cpu"}, {"nominalQuota", "10"}};
-  const json flavor = {{"name", "default"}, {"resources", json::array({quota})}};
-  const json group = {{"coveredResources", {"cpu"}}, {"flavors", json::array({flavor})}};
-  require_done(world.create(
-      {{"apiVersion", kResourceFlavors.api_version}, {"kind", "ResourceFlavor"}, {"metadata", {{"name", "default"}}}}));
-  require_done(
-      world.create({{"apiVersion", kClusterQueues.api_version},
-                    {"kind", "ClusterQueue"},
-                    {"metadata", {{"name", "cluster"}}},
-                    {"spec", {{"namespaceSelector", json::object()}, {"resourceGroups", json::array({group})}}}}));
-  require_done(world.create({{"apiVersion", kLocalQueues.api_version},
-                             {"kind", "LocalQueue"},
-                             {"metadata", {{"name", "team"}, {"namespace", "default"}}},
-                             {"spec", {{"clusterQueue", "cluster"}}}}));
 }
 
 bool pods_are_gone(World& world) {
@@ -197,7 +180,7 @@ TEST_CASE("gang life: onTimeout Suspend of a Job and a resume in another Kuberne
 
 TEST_CASE("gang life: a queued gang that is too late is evicted and gets another turn") {
   World world({});
-  create_queues(world);
+  for (const json& object : muster::test::queues(10)) require_done(world.create(object));
   world.nodes().hold("train-2-");
   json job = long_gang(3, 60);
   job["metadata"]["labels"] = {{kQueueNameLabel, "team"}};

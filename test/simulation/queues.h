@@ -1,0 +1,40 @@
+// Quota for the simulation's tests.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "api/constants.h"
+#include "api/typed_object.h"
+#include "test/simulation/manifests.h"
+
+namespace muster::test {
+
+// A flavor, a ClusterQueue of so many cpus, and the LocalQueue `team` before it.
+inline std::vector<nlohmann::json> queues(int cpus) {
+  using nlohmann::json;
+  const json quota = {{"name", "cpu"}, {"nominalQuota", std::to_string(cpus)}};
+  const json flavor = {{"name", "default"}, {"resources", json::array({quota})}};
+  const json group = {{"coveredResources", {"cpu"}}, {"flavors", json::array({flavor})}};
+  return {
+      {{"apiVersion", kResourceFlavors.api_version}, {"kind", "ResourceFlavor"}, {"metadata", {{"name", "default"}}}},
+      {{"apiVersion", kClusterQueues.api_version},
+       {"kind", "ClusterQueue"},
+       {"metadata", {{"name", "cluster"}}},
+       {"spec", {{"namespaceSelector", json::object()}, {"resourceGroups", json::array({group})}}}},
+      {{"apiVersion", kLocalQueues.api_version},
+       {"kind", "LocalQueue"},
+       {"metadata", {{"name", "team"}, {"namespace", "default"}}},
+       {"spec", {{"clusterQueue", "cluster"}}}}};
+}
+
+// A Job of so many pods that ask for a cpu each, in the queue `team`.
+inline nlohmann::json queued_job(int pods, const std::string& name) {
+  nlohmann::json job = job_of(pods, name);
+  job["metadata"]["labels"] = {{kQueueNameLabel, "team"}};
+  job["spec"]["template"]["spec"]["containers"][0]["resources"] = {{"requests", {{"cpu", "1"}}}};
+  return job;
+}
+
+}  // namespace muster::test
