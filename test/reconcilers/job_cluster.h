@@ -108,7 +108,8 @@ class JobCluster {
     if (version != object["metadata"]["resourceVersion"]) return false;
     const bool status_only = write.verb == Verb::kPatchStatus;
     for (const auto& [key, value] : body.items()) {
-      CHECK_MESSAGE((key == "metadata" || (key == "status") == status_only), "a write of the wrong part: ", key);
+      const std::string part = key;
+      CHECK_MESSAGE((part == "metadata" || (part == "status") == status_only), "a write of the wrong part: ", part);
     }
     object.merge_patch(body);
     const json& metadata = object["metadata"];
