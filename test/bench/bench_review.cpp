@@ -46,6 +46,53 @@ void handled_review(benchmark::State& state, const ReviewFunction& rules, const 
   for (auto _ : state) benchmark::DoNotOptimize(handler.review(rules, path, body));
 }
 
+// The status write of an admission: a Workload made of the sample Job, before and after.
+std::string workload_review() {
+  using nlohmann::json;
+  const json job = bench::sample_job();
+  json before = {{"apiVersion", "kueue.x-k8s.io/v1beta2"},
+                 {"kind", "Workload"},
+                 {"metadata", {{"name", "job-sample"}, {"namespace", "team-a"}, {"uid", "u"}}},
+                 {"spec", {{"queueName", "team-a-queue"}, {"podSets", json::array()}}}};
+  before["spec"]["podSets"].push_back({{"name", "main"}, {"count", 3}, {"template", job["spec"]["template"]}});
+  json after = before;
+  const json assignment = {
+      {"name", "main"}, {"count", 3}, {"flavors", {{"cpu", "f"}}}, {"resourceUsage", {{"cpu", "3"}}}};
+  const json reserved = {{"type", "QuotaReserved"},
+                         {"status", "True"},
+                         {"reason", "QuotaReserved"},
+                         {"message", "Quota reserved in ClusterQueue cq"},
+                         {"lastTransitionTime", "2026-01-02T03:04:05Z"}};
+  after["status"] = {{"admission", {{"clusterQueue", "cq"}, {"podSetAssignments", json::array({assignment})}}},
+                     {"conditions", json::array({reserved})}};
+  const json kind = {{"group", "kueue.x-k8s.io"}, {"version", "v1beta2"}, {"kind", "Workload"}};
+  const json resource = {{"group", "kueue.x-k8s.io"}, {"version", "v1beta2"}, {"resource", "workloads"}};
+  return json{{"apiVersion", "admission.k8s.io/v1"},
+              {"kind", "AdmissionReview"},
+              {"request",
+               {{"uid", "r"},
+                {"kind", kind},
+                {"resource", resource},
+                {"subResource", "status"},
+                {"name", "job-sample"},
+                {"namespace", "team-a"},
+                {"operation", "UPDATE"},
+                {"object", after},
+                {"oldObject", before}}}}
+      .dump();
+}
+
+void workload_status(benchmark::State& state) {
+  const std::string body = workload_review();
+  const RuleSettings settings;
+  for (auto _ : state) {
+    const auto request = decode_review(body);
+    const AdmissionResponse response = validate(Review{*request, view(), settings}, nullptr);
+    if (!response.is_allowed()) state.SkipWithError(std::string(response.message()).c_str());
+    benchmark::DoNotOptimize(response.encode());
+  }
+}
+
 }  // namespace
 
 BENCHMARK(decode)->Arg(5000);
@@ -53,4 +100,5 @@ BENCHMARK_CAPTURE(whole_review, mutate, muster::mutate)->Arg(5000);
 BENCHMARK_CAPTURE(whole_review, validate, muster::validate)->Arg(5000);
 BENCHMARK_CAPTURE(handled_review, mutate, muster::mutate, "/mutate")->Arg(5000);
 BENCHMARK_CAPTURE(handled_review, validate, muster::validate, "/validate")->Arg(5000);
+BENCHMARK(workload_status);
 BENCHMARK_MAIN();
