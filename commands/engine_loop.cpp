@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include <utility>
+
 namespace muster {
 
 EngineLoop::EngineLoop(EngineSettings settings, size_t connections, const Clock& clock, Callbacks callbacks)
@@ -39,43 +41,80 @@ void EngineLoop::end_leadership() {
   outbox_->end_leadership();
 }
 
+bool EngineLoop::ask(const std::function<void(const Engine&)>& question) {
+  Question asked{&question};
+  {
+    MutexLock lock(mutex_);
+    if (ended_) return false;
+    questions_.push_back(&asked);
+  }
+  inbox_changed_.notify_one();
+  MutexLock lock(mutex_);
+  while (!asked.over) questions_changed_.wait(mutex_);
+  return asked.answered;
+}
+
+void EngineLoop::answer_questions() {
+  std::deque<Question*> questions;
+  {
+    MutexLock lock(mutex_);
+    questions.swap(questions_);
+    ended_ = stopping_;
+    if (questions.empty()) return;
+  }
+  for (Question* question : questions) {
+    if (!engine_.synced()) continue;
+    (*question->ask)(engine_);
+    question->answered = true;
+  }
+  {
+    MutexLock lock(mutex_);
+    for (Question* question : questions) question->over = true;
+  }
+  questions_changed_.notify_all();
+}
+
 ClusterViewPtr EngineLoop::view() const {
   MutexLock lock(mutex_);
   return view_;
 }
 
-// Waits for events or for the engine's next tick; empty when stopping.
-std::deque<Event> EngineLoop::next_events() {
+// Waits for events, questions or the engine's next tick; nullopt when stopping.
+std::optional<std::deque<Event>> EngineLoop::next_events() {
   const auto tick = engine_.next_tick();
   MutexLock lock(mutex_);
-  while (inbox_.empty() && !stopping_) {
+  while (inbox_.empty() && questions_.empty() && !stopping_) {
     if (!tick) {
       inbox_changed_.wait(mutex_);
     } else if (inbox_changed_.wait_until(mutex_, *tick) == std::cv_status::timeout && inbox_.empty()) {
-      return {Tick{}};
+      return std::deque<Event>{Tick{}};
     }
   }
-  if (stopping_) return {};
-  return std::move(inbox_);
+  if (stopping_) return std::nullopt;
+  return std::exchange(inbox_, {});
 }
 
 void EngineLoop::run() {
   pthread_setname_np(pthread_self(), "engine");  // for whoever looks at top -H
-  for (;;) {
-    const std::deque<Event> events = next_events();
-    if (events.empty()) return;
-    for (const Event& event : events) engine_.apply(event, clock_.now());
-    if (callbacks_.bundles_seen) {
-      // Only differences are told: the certificates' owner may read its store for each.
-      const auto& bundles = engine_.live_bundles();
-      if (bundles != told_bundles_) callbacks_.bundles_seen(told_bundles_ = bundles);
-    }
-    Commands commands = engine_.plan(clock_.now());
-    publish();
-    for (Command& command : commands.writes) outbox_->post(std::move(command));
-    if (!callbacks_.tell) continue;
-    for (ObjectEvent& event : commands.events) callbacks_.tell(std::move(event));
+  while (const auto events = next_events()) {
+    if (!events->empty()) take_in(*events);
+    answer_questions();
   }
+  answer_questions();
+}
+
+void EngineLoop::take_in(const std::deque<Event>& events) {
+  for (const Event& event : events) engine_.apply(event, clock_.now());
+  if (callbacks_.bundles_seen) {
+    // Only differences are told: the certificates' owner may read its store for each.
+    const auto& bundles = engine_.live_bundles();
+    if (bundles != told_bundles_) callbacks_.bundles_seen(told_bundles_ = bundles);
+  }
+  Commands commands = engine_.plan(clock_.now());
+  publish();
+  for (Command& command : commands.writes) outbox_->post(std::move(command));
+  if (!callbacks_.tell) return;
+  for (ObjectEvent& event : commands.events) callbacks_.tell(std::move(event));
 }
 
 // One new view per batch, however many events it held.

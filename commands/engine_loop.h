@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -45,13 +46,27 @@ class EngineLoop {
   // Returns when no write of the leader is under way and none can follow.
   void end_leadership();
 
+  // Lets `question` look at the engine, on the engine's thread between two batches of
+  // events, and returns when it has. False: it was not asked, since not every watched kind
+  // was listed yet, or the loop ends. Thread-safe, but not for callbacks. Nothing else
+  // happens meanwhile, so questions must be short.
+  bool ask(const std::function<void(const Engine&)>& question) EXCLUDES(mutex_);
+
   // What rules may see: null until every watched kind was listed once. Thread-safe.
   ClusterViewPtr view() const EXCLUDES(mutex_);
 
  private:
+  struct Question {
+    const std::function<void(const Engine&)>* ask;  // of the caller, who waits
+    bool answered = false;
+    bool over = false;
+  };
+
   void run();
-  std::deque<Event> next_events() EXCLUDES(mutex_);
+  std::optional<std::deque<Event>> next_events() EXCLUDES(mutex_);
+  void take_in(const std::deque<Event>& events);
   void publish() EXCLUDES(mutex_);
+  void answer_questions() EXCLUDES(mutex_);
 
   const Clock& clock_;
   const Callbacks callbacks_;
@@ -62,6 +77,9 @@ class EngineLoop {
   mutable Mutex mutex_;
   CondVar inbox_changed_;
   std::deque<Event> inbox_ GUARDED_BY(mutex_);
+  CondVar questions_changed_;
+  std::deque<Question*> questions_ GUARDED_BY(mutex_);
+  bool ended_ GUARDED_BY(mutex_) = false;  // nobody answers any more
   ClusterViewPtr view_ GUARDED_BY(mutex_);
   bool stopping_ GUARDED_BY(mutex_) = false;
 

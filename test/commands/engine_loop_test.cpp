@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <future>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "api/watched_kinds.h"
 
@@ -78,4 +80,37 @@ TEST_CASE("engine loop: commands reach the writer and the loop ends while idle")
     REQUIRE(target.wait_for(std::chrono::seconds(10)) == std::future_status::ready);
     CHECK(target.get() == "mutatingwebhookconfigurations/muster");
   }
+}
+
+TEST_CASE("engine loop: a question is asked of the engine as it is and never before the first lists") {
+  EngineLoop loop(
+      {}, 1, system_clock(),
+      {.write = done, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = nullptr});
+  CHECK_FALSE(loop.ask([](const Engine&) { FAIL_CHECK("it was asked"); }));
+  for (const WatchedKind& kind : watched_kinds()) loop.post(KindAbsent{kind.type});
+  loop.post(ObjectChanged{
+      read_object(kNamespaces, {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "here"}}}})});
+  bool found = false;
+  // What was posted before is in the answer.
+  CHECK(loop.ask([&](const Engine& engine) { found = engine.state().find(kNamespaces, "", "here") != nullptr; }));
+  CHECK(found);
+}
+
+TEST_CASE("engine loop: questions from many threads are all answered") {
+  EngineLoop loop(
+      {}, 1, system_clock(),
+      {.write = done, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = nullptr});
+  for (const WatchedKind& kind : watched_kinds()) loop.post(KindAbsent{kind.type});
+  int answers = 0;  // of the engine's thread alone
+  std::atomic<int> answered = 0;
+  {
+    std::vector<std::jthread> askers;
+    for (int i = 0; i < 8; ++i) {
+      askers.emplace_back([&] {
+        for (int n = 0; n < 50; ++n) answered += loop.ask([&](const Engine&) { ++answers; });
+      });
+    }
+  }
+  CHECK(answered == 400);
+  CHECK(answers == 400);
 }
