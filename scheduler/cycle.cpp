@@ -24,6 +24,7 @@ std::vector<Decision> Cycle::run() {
   else
     process_in_order();
   for (const Held& held : held_) state_.ledger.remove(held.queue, held.usage);
+  for (const CycleEntry& entry : entries_) await_hurdles(*entry.workload);
   for (CycleEntry& entry : invalid_) requeue(entry);
   std::move(invalid_.begin(), invalid_.end(), std::back_inserter(entries_));
   return std::move(decisions_);

@@ -65,6 +65,7 @@ class Cycle {
   void refuse(CycleEntry& entry, Assessment outcome, PendingReason reason);
   void preempt(CycleEntry& entry);
   void admit(CycleEntry& entry);
+  void await_hurdles(const WorkloadState& workload);
   void requeue(CycleEntry& entry);
   std::vector<std::string> checks_of(const CycleEntry& entry) const;
 

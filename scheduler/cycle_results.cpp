@@ -27,12 +27,6 @@ void count_eviction(WorkloadState& victim, const WorkloadState& preemptor, Times
   it->last = now;
 }
 
-// What stands in the way of its first pod set; nothing where a smaller size might do.
-std::vector<Obstacle> what_rules_it_out(const WorkloadState& workload, const Refusal& refusal) {
-  if (refusal.pod_sets.empty() || refusal.pod_sets.front().pod_set != 0 || can_be_reduced(*workload.object)) return {};
-  return refusal.pod_sets.front().obstacles;
-}
-
 std::string preemption_message(const Ledger& ledger, const WorkloadState& preemptor, const Victim& victim) {
   const std::string_view job = preemptor.object->meta.label("kueue.x-k8s.io/job-uid");
   return "Preempted to accommodate a workload (UID: " + preemptor.object->meta.uid +
@@ -117,6 +111,17 @@ void Cycle::admit(CycleEntry& entry) {
   decisions_.push_back(std::move(decision));
 }
 
+// Of a shape that was refused: what must fall before it is worth another look. That cannot be
+// told where a smaller size might do.
+void Cycle::await_hurdles(const WorkloadState& workload) {
+  PendingQueue& pending = workload.queue->pending;
+  if (!workload.in_queue() || !pending.refused(workload.shape) || can_be_reduced(*workload.object)) return;
+  const std::vector<PodSetObstacles>& pod_sets = workload.refusal->pod_sets;
+  if (pod_sets.empty() || pod_sets.front().pod_set != 0) return;
+  if (auto hurdles = hurdles_of(state_.ledger, *workload.queue, pod_sets.front().obstacles))
+    pending.await(workload.shape, std::move(*hurdles));
+}
+
 void Cycle::requeue(CycleEntry& entry) {
   WorkloadState& workload = *entry.workload;
   QueueState& queue = *workload.queue;
@@ -134,7 +139,7 @@ void Cycle::requeue(CycleEntry& entry) {
     queue.pending.park(workload);
   } else if (!again) {
     // With all others that are like it.
-    queue.pending.refuse_shape(workload.shape, what_rules_it_out(workload, refusal));
+    queue.pending.refuse_shape(workload.shape);
   }
   refusal.requeued = queue.pending.competes(workload) ? Requeued::kActive : Requeued::kInadmissible;
 

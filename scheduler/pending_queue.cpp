@@ -27,11 +27,32 @@ PendingQueue::Group& PendingQueue::group(const Shape& shape) {
 
 void PendingQueue::drop_if_empty(Group& group) {
   if (!group.sides[0].empty() || !group.sides[1].empty() || group.waiting) return;
+  drop_hurdles(group);
   groups_.erase(Shape(group.shape));
 }
 
 void PendingQueue::await_waking(Group& group) {
   if (!std::exchange(group.waiting, true)) waiting_.push_back(&group);
+}
+
+void PendingQueue::drop_hurdles(Group& group) {
+  if (group.indexed != nullptr) {
+    for (const Hurdle& hurdle : *group.hurdles) hurdles_.remove(hurdle, group.shape);
+  }
+  group.indexed = nullptr;
+  group.hurdles.reset();
+}
+
+// Brings the index up to date with who is the first that is parked.
+void PendingQueue::index_first(Group& group) {
+  if (!group.hurdles) return;
+  WorkloadState* first = group.parked().empty() ? nullptr : *group.parked().begin();
+  if (first == group.indexed) return;
+  for (const Hurdle& hurdle : *group.hurdles) {
+    if (group.indexed != nullptr) hurdles_.remove(hurdle, group.shape);
+    if (first != nullptr) hurdles_.add(hurdle, group.shape, *first);
+  }
+  group.indexed = first;
 }
 
 void PendingQueue::insert(WorkloadState& workload, bool compete) {
@@ -43,8 +64,11 @@ void PendingQueue::insert(WorkloadState& workload, bool compete) {
     ++active_;
   } else {
     its.parked().insert(&workload);
-    await_waking(its);
     ++parked_;
+    if (its.hurdles)
+      index_first(its);
+    else
+      await_waking(its);
   }
   workload.place = Place::kQueued;
   workload.side = static_cast<uint8_t>(compete ? its.competing : 1 - its.competing);
@@ -81,6 +105,7 @@ void PendingQueue::remove(WorkloadState& workload) {
     if (competed) order_.erase(&its);
     its.sides[workload.side].erase(&workload);
     if (competed && !its.active().empty()) order_.insert(&its);
+    if (!competed) index_first(its);
     --(competed ? active_ : parked_);
     drop_if_empty(its);
   }
@@ -99,10 +124,10 @@ void PendingQueue::join(Members& from, Members& into, int side) {
   from.clear();
 }
 
-void PendingQueue::refuse_shape(const Shape& shape, std::vector<Obstacle> why) {
+void PendingQueue::refuse_shape(const Shape& shape) {
   Group& its = group(shape);
+  drop_hurdles(its);
   its.refused = true;
-  its.why = std::move(why);
   await_waking(its);
   if (its.active().empty()) return;
   order_.erase(&its);
@@ -112,31 +137,59 @@ void PendingQueue::refuse_shape(const Shape& shape, std::vector<Obstacle> why) {
   join(its.active(), its.parked(), 1 - its.competing);
 }
 
+void PendingQueue::await(const Shape& shape, std::vector<Hurdle> hurdles) {
+  Group& its = group(shape);
+  drop_hurdles(its);
+  its.hurdles = std::move(hurdles);
+  index_first(its);
+}
+
 bool PendingQueue::refused(const Shape& shape) const {
   const auto it = groups_.find(shape);
   return it != groups_.end() && it->second.refused;
 }
 
-void PendingQueue::wake(Timestamp now, const Helps& helps) {
+void PendingQueue::wake(Group& its) {
+  drop_hurdles(its);
+  its.refused = false;
+  if (its.parked().empty()) return;
+  if (!its.active().empty()) order_.erase(&its);
+  active_ += its.parked().size();
+  parked_ -= its.parked().size();
+  if (its.active().size() < its.parked().size()) its.competing = 1 - its.competing;
+  join(its.parked(), its.active(), its.competing);
+  order_.insert(&its);
+}
+
+void PendingQueue::wake_held(Timestamp now) {
+  while (!held_.empty() && held_.begin()->first <= now) push(*held_.begin()->second);
+}
+
+void PendingQueue::wake(Timestamp now) {
+  waiting_.clear();
+  for (auto its = groups_.begin(); its != groups_.end();) {
+    Group& group = (its++)->second;
+    group.waiting = false;
+    wake(group);
+    drop_if_empty(group);
+  }
+  wake_held(now);
+}
+
+void PendingQueue::wake_released(Timestamp now) {
   for (Group* its : std::exchange(waiting_, {})) {
     its->waiting = false;
-    if (helps && its->refused && !its->parked().empty() && !helps(its->why)) {
-      await_waking(*its);
-      continue;
-    }
-    its->refused = false;
-    if (its->parked().empty()) {
-      drop_if_empty(*its);
-      continue;
-    }
-    if (!its->active().empty()) order_.erase(its);
-    active_ += its->parked().size();
-    parked_ -= its->parked().size();
-    if (its->active().size() < its->parked().size()) its->competing = 1 - its->competing;
-    join(its->parked(), its->active(), its->competing);
-    order_.insert(its);
+    if (!its->hurdles) wake(*its);
+    drop_if_empty(*its);
   }
-  while (!held_.empty() && held_.begin()->first <= now) push(*held_.begin()->second);
+  wake_held(now);
+}
+
+void PendingQueue::wake_first(const HurdleIndex::Reach& reach) {
+  const WorkloadState* competing = front();
+  if (competing != nullptr && competing == preferred_) return;
+  WorkloadState* first = hurdles_.first_within(reach);
+  if (first != nullptr && (competing == nullptr || queued_before(*first, *competing))) wake(group(first->shape));
 }
 
 std::vector<const WorkloadState*> PendingQueue::list() const {

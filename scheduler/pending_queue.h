@@ -3,20 +3,21 @@
 //
 // Workloads of one shape are kept together, so that parking a refused shape and waking it
 // again cost the same for one Workload as for ten thousand. Every operation is at most
-// logarithmic in the number of Workloads; waking is linear in the number of parked shapes.
+// logarithmic in the number of Workloads; waking is linear in the number of parked shapes,
+// but for those that wait for hurdles to fall (scheduler/hurdles.h): they are found one by one.
 // Order: priority, then time, then UID (queued_before); a Workload whose preemptions are
 // under way comes before all (`preferred`). Holds no ownership.
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "api/time.h"
-#include "scheduler/outcome.h"
+#include "scheduler/hurdles.h"
 #include "scheduler/shape.h"
 
 namespace muster {
@@ -34,14 +35,18 @@ class PendingQueue {
   // The best one of those that compete, or null.
   WorkloadState* front() const;
 
-  // Parks all that compete in this shape, and all that come in it until wake(). `why`: what
-  // stood in the way, for wake().
-  void refuse_shape(const Shape& shape, std::vector<Obstacle> why);
+  // Parks all that compete in this shape, and all that come in it until it is woken.
+  void refuse_shape(const Shape& shape);
   bool refused(const Shape& shape) const;
-  // All that are parked compete again, but for those that are held back. With `helps`, a refused
-  // shape stays parked for which that is false: asked with its `why`.
-  using Helps = std::function<bool(const std::vector<Obstacle>& why)>;
-  void wake(Timestamp now, const Helps& helps = nullptr);
+  // A refused shape needs no look after a release as long as these stand: see hurdles_of().
+  void await(const Shape& shape, std::vector<Hurdle> hurdles);
+  // All that are parked compete again, but for those that are held back.
+  void wake(Timestamp now);
+  // The same after a release: what waits for hurdles stays parked.
+  void wake_released(Timestamp now);
+  // Of the shapes that wait for hurdles and have one that fell, the one with the first
+  // Workload competes again, if that Workload comes before front().
+  void wake_first(const HurdleIndex::Reach& reach);
 
   void prefer(const WorkloadState* workload) { preferred_ = workload; }
   const WorkloadState* preferred() const { return preferred_; }
@@ -64,8 +69,9 @@ class PendingQueue {
     Members sides[2];
     int competing = 0;  // the side that does; the other one is parked
     bool refused = false;
-    std::vector<Obstacle> why;
-    bool waiting = false;  // wake() has to look at it; until then it is not dropped
+    std::optional<std::vector<Hurdle>> hurdles;
+    WorkloadState* indexed = nullptr;  // its first one, as hurdles_ has it
+    bool waiting = false;              // wake() has to look at it; until then it is not dropped
 
     Members& active() { return sides[competing]; }
     const Members& active() const { return sides[competing]; }
@@ -80,12 +86,17 @@ class PendingQueue {
   Group& group(const Shape& shape);
   void drop_if_empty(Group& group);
   void await_waking(Group& group);
+  void drop_hurdles(Group& group);
+  void index_first(Group& group);
+  void wake(Group& group);
+  void wake_held(Timestamp now);
   void insert(WorkloadState& workload, bool compete);
   static void join(Members& from, Members& into, int side);
 
   std::unordered_map<Shape, Group, ShapeHash> groups_;
   std::set<Group*, EarlierFront> order_;  // those with Workloads that compete
   std::vector<Group*> waiting_;
+  HurdleIndex hurdles_;
   std::set<std::pair<Timestamp, WorkloadState*>> held_;
   const WorkloadState* preferred_ = nullptr;
   size_t active_ = 0;

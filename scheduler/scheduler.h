@@ -128,7 +128,6 @@ class Scheduler {
   void prepare(Timestamp now, bool only_what_it_helps);
   void refresh_activity();
   void wake_all(QueueState& queue, Timestamp now);
-  bool may_help(const QueueState& queue, const std::vector<Obstacle>& why) const;
   std::optional<Invalid> why_invalid(const WorkloadState& state) const;
   bool namespace_matches(const WorkloadState& state) const;
   std::vector<Decision> turn(const std::vector<QueueState*>& queues, Timestamp now, bool settle);

@@ -73,27 +73,6 @@ void Scheduler::refresh_activity() {
   state_.ledger.settle();
 }
 
-// Whether a release could change the answer that a shape got: not as long as every flavor of
-// some resource group is ruled out for its first pod set by what has not changed. Where
-// preemption may help, nothing is ruled out.
-bool Scheduler::may_help(const QueueState& queue, const std::vector<Obstacle>& why) const {
-  const ClusterQueuePreemption& policy = queue.object->preemption;
-  if (policy.within_cluster_queue != PreemptionPolicy::kNever ||
-      policy.reclaim_within_cohort != PreemptionPolicy::kNever)
-    return true;
-  const auto stands = [&](const Obstacle& obstacle) {
-    if (obstacle.kind != Obstacle::Kind::kNoneUnused) return obstacle.kind != Obstacle::Kind::kPinned;
-    return state_.ledger.available(queue.node, obstacle.quota) < obstacle.requested;
-  };
-  return std::none_of(queue.groups.begin(), queue.groups.end(), [&](const QueueGroup& group) {
-    return std::all_of(group.flavors.begin(), group.flavors.end(), [&](FlavorId flavor) {
-      return std::any_of(why.begin(), why.end(), [&](const Obstacle& obstacle) {
-        return obstacle.kind != Obstacle::Kind::kNotCovered && obstacle.flavor == flavor && stands(obstacle);
-      });
-    });
-  });
-}
-
 void Scheduler::wake_all(QueueState& queue, Timestamp now) {
   queue.pending.wake(now);
   for (const WorkloadState* waiting : queue.pending.list()) {
@@ -132,12 +111,11 @@ void Scheduler::prepare(Timestamp now, bool only_what_it_helps) {
     stirred_[root].clear();
     if (everything) continue;
     for (const NodeId node : state_.ledger.queues_of_tree(root)) {
-      QueueState& queue = *state_.queue_at(node);
-      PendingQueue::Helps helps;
-      if (only_what_it_helps) {
-        helps = [&](const std::vector<Obstacle>& why) { return may_help(queue, why); };
-      }
-      queue.pending.wake(now, helps);
+      PendingQueue& pending = state_.queue_at(node)->pending;
+      if (only_what_it_helps)
+        pending.wake_released(now);
+      else
+        pending.wake(now);
     }
   }
 }
@@ -160,7 +138,9 @@ std::vector<Decision> Scheduler::turn(const std::vector<QueueState*>& queues, Ti
   Cycle cycle(state_, now, settle);
   bool any = false;
   for (QueueState* queue : queues) {
-    WorkloadState* head = queue->active ? queue->pending.front() : nullptr;
+    if (!queue->active) continue;
+    if (settle) queue->pending.wake_first([&](QuotaId quota) { return state_.ledger.available(queue->node, quota); });
+    WorkloadState* head = queue->pending.front();
     if (head == nullptr) continue;
     any = true;
     if (std::optional<Invalid> why = why_invalid(*head))

@@ -111,6 +111,6 @@ BENCHMARK(admissions)
     ->Unit(benchmark::kMicrosecond);
 BENCHMARK(admissions)
     ->ArgNames({"pending", "queues", "shapes"})
-    ->ArgsProduct({{1'000, 10'000}, {10, 100, 1'000}, {0}})
+    ->ArgsProduct({{1'000, 10'000, 100'000}, {10, 100, 1'000}, {0}})
     ->Unit(benchmark::kMicrosecond);
 BENCHMARK_MAIN();

@@ -54,12 +54,15 @@ TEST_CASE("pending queue: a refused shape is parked whole and so is what comes i
   PendingQueue queue;
   const auto one = waiting("a", 1, 7), two = waiting("b", 1, 7), other = waiting("c", 1, 8);
   for (const auto* workload : {&one, &two, &other}) queue.push(**workload);
-  queue.refuse_shape(one->shape, {});
+  queue.refuse_shape(one->shape);
+  queue.await(one->shape, {{0, 5}});
   CHECK(queue.active() == 1);
   CHECK(queue.parked() == 2);
   CHECK(queue.front() == other.get());
   CHECK(queue.refused(two->shape));
-  queue.wake({}, [](const std::vector<Obstacle>&) { return false; });
+  queue.wake_released({});
+  CHECK(queue.refused(two->shape));
+  queue.wake_first([](QuotaId) { return 4; });
   CHECK(queue.refused(two->shape));
   queue.wake({});
   CHECK_FALSE(queue.refused(two->shape));
@@ -101,7 +104,7 @@ TEST_CASE("pending queue: any sequence of pushes and parkings and refusals and w
         queue.remove(*workload);
         competes.erase(workload);
       } else if (step == 3) {
-        queue.refuse_shape(workload->shape, {});
+        queue.refuse_shape(workload->shape);
         for (auto& [other, active] : competes) active = active && !(other->shape == workload->shape);
       } else {
         queue.wake({});
@@ -121,4 +124,48 @@ TEST_CASE("pending queue: any sequence of pushes and parkings and refusals and w
     }
   });
   CHECK(holds);
+}
+
+TEST_CASE("pending queue: of shapes that wait for hurdles only the first wakes when one falls") {
+  PendingQueue queue;
+  const auto small = waiting("a", 1, 1), large = waiting("b", 5, 2), medium = waiting("c", 3, 3);
+  for (const auto* workload : {&small, &large, &medium}) {
+    queue.push(**workload);
+    queue.refuse_shape((*workload)->shape);
+  }
+  queue.await(small->shape, {{0, 2}});
+  queue.await(large->shape, {{0, 8}});
+  queue.await(medium->shape, {{0, 4}});
+  queue.wake_first([](QuotaId) { return 5; });
+  CHECK(queue.front() == medium.get());
+  CHECK(queue.active() == 1);
+  // One that comes after the front is not needed yet.
+  queue.wake_first([](QuotaId) { return 5; });
+  CHECK(queue.active() == 1);
+  queue.remove(*medium);
+  queue.wake_first([](QuotaId) { return 1; });
+  CHECK(queue.front() == nullptr);
+  queue.wake({});
+  CHECK(queue.front() == large.get());
+  CHECK(queue.active() == 2);
+}
+
+TEST_CASE("pending queue: a shape that waits for hurdles is known by the first of it that is left") {
+  PendingQueue queue;
+  const auto first = waiting("a", 9, 1), second = waiting("b", 3, 1), other = waiting("c", 5, 2);
+  for (const auto* workload : {&first, &other}) {
+    queue.push(**workload);
+    queue.refuse_shape((*workload)->shape);
+    queue.await((*workload)->shape, {{0, 2}});
+  }
+  queue.park(*second);
+  queue.remove(*first);
+  queue.wake_first([](QuotaId) { return 2; });
+  CHECK(queue.front() == other.get());
+  queue.remove(*other);
+  queue.wake_first([](QuotaId) { return 2; });
+  CHECK(queue.front() == second.get());
+  queue.remove(*second);
+  queue.wake_first([](QuotaId) { return 2; });
+  CHECK(queue.front() == nullptr);
 }

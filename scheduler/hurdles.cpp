@@ -1,0 +1,116 @@
+#include "scheduler/hurdles.h"
+
+#include <algorithm>
+#include <ext/pb_ds/assoc_container.hpp>
+#include <tuple>
+
+#include "scheduler/state.h"
+
+namespace muster {
+namespace {
+
+struct Needed {
+  int64_t amount;
+  Shape shape;
+
+  bool operator<(const Needed& other) const {
+    return std::tie(amount, shape.high, shape.low) < std::tie(other.amount, other.shape.high, other.shape.low);
+  }
+};
+
+WorkloadState* first_of(WorkloadState* a, WorkloadState* b) {
+  if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
+  return queued_before(*b, *a) ? b : a;
+}
+
+// A policy of the red-black tree below: each node knows the first Workload of its subtree.
+template <class ConstNode, class Node, class Compare, class Allocator>
+class KnowsFirst {
+ public:
+  using metadata_type = WorkloadState*;
+
+  void operator()(Node node, ConstNode end) const {
+    const_cast<metadata_type&>(node.get_metadata()) =
+        first_of((*node)->second, first_of(first_in(node.get_l_child(), end), first_in(node.get_r_child(), end)));
+  }
+
+  WorkloadState* first_needing(int64_t at_most) const {
+    WorkloadState* first = nullptr;
+    const ConstNode end = node_end();
+    for (ConstNode node = node_begin(); node != end;) {
+      if ((*node)->first.amount > at_most) {
+        node = node.get_l_child();
+        continue;
+      }
+      first = first_of(first, first_of((*node)->second, first_in(node.get_l_child(), end)));
+      node = node.get_r_child();
+    }
+    return first;
+  }
+
+ protected:
+  ~KnowsFirst() = default;
+
+ private:
+  static WorkloadState* first_in(ConstNode node, ConstNode end) { return node == end ? nullptr : node.get_metadata(); }
+  virtual ConstNode node_begin() const = 0;
+  virtual ConstNode node_end() const = 0;
+};
+
+}  // namespace
+
+struct HurdleIndex::Row {
+  __gnu_pbds::tree<Needed, WorkloadState*, std::less<>, __gnu_pbds::rb_tree_tag, KnowsFirst> tree;
+};
+
+HurdleIndex::HurdleIndex() = default;
+HurdleIndex::~HurdleIndex() = default;
+
+void HurdleIndex::add(const Hurdle& hurdle, const Shape& shape, WorkloadState& first) {
+  std::unique_ptr<Row>& row = rows_[hurdle.quota];
+  if (!row) row = std::make_unique<Row>();
+  row->tree.insert({{hurdle.needed, shape}, &first});
+}
+
+void HurdleIndex::remove(const Hurdle& hurdle, const Shape& shape) {
+  const auto row = rows_.find(hurdle.quota);
+  if (row == rows_.end()) return;
+  row->second->tree.erase({hurdle.needed, shape});
+  if (row->second->tree.empty()) rows_.erase(row);
+}
+
+WorkloadState* HurdleIndex::first_within(const Reach& reach) const {
+  WorkloadState* first = nullptr;
+  for (const auto& [quota, row] : rows_) first = first_of(first, row->tree.first_needing(reach(quota)));
+  return first;
+}
+
+std::optional<std::vector<Hurdle>> hurdles_of(const Ledger& ledger, const QueueState& queue,
+                                              const std::vector<Obstacle>& why) {
+  const ClusterQueuePreemption& policy = queue.object->preemption;
+  if (policy.within_cluster_queue != PreemptionPolicy::kNever ||
+      policy.reclaim_within_cohort != PreemptionPolicy::kNever)
+    return std::nullopt;
+  const auto stands = [&](const Obstacle& obstacle) {
+    if (obstacle.kind != Obstacle::Kind::kNoneUnused) return obstacle.kind != Obstacle::Kind::kPinned;
+    return ledger.available(queue.node, obstacle.quota) < obstacle.requested;
+  };
+  if (std::any_of(why.begin(), why.end(),
+                  [](const Obstacle& each) { return each.kind == Obstacle::Kind::kNotCovered; }))
+    return std::vector<Hurdle>{};
+  // One group of resources of which no flavor will do is enough to wait for.
+  for (const QueueGroup& group : queue.groups) {
+    std::vector<Hurdle> hurdles;
+    const bool blocked = std::all_of(group.flavors.begin(), group.flavors.end(), [&](FlavorId flavor) {
+      const auto obstacle = std::find_if(why.begin(), why.end(),
+                                         [&](const Obstacle& each) { return each.flavor == flavor && stands(each); });
+      if (obstacle == why.end()) return false;
+      if (obstacle->kind == Obstacle::Kind::kNoneUnused) hurdles.push_back({obstacle->quota, obstacle->requested});
+      return true;
+    });
+    if (blocked) return hurdles;
+  }
+  return std::nullopt;
+}
+
+}  // namespace muster

@@ -1,0 +1,55 @@
+// What must become free before Workloads that were refused are worth another look, and an
+// index of those that wait for it: a release then finds the one Workload that may go ahead,
+// however many others wait for more than was released.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "scheduler/ledger.h"
+#include "scheduler/outcome.h"
+#include "scheduler/shape.h"
+
+namespace muster {
+
+struct QueueState;
+
+// Stands as long as less than `needed` of a quota is within reach.
+struct Hurdle {
+  QuotaId quota;
+  int64_t needed;
+
+  bool operator==(const Hurdle&) const = default;
+};
+
+// `why`: what stood in the way of a shape's first pod set in each flavor. The shape stays
+// refused while all hurdles stand; with none, until queues or flavors change. nullopt: any
+// release may help, as where evictions may.
+std::optional<std::vector<Hurdle>> hurdles_of(const Ledger& ledger, const QueueState& queue,
+                                              const std::vector<Obstacle>& why);
+
+// The first Workload of each refused shape, by its shape's hurdles. Every operation is
+// logarithmic in the number of shapes. Holds no ownership.
+class HurdleIndex {
+ public:
+  HurdleIndex();
+  ~HurdleIndex();
+
+  void add(const Hurdle& hurdle, const Shape& shape, WorkloadState& first);
+  void remove(const Hurdle& hurdle, const Shape& shape);
+
+  // The first in the order of the queue of those that have a hurdle which does not stand any
+  // more; nullptr: there is none. `reach`: how much of a quota is within reach.
+  using Reach = std::function<int64_t(QuotaId)>;
+  WorkloadState* first_within(const Reach& reach) const;
+
+ private:
+  struct Row;
+  std::map<QuotaId, std::unique_ptr<Row>> rows_;
+};
+
+}  // namespace muster
