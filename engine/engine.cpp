@@ -201,6 +201,7 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now now) {
     }
     if (plan.writes.empty()) continue;
     for (Write& write : plan.writes) add(commands, key, std::move(write));
+    if (key.type->plural == kWorkloads.plural) state_.admissions().sent(key);
     return;
   }
 }

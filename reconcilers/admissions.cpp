@@ -48,16 +48,19 @@ Demand demand_of(const Workload& workload, const ClusterState& state, const Queu
   return demand;
 }
 
-// A ruling that the object itself shows: there is nothing left to write.
+// A ruling that the object itself shows, or that came too late: there is nothing left to write.
 bool is_written(const Ruling& ruling, const Workload& workload) {
-  return std::visit(
-      Overloaded{
-          [&](const Admitted&) { return workload.has_quota_reserved(); },
-          [&](const Preempted&) { return workload.evicted() || !workload.has_quota_reserved(); },
-          [&](const Refused&) { return workload.has_quota_reserved() || workload.finished() || !workload.active; },
-      },
-      ruling);
+  const bool over = workload.finished() || !workload.active || workload.meta.deleting;
+  return std::visit(Overloaded{
+                        [&](const Admitted&) { return workload.has_quota_reserved() || over; },
+                        [&](const Preempted&) { return workload.evicted() || !workload.has_quota_reserved(); },
+                        [&](const Refused&) { return workload.has_quota_reserved() || over; },
+                    },
+                    ruling);
 }
+
+// In one decide(): enough for every release, and an end where Workloads evict each other.
+constexpr int kMostWithdrawals = 1000;
 
 SchedulerSettings scheduler_settings(const QueueSettings& settings) {
   SchedulerSettings made{.fair_sharing = settings.fair_sharing,
@@ -115,8 +118,17 @@ void Admissions::remove(const TypedObject& object, const ClusterState& state, No
 void Admissions::put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now) {
   Demand demand = demand_of(*workload, state, settings_);
   scheduler_.put(workload, demand.per_pod, now, std::move(demand.misconfigured));
-  const auto ruling = rulings_.find(path_of(workload->meta));
-  if (ruling != rulings_.end() && is_written(ruling->second, *workload)) rulings_.erase(ruling);
+  advance(*workload);
+}
+
+// What the object shows is written.
+void Admissions::advance(const Workload& workload) {
+  const auto found = rulings_.find(path_of(workload.meta));
+  if (found == rulings_.end() || !is_written(found->second.ruling, workload)) return;
+  if (found->second.then)
+    found->second = {.ruling = *std::move(found->second.then)};
+  else
+    rulings_.erase(found);
 }
 
 // Their defaults and bounds have changed.
@@ -127,8 +139,19 @@ void Admissions::put_workloads_of(std::string_view ns, const ClusterState& state
   });
 }
 
+// An admission that is withdrawn makes room at once, so there is more to decide. Whoever is
+// admitted then might be evicted as soon; that goes through the API server after some rounds.
 void Admissions::decide(Now now, std::vector<ObjectKey>& keys) {
-  for (Decision& decision : scheduler_.drain(now)) take(std::move(decision), now, keys);
+  withdrawals_left_ = kMostWithdrawals;
+  do {
+    withdrawn_ = false;
+    for (Decision& decision : scheduler_.drain(now)) take(std::move(decision), now, keys);
+  } while (withdrawn_);
+}
+
+void Admissions::sent(const ObjectKey& workload) {
+  if (const auto found = rulings_.find(path_of(workload.ns, workload.name)); found != rulings_.end())
+    found->second.sent = true;
 }
 
 void Admissions::take(Decision decision, Now now, std::vector<ObjectKey>& keys) {
@@ -136,36 +159,53 @@ void Admissions::take(Decision decision, Now now, std::vector<ObjectKey>& keys) 
                  [&](Admitted& admitted) {
                    const ObjectMeta& meta = admitted.workload->meta;
                    keys.push_back({&kWorkloads, meta.ns, meta.name});
-                   rulings_.insert_or_assign(path_of(meta), std::move(admitted));
+                   rulings_.insert_or_assign(path_of(meta), Unwritten{.ruling = std::move(admitted)});
                  },
-                 [&](Preempted& preempted) {
-                   const ObjectMeta& meta = preempted.workload->meta;
-                   keys.push_back({&kWorkloads, meta.ns, meta.name});
-                   rulings_.insert_or_assign(path_of(meta), std::move(preempted));
-                 },
+                 [&](Preempted& preempted) { take(std::move(preempted), now, keys); },
                  [](AwaitedVictim&) {},
                  [&](Pending& pending) {
-                   if (pending.reason == PendingReason::kNone) return;
-                   const ObjectMeta& meta = pending.workload->meta;
-                   Refused refused{.cluster_queue = std::move(pending.cluster_queue),
-                                   .reason = std::string(to_text(pending.reason)),
-                                   .message = std::move(pending.message),
-                                   .since = now.wall};
-                   const auto known = rulings_.find(path_of(meta));
-                   const Refused* before = known == rulings_.end() ? nullptr : std::get_if<Refused>(&known->second);
-                   if (before != nullptr) refused.since = before->since;
-                   if (before != nullptr && *before == refused) return;
-                   refused.since = now.wall;
-                   keys.push_back({&kWorkloads, meta.ns, meta.name});
-                   rulings_.insert_or_assign(path_of(meta), std::move(refused));
+                   if (pending.reason != PendingReason::kNone) take(std::move(pending), now, keys);
                  },
              },
              decision);
 }
 
+// Of an admission that nobody has seen nothing needs to be written.
+void Admissions::take(Preempted preempted, Now now, std::vector<ObjectKey>& keys) {
+  const ObjectMeta& meta = preempted.workload->meta;
+  const std::string path = path_of(meta);
+  const auto known = rulings_.find(path);
+  if (known == rulings_.end() || !std::holds_alternative<Admitted>(known->second.ruling)) {
+    keys.push_back({&kWorkloads, meta.ns, meta.name});
+    rulings_.insert_or_assign(path, Unwritten{.ruling = std::move(preempted)});
+  } else if (known->second.sent || withdrawals_left_ == 0) {
+    known->second.then = std::move(preempted);
+  } else {
+    --withdrawals_left_;
+    withdrawn_ = true;
+    rulings_.erase(known);
+    scheduler_.roll_back(meta.ns, meta.name, now);
+  }
+}
+
+void Admissions::take(Pending pending, Now now, std::vector<ObjectKey>& keys) {
+  const ObjectMeta& meta = pending.workload->meta;
+  Refused refused{.cluster_queue = std::move(pending.cluster_queue),
+                  .reason = std::string(to_text(pending.reason)),
+                  .message = std::move(pending.message),
+                  .since = now.wall};
+  const auto known = rulings_.find(path_of(meta));
+  const Refused* before = known == rulings_.end() ? nullptr : std::get_if<Refused>(&known->second.ruling);
+  if (before != nullptr) refused.since = before->since;
+  if (before != nullptr && *before == refused) return;
+  refused.since = now.wall;
+  keys.push_back({&kWorkloads, meta.ns, meta.name});
+  rulings_.insert_or_assign(path_of(meta), Unwritten{.ruling = std::move(refused)});
+}
+
 const Ruling* Admissions::ruling_on(std::string_view ns, std::string_view workload) const {
   const auto found = rulings_.find(path_of(ns, workload));
-  return found == rulings_.end() ? nullptr : &found->second;
+  return found == rulings_.end() ? nullptr : &found->second.ruling;
 }
 
 void Admissions::refuse(const ObjectKey& workload, Now now) {

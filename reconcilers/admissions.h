@@ -45,6 +45,9 @@ class Admissions {
 
   // Decides all that can be decided. Adds the Workloads about which there is something new.
   void decide(Now now, std::vector<ObjectKey>& keys);
+  // A write that may carry what is ruled on this Workload is on its way: from now on it can
+  // only be taken back by another write.
+  void sent(const ObjectKey& workload);
   // What is to be written into this Workload; nullptr: nothing.
   const Ruling* ruling_on(std::string_view ns, std::string_view workload) const;
   // The API server refused it: as if it had not been decided, and it is decided again.
@@ -57,11 +60,23 @@ class Admissions {
  private:
   void put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now);
   void put_workloads_of(std::string_view ns, const ClusterState& state, Now now);
+  struct Unwritten {
+    Ruling ruling;
+    bool sent = false;
+    // An admission that is being written was revoked: to be written once the other is.
+    std::optional<Preempted> then{};
+  };
+
   void take(Decision decision, Now now, std::vector<ObjectKey>& keys);
+  void take(Preempted preempted, Now now, std::vector<ObjectKey>& keys);
+  void take(Pending pending, Now now, std::vector<ObjectKey>& keys);
+  void advance(const Workload& workload);
 
   const QueueSettings settings_;
   Scheduler scheduler_;
-  std::map<std::string, Ruling, std::less<>> rulings_;  // by "ns/name"
+  std::map<std::string, Unwritten, std::less<>> rulings_;  // by "ns/name"
+  bool withdrawn_ = false;                                 // an admission, since drain()
+  int withdrawals_left_ = 0;
 };
 
 }  // namespace muster

@@ -1,0 +1,164 @@
+#include "reconcilers/admissions.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reconcilers/admission.h"
+#include "test/reconcilers/queue_cluster.h"
+
+using namespace muster;
+using namespace muster::test;
+
+namespace {
+
+// One ClusterQueue of 10 cpu in which higher priority evicts; Workloads of any size.
+class Deciding {
+ public:
+  Deciding() {
+    put(kNamespaces, "team-a", {{"apiVersion", "v1"}, {"kind", "Namespace"}});
+    put(kResourceFlavors, "f1", json::object());
+    put(kClusterQueues, "cq",
+        {{"spec",
+          {{"namespaceSelector", json::object()},
+           {"preemption", {{"withinClusterQueue", "LowerPriority"}}},
+           {"resourceGroups",
+            {{{"coveredResources", {"cpu"}},
+              {"flavors", {{{"name", "f1"}, {"resources", {{{"name", "cpu"}, {"nominalQuota", "10"}}}}}}}}}}}}});
+    put(kLocalQueues, "lq", {{"spec", {{"clusterQueue", "cq"}}}});
+  }
+
+  void put(const ResourceType& type, const std::string& name, json object) {
+    json& metadata = object["metadata"];
+    metadata["name"] = name;
+    metadata["uid"] = name + "-uid";
+    if (type.namespaced) metadata["namespace"] = "team-a";
+    metadata["resourceVersion"] = std::to_string(++version_);
+    const TypedObject typed = read_object(type, object);
+    state.put_watched(typed);
+    state.admissions().put(typed, state, now);
+    if (type.plural == kWorkloads.plural) workloads_[name] = std::move(object);
+  }
+  void put_workload(const std::string& name, const char* cpu, int priority) {
+    const json container = {{"name", "c"}, {"resources", {{"requests", {{"cpu", cpu}}}}}};
+    put(kWorkloads, name,
+        {{"spec",
+          {{"queueName", "lq"},
+           {"priority", priority},
+           {"podSets", {{{"name", "main"}, {"count", 1}, {"template", {{"spec", {{"containers", {container}}}}}}}}}}}});
+  }
+  void patch_workload(const std::string& name, const json& patch) {
+    json object = workloads_.at(name);
+    object.merge_patch(patch);
+    put(kWorkloads, name, std::move(object));
+  }
+
+  // The names about which there is something to write now.
+  std::vector<std::string> decide() {
+    std::vector<ObjectKey> keys;
+    state.admissions().decide(now, keys);
+    std::vector<std::string> names;
+    for (const ObjectKey& key : keys) names.push_back(key.name);
+    return names;
+  }
+  template <class T>
+  const T* ruling(const std::string& name) const {
+    const Ruling* ruling = state.admissions().ruling_on("team-a", name);
+    return ruling == nullptr ? nullptr : std::get_if<T>(ruling);
+  }
+  void sent(const std::string& name) { state.admissions().sent({&kWorkloads, "team-a", name}); }
+  // What the reconciler wants to write is written.
+  void write(const std::string& name) {
+    sent(name);
+    const Plan plan = admission_reconciler.reconcile({&kWorkloads, "team-a", name}, state, {}, now);
+    REQUIRE(plan.writes.size() == 1);
+    patch_workload(name, plan.writes[0].body);
+  }
+  bool waits(const std::string& name) const {
+    return state.admissions().scheduler().place_of("team-a", name) != Requeued::kNowhere;
+  }
+
+  ClusterState state;
+  Now now{TimePoint(std::chrono::seconds(1'767'268'800)), MonotonicTime(std::chrono::hours(1))};
+
+ private:
+  uint64_t version_ = 0;
+  std::map<std::string, json> workloads_;
+};
+
+}  // namespace
+
+TEST_CASE("admissions: one that nobody has seen is withdrawn without a write") {
+  Deciding cluster;
+  cluster.put_workload("low", "8", 1);
+  CHECK(cluster.decide() == std::vector<std::string>{"low"});
+  REQUIRE(cluster.ruling<Admitted>("low"));
+  cluster.put_workload("high", "8", 9);
+  cluster.decide();
+  CHECK(cluster.ruling<Admitted>("high"));
+  CHECK_FALSE(cluster.ruling<Admitted>("low"));
+  CHECK_FALSE(cluster.ruling<Preempted>("low"));
+  CHECK(cluster.waits("low"));
+  // It is not forgotten.
+  cluster.write("high");
+  cluster.patch_workload("high", {{"status", {{"conditions", {{{"type", "Finished"}, {"status", "True"}}}}}}});
+  cluster.decide();
+  CHECK(cluster.ruling<Admitted>("low"));
+}
+
+TEST_CASE("admissions: one that is being written is evicted after it") {
+  Deciding cluster;
+  cluster.put_workload("low", "8", 1);
+  cluster.decide();
+  cluster.sent("low");
+  cluster.put_workload("high", "8", 9);
+  cluster.decide();
+  REQUIRE(cluster.ruling<Admitted>("low"));
+  SUBCASE("an older state of the object does not hide the eviction") {
+    cluster.patch_workload("low", {{"metadata", {{"labels", {{"touched", "true"}}}}}});
+  }
+  SUBCASE("when it was written at once") {}
+  cluster.write("low");
+  REQUIRE(cluster.ruling<Preempted>("low"));
+  CHECK_FALSE(cluster.ruling<Admitted>("high"));
+  cluster.write("low");
+  CHECK(cluster.ruling<Preempted>("low") == nullptr);
+  // Its quota comes back with its reservation.
+  cluster.patch_workload("low", {{"status", {{"admission", nullptr}, {"conditions", nullptr}}}});
+  cluster.decide();
+  CHECK(cluster.ruling<Admitted>("high"));
+  CHECK(cluster.waits("low"));
+}
+
+TEST_CASE("admissions: one that the API server refused is decided anew although it was to be evicted") {
+  Deciding cluster;
+  cluster.put_workload("low", "8", 1);
+  cluster.decide();
+  cluster.sent("low");
+  cluster.put_workload("high", "8", 9);
+  cluster.decide();
+  cluster.state.admissions().refuse({&kWorkloads, "team-a", "low"}, cluster.now);
+  cluster.decide();
+  CHECK(cluster.ruling<Admitted>("high"));
+  CHECK_FALSE(cluster.ruling<Preempted>("low"));
+  CHECK(cluster.waits("low"));
+}
+
+TEST_CASE("admissions: whoever leaves before it was admitted in writing is not admitted") {
+  const std::vector<std::pair<std::string, json>> rows = {
+      {"was deactivated", {{"spec", {{"active", false}}}}},
+      {"has finished", {{"status", {{"conditions", {{{"type", "Finished"}, {"status", "True"}}}}}}}},
+      {"is being deleted", {{"metadata", {{"deletionTimestamp", "2026-01-01T12:00:00Z"}}}}},
+  };
+  for (const auto& row : rows) {
+    INFO(row.first);
+    Deciding cluster;
+    cluster.put_workload("one", "8", 1);
+    cluster.decide();
+    cluster.patch_workload("one", row.second);
+    CHECK_FALSE(cluster.ruling<Admitted>("one"));
+    cluster.put_workload("next", "8", 1);
+    cluster.decide();
+    CHECK(cluster.ruling<Admitted>("next"));
+  }
+}
