@@ -28,7 +28,7 @@ func TestDryRunOfAGangJobSetShowsTheBarrier(t *testing.T) {
 func TestOnlyTheTargetsOfAGangGetTheBarrier(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.StartMuster(t)
-	client := cluster.Resource(t, harness.JobSetGroup, "JobSet", cluster.Namespace(t, nil))
+	client := cluster.Dynamic.Resource(harness.JobSets).Namespace(cluster.Namespace(t, nil))
 	jobSet := harness.GroupScheduling(harness.JobSet("gang", "helpers", "workers"), 300, "workers")
 
 	made, err := client.Create(harness.Context(t), jobSet, harness.ForReal)
@@ -40,7 +40,7 @@ func TestOnlyTheTargetsOfAGangGetTheBarrier(t *testing.T) {
 func TestGeneratedNamesAreGivenByTheWebhook(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.StartMuster(t)
-	client := cluster.Resource(t, harness.JobSetGroup, "JobSet", cluster.Namespace(t, nil))
+	client := cluster.Dynamic.Resource(harness.JobSets).Namespace(cluster.Namespace(t, nil))
 	jobSet := harness.GroupScheduling(harness.JobSet("", "workers"), 300)
 	jobSet.SetGenerateName("gang-")
 
@@ -55,7 +55,7 @@ func TestGeneratedNamesAreGivenByTheWebhook(t *testing.T) {
 func TestUpdatingAGangJobSetKeepsTheBarrier(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.StartMuster(t)
-	client := cluster.Resource(t, harness.JobSetGroup, "JobSet", cluster.Namespace(t, nil))
+	client := cluster.Dynamic.Resource(harness.JobSets).Namespace(cluster.Namespace(t, nil))
 	ctx := harness.Context(t)
 	made, err := client.Create(ctx, harness.GroupScheduling(harness.JobSet("gang", "workers"), 300), harness.ForReal)
 	must(t, err)

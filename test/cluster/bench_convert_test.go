@@ -21,22 +21,22 @@ import (
 func TestBenchConvert(t *testing.T) {
 	count := sizeOf(t, "MUSTER_BENCH_CONVERT")
 	cluster := harness.Connect(t)
-	muster := startConverter(t, cluster)
+	muster := startConverter(t)
 	namespace := cluster.Namespace(t, nil)
 	ctx := harness.Context(t)
-	create := func(version, name string) error {
+	create := func(version, name string, options metav1.CreateOptions) error {
 		if version == newVersion {
 			queue := queueObject(newVersion, "Workload", name, workloadObject(name).Object["spec"].(map[string]any))
-			_, err := inVersion(cluster, newVersion, "workloads", namespace).Create(ctx, queue, metav1.CreateOptions{})
+			_, err := inVersion(cluster, newVersion, "workloads", namespace).Create(ctx, queue, options)
 			return err
 		}
-		_, err := inVersion(cluster, oldVersion, "workloads", namespace).Create(ctx, workloadObject(name), metav1.CreateOptions{})
+		_, err := inVersion(cluster, oldVersion, "workloads", namespace).Create(ctx, workloadObject(name), options)
 		return err
 	}
 	storeIn(t, cluster, muster, "workloads", oldVersion, create)
 	t.Cleanup(func() { removeAll(t, cluster, "workloads", namespace) })
 	outcome := harness.Load(ctx, 32, count, func(number int) error {
-		return create(oldVersion, fmt.Sprintf("wl-%d", number))
+		return create(oldVersion, fmt.Sprintf("wl-%d", number), harness.ForReal)
 	})
 	if outcome.Failed > 0 {
 		t.Fatalf("creates failed: %s", outcome)

@@ -70,7 +70,7 @@ func TestBenchRelease(t *testing.T) {
 			runs = later(runs, firstLine(t, cluster, &pods[i], "main"))
 		}
 		took = append(took, runs.Sub(waits))
-		must(t, cluster.Resource(t, harness.JobSetGroup, "JobSet", namespace).Delete(harness.Context(t), "gang", metav1.DeleteOptions{}))
+		must(t, cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace).Delete(harness.Context(t), "gang", metav1.DeleteOptions{}))
 		awaitNothingLeft(t, cluster, namespace, "gang")
 	}
 	slices.Sort(took)
@@ -118,7 +118,7 @@ func TestBenchJobSets(t *testing.T) {
 	muster := harness.StartMuster(t, unlimited(t)...)
 	namespace := cluster.Namespace(t, nil)
 	seen := watchPods(t, cluster, namespace)
-	jobSets := cluster.Resource(t, harness.JobSetGroup, "JobSet", namespace)
+	jobSets := cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace)
 	before := writes(t, cluster)
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
@@ -22,13 +21,7 @@ func TestBesideAForeignControllerMusterKeepsItsFieldInTheDefinition(t *testing.T
 	harness.Eventually(t, 20*time.Second, "the field is added", known)
 	foreign.Reinstall(t)
 	harness.Eventually(t, 20*time.Second, "the field is added again", known)
-	harness.Eventually(t, 20*time.Second, "a warning tells of it", func() error {
-		events := cluster.EventsAbout(t, "default", "jobsets."+harness.JobSetGroup)
-		if !strings.Contains(strings.Join(events, "\n"), "groupSchedulingConfig") {
-			return fmt.Errorf("events: %q", events)
-		}
-		return nil
-	})
+	cluster.WaitForEvent(t, "default", "jobsets."+harness.JobSetGroup, "groupSchedulingConfig")
 }
 
 func TestBesideAForeignControllerMusterCanLeaveTheDefinitionAlone(t *testing.T) {

@@ -51,7 +51,7 @@ func TestLabelledObjectsAreRefusedWithoutMuster(t *testing.T) {
 	muster := harness.StartMuster(t)
 	namespace := cluster.Namespace(t, nil)
 	ctx := harness.Context(t)
-	jobSets := cluster.Resource(t, harness.JobSetGroup, "JobSet", namespace)
+	jobSets := cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace)
 	existing, err := cluster.Client.BatchV1().Jobs(namespace).Create(ctx, harness.Job("existing", harness.Queue("some")), harness.ForReal)
 	must(t, err)
 	muster.Kill(t)

@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.batch/test/cluster/harness"
@@ -73,9 +74,8 @@ func TestGangJobSetWaitsForItsThirdPodAndStartsTogether(t *testing.T) {
 		harness.ReplicatedJob{Name: "late", Template: gated(harness.RealPod("sleep 600"), namespace)}), 300))
 
 	cluster.WaitForJobSetPods(t, namespace, "train", 2, time.Minute, "waiting", harness.WaiterRuns)
-	waiting := cluster.WaitForJobSet(t, namespace, "train", time.Minute, "says who is missing", harness.HasCondition("GroupStarted", "False", ""))
-	harness.Eventually(t, 20*time.Second, "the message counts and names", func() error {
-		waiting = cluster.WaitForJobSet(t, namespace, "train", time.Minute, "there", harness.HasCondition("GroupStarted", "False", ""))
+	cluster.WaitForJobSet(t, namespace, "train", time.Minute, "says who is missing", harness.HasCondition("GroupStarted", "False", ""))
+	cluster.WaitForJobSet(t, namespace, "train", 20*time.Second, "counts and names", func(waiting *unstructured.Unstructured) error {
 		message := fmt.Sprint(harness.ConditionOf(waiting, "GroupStarted")["message"])
 		if !strings.Contains(message, "2 of 3") || !strings.Contains(message, "train-late-0") {
 			return fmt.Errorf("it says %q", message)
@@ -150,13 +150,7 @@ func TestGangJobThatIsNeverCompleteFailsAtItsDeadlineAndSaysWhoWasMissing(t *tes
 			t.Errorf("the main container of %s has run", pod.Name)
 		}
 	}
-	harness.Eventually(t, 20*time.Second, "an event names the missing pod", func() error {
-		events := strings.Join(cluster.EventsAbout(t, namespace, "gang"), "\n")
-		if !strings.Contains(events, "GroupSchedulingTimeout") || !strings.Contains(events, "gang-") {
-			return fmt.Errorf("events:\n%s", events)
-		}
-		return nil
-	})
+	cluster.WaitForEvent(t, namespace, "gang", "GroupSchedulingTimeout", "gang-")
 }
 
 func TestSuspendedAndResumedGangWaitsAnew(t *testing.T) {
@@ -172,12 +166,7 @@ func TestSuspendedAndResumedGangWaitsAnew(t *testing.T) {
 	}
 
 	cluster.PatchJobSet(t, namespace, "train", `{"spec":{"suspend":true}}`)
-	harness.Eventually(t, time.Minute, "no pods", func() error {
-		if pods := cluster.PodsOfJobSet(t, namespace, "train"); len(pods) != 0 {
-			return fmt.Errorf("%d pods", len(pods))
-		}
-		return nil
-	})
+	cluster.WaitForNoPods(t, namespace, "train")
 	cluster.PatchJobSet(t, namespace, "train", `{"spec":{"suspend":false}}`)
 	pods := cluster.WaitForJobSetPods(t, namespace, "train", 2, time.Minute, "started", harness.MainStarted)
 	for _, pod := range pods {
@@ -210,7 +199,5 @@ func TestForeignConfigMapUnderTheGangsNameIsNeverTouched(t *testing.T) {
 	if len(left.Data) != 1 || left.Data["started"] != "yes" || len(left.OwnerReferences) != 0 {
 		t.Errorf("it is now %+v", left)
 	}
-	if events := strings.Join(cluster.EventsAbout(t, namespace, "gang"), "\n"); !strings.Contains(events, "gang-job-group-scheduling") {
-		t.Errorf("no event says whose name is taken:\n%s", events)
-	}
+	cluster.WaitForEvent(t, namespace, "gang", "gang-job-group-scheduling")
 }

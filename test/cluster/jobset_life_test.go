@@ -109,24 +109,20 @@ func TestJobSetIsSuspendedAndResumed(t *testing.T) {
 	for round := range 2 {
 		// A template may change while the JobSet is suspended; its pods show it.
 		wave := fmt.Sprint("wave-", round)
-		templates := cluster.WaitForJobSet(t, namespace, "train", time.Minute, "there", func(*unstructured.Unstructured) error { return nil })
-		jobs, _, _ := unstructured.NestedSlice(templates.Object, "spec", "replicatedJobs")
-		must(t, unstructured.SetNestedField(jobs[0].(map[string]any), wave, "template", "spec", "template", "metadata", "labels", "wave"))
-		harness.Set(templates, jobs, "spec", "replicatedJobs")
-		harness.Set(templates, false, "spec", "suspend")
-		_, err := cluster.Resource(t, harness.JobSetGroup, "JobSet", namespace).Update(harness.Context(t), templates, metav1.UpdateOptions{})
-		must(t, err)
+		cluster.WaitForJobSet(t, namespace, "train", time.Minute, "resumed with another template", func(templates *unstructured.Unstructured) error {
+			jobs, _, _ := unstructured.NestedSlice(templates.Object, "spec", "replicatedJobs")
+			must(t, unstructured.SetNestedField(jobs[0].(map[string]any), wave, "template", "spec", "template", "metadata", "labels", "wave"))
+			harness.Set(templates, jobs, "spec", "replicatedJobs")
+			harness.Set(templates, false, "spec", "suspend")
+			_, err := cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace).Update(harness.Context(t), templates, metav1.UpdateOptions{})
+			return err // a conflict: muster has written its status
+		})
 		cluster.WaitForJobSetPods(t, namespace, "train", 2, time.Minute, "running in the new wave", func(pod *corev1.Pod) bool {
 			return isRunning(pod) && pod.Labels["wave"] == wave
 		})
 		cluster.PatchJobSet(t, namespace, "train", `{"spec":{"suspend":true}}`)
 		cluster.WaitForJobSet(t, namespace, "train", time.Minute, "suspended", harness.HasCondition("Suspended", "True", ""))
-		harness.Eventually(t, time.Minute, "no pods", func() error {
-			if pods := cluster.PodsOfJobSet(t, namespace, "train"); len(pods) != 0 {
-				return fmt.Errorf("%d pods", len(pods))
-			}
-			return nil
-		})
+		cluster.WaitForNoPods(t, namespace, "train")
 	}
 }
 
@@ -189,7 +185,7 @@ func TestDeletedJobSetLeavesNothing(t *testing.T) {
 	jobSet := harness.JobSetOf("train", harness.ReplicatedJob{Name: "workers", Pods: 2, Template: harness.HollowPod(-1, 0)})
 	cluster.CreateJobSet(t, namespace, harness.GroupScheduling(jobSet, 300))
 	cluster.WaitForJobSetPods(t, namespace, "train", 2, time.Minute, "running", isRunning)
-	must(t, cluster.Resource(t, harness.JobSetGroup, "JobSet", namespace).Delete(harness.Context(t), "train", metav1.DeleteOptions{}))
+	must(t, cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace).Delete(harness.Context(t), "train", metav1.DeleteOptions{}))
 	awaitNothingLeft(t, cluster, namespace, "train")
 }
 
@@ -197,14 +193,14 @@ func TestDeletedJobSetLeavesNothing(t *testing.T) {
 func awaitNothingLeft(t *testing.T, cluster *harness.Cluster, namespace, name string) {
 	t.Helper()
 	harness.Eventually(t, time.Minute, "nothing left of "+name, func() error {
-		_, err := cluster.Resource(t, harness.JobSetGroup, "JobSet", namespace).Get(harness.Context(t), name, metav1.GetOptions{})
+		_, err := cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace).Get(harness.Context(t), name, metav1.GetOptions{})
 		if !apierrors.IsNotFound(err) {
 			return fmt.Errorf("the JobSet is there (%v)", err)
 		}
-		left := cluster.Kubectl(t, "", "get", "jobs,pods,services,configmaps", "-n", namespace, "-o", "name")
-		if left != "configmap/kube-root-ca.crt\n" {
-			return fmt.Errorf("left: %s", left)
+		left, err := cluster.TryKubectl("", "get", "jobs,pods,services,configmaps", "-n", namespace, "-o", "name")
+		if err == nil && left != "configmap/kube-root-ca.crt\n" {
+			err = fmt.Errorf("left: %s", left)
 		}
-		return nil
+		return err
 	})
 }

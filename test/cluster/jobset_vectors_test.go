@@ -192,7 +192,7 @@ func TestNewJobSetsAreAcceptedAsByJobSetsOwnWebhook(t *testing.T) {
 	cluster := harness.Connect(t)
 	muster := nativeJobSets(t, false)
 	namespace := cluster.Namespace(t, nil)
-	client := cluster.Resource(t, harness.JobSetGroup, "JobSet", namespace)
+	client := cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace)
 	registerForJobSets(t, muster, client)
 	for _, vector := range vectors {
 		if vector.Input.Operation != "CREATE" {
@@ -225,7 +225,7 @@ func judgeChanges(t *testing.T, elastic bool, vectors []jobSetVector) {
 	muster := nativeJobSets(t, elastic)
 	namespace := cluster.Namespace(t, nil)
 	withoutPods(t, cluster, namespace)
-	client := cluster.Resource(t, harness.JobSetGroup, "JobSet", namespace)
+	client := cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace)
 	for _, vector := range vectors {
 		old := posted(vector.Input.OldObject, namespace)
 		old.SetName(objectName(vector))

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -24,27 +25,28 @@ leaderElection: {leaderElect: true, leaseDuration: 2s, renewDeadline: 1500ms, re
 const usualLease = "c1f6bfd2.kueue.x-k8s.io"
 
 // leaseHolder is who leads; empty: nobody.
-func leaseHolder(t *testing.T, cluster *harness.Cluster) string {
-	t.Helper()
-	lease, err := cluster.Client.CoordinationV1().Leases("muster-system").Get(harness.Context(t), usualLease, metav1.GetOptions{})
-	must(t, err)
-	if lease.Spec.HolderIdentity == nil {
-		return ""
+func leaseHolder(cluster *harness.Cluster) (string, error) {
+	lease, err := cluster.Client.CoordinationV1().Leases("muster-system").Get(context.Background(), usualLease, metav1.GetOptions{})
+	if err != nil || lease.Spec.HolderIdentity == nil {
+		return "", err
 	}
-	return *lease.Spec.HolderIdentity
+	return *lease.Spec.HolderIdentity, nil
 }
 
 func TestLeaderGivesUpItsLeaseWhenItEnds(t *testing.T) {
 	cluster := harness.Connect(t)
 	muster := harness.LaunchMuster(t, "--config", quickLease(t, usualLease))
 	harness.Eventually(t, 20*time.Second, "a leader", func() error {
-		if leaseHolder(t, cluster) == "" {
-			return fmt.Errorf("nobody leads")
+		holder, err := leaseHolder(cluster)
+		if err == nil && holder == "" {
+			err = fmt.Errorf("nobody leads")
 		}
-		return nil
+		return err
 	})
 	muster.Stop(t)
-	if holder := leaseHolder(t, cluster); holder != "" {
+	holder, err := leaseHolder(cluster)
+	must(t, err)
+	if holder != "" {
 		t.Errorf("the lease still belongs to %s", holder)
 	}
 }
@@ -61,60 +63,76 @@ func neverFree(t *testing.T, cluster *harness.Cluster) string {
 	return "never-free"
 }
 
+// fleet is two replicas of which one leads, and a third that never leads and serves the
+// webhooks.
+type fleet struct {
+	t        *testing.T
+	flags    []string
+	replicas map[*harness.Muster]bool
+}
+
+// startFleet starts it; `config` makes the configuration for a lease of that name.
+func startFleet(t *testing.T, cluster *harness.Cluster, config func(lease string) string, flags ...string) *fleet {
+	t.Helper()
+	cluster.EnsureMusterNamespace(t)
+	webhooks := startQueueMuster(t, append(flags, "--config", config(neverFree(t, cluster)))...)
+	f := &fleet{t, append(flags, "--jobset-controller", "native", "--config", config(usualLease), "--webhook-url", webhooks.URL,
+		"--no-keep-webhook-configurations"), map[*harness.Muster]bool{}}
+	f.launch()
+	f.launch()
+	f.leader()
+	return f
+}
+
+func (f *fleet) launch() { f.replicas[harness.LaunchMuster(f.t, f.flags...)] = true }
+
+func (f *fleet) leader() *harness.Muster {
+	f.t.Helper()
+	var found *harness.Muster
+	harness.Eventually(f.t, time.Minute, "a leader", func() error {
+		for replica := range f.replicas {
+			if replica.Leads(f.t) {
+				found = replica
+				return nil
+			}
+		}
+		return fmt.Errorf("none of %d leads", len(f.replicas))
+	})
+	return found
+}
+
+// killLeader kills it with SIGKILL and starts another replica.
+func (f *fleet) killLeader() {
+	f.t.Helper()
+	found := f.leader()
+	found.Kill(f.t)
+	delete(f.replicas, found)
+	f.launch()
+}
+
 // A gang whose leader is killed at every stage: the barrier holds, opens once, and
 // nothing is left over.
 func TestGangStartsAlthoughLeadersAreKilled(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.RealNode(t)
-	flags := []string{"--jobset-controller", "native", "--waiter-image", harness.MusterImage}
-	// One replica stays and serves the webhooks; it never leads.
-	cluster.EnsureMusterNamespace(t)
-	webhooks := harness.StartMuster(t, append(flags, "--config", quickLease(t, neverFree(t, cluster)))...)
-	candidates := append(flags, "--config", quickLease(t, usualLease), "--webhook-url", webhooks.URL, "--no-keep-webhook-configurations")
-	replicas := map[*harness.Muster]bool{}
-	launch := func() { replicas[harness.LaunchMuster(t, candidates...)] = true }
-	leader := func() *harness.Muster {
-		t.Helper()
-		var found *harness.Muster
-		harness.Eventually(t, 20*time.Second, "a leader", func() error {
-			for replica := range replicas {
-				if replica.Leads(t) {
-					found = replica
-					return nil
-				}
-			}
-			return fmt.Errorf("none of %d leads", len(replicas))
-		})
-		return found
-	}
-	killLeader := func() {
-		t.Helper()
-		found := leader()
-		found.Kill(t)
-		delete(replicas, found)
-		launch()
-	}
-	launch()
-	launch()
-	leader()
-
+	replicas := startFleet(t, cluster, func(lease string) string { return quickLease(t, lease) }, "--waiter-image", harness.MusterImage)
 	namespace := cluster.Namespace(t, nil)
 	cluster.CreateJobSet(t, namespace, harness.GroupScheduling(harness.JobSetOf("train",
 		harness.ReplicatedJob{Name: "workers", Pods: 2, Template: harness.RealPod("sleep 600")},
 		harness.ReplicatedJob{Name: "late", Template: gated(harness.RealPod("sleep 600"), namespace)}), 300))
-	killLeader() // while it makes the Jobs
+	replicas.killLeader() // while it makes the Jobs
 	cluster.WaitForJobSetPods(t, namespace, "train", 2, time.Minute, "waiting", harness.WaiterRuns)
-	killLeader() // while the gang waits
+	replicas.killLeader() // while the gang waits
 	for _, pod := range cluster.PodsOfJobSet(t, namespace, "train") {
 		if harness.MainStarted(&pod) {
 			t.Errorf("%s did not wait", pod.Name)
 		}
 	}
 	open(t, cluster, namespace)
-	killLeader() // while it opens the barrier
+	replicas.killLeader() // while it opens the barrier
 	pods := cluster.WaitForJobSetPods(t, namespace, "train", 3, time.Minute, "started", harness.MainStarted)
 	checkStartedTogether(t, pods)
-	must(t, cluster.Resource(t, harness.JobSetGroup, "JobSet", namespace).Delete(harness.Context(t), "train", metav1.DeleteOptions{}))
+	must(t, cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace).Delete(harness.Context(t), "train", metav1.DeleteOptions{}))
 	awaitNothingLeft(t, cluster, namespace, "train")
 }
 

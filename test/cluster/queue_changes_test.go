@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -156,13 +155,7 @@ func priorityClassMissing(t *testing.T, cluster *harness.Cluster, queues harness
 	job := queuedJob("train", 1)
 	job.Labels[harness.PriorityLabel] = class
 	cluster.CreateJob(t, queues.Namespace, job)
-	harness.Eventually(t, 20*time.Second, "an event names the class", func() error {
-		events := strings.Join(cluster.EventsAbout(t, queues.Namespace, "train"), "\n")
-		if !strings.Contains(events, "WorkloadPriorityClassNotFound") || !strings.Contains(events, class) {
-			return fmt.Errorf("events:\n%s", events)
-		}
-		return nil
-	})
+	cluster.WaitForEvent(t, queues.Namespace, "train", "WorkloadPriorityClassNotFound", class)
 	cluster.CreatePriorityClass(t, class, 5)
 	cluster.WaitForWorkload(t, queues.Namespace, "train", "is made with it", harness.FieldIs(5, "spec", "priority"))
 }

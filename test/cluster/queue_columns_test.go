@@ -39,7 +39,11 @@ func columns(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
 		for _, version := range []string{"v1beta1", "v1beta2"} {
 			path := "/apis/" + harness.KueueGroup + "/" + version + each.path
 			harness.Eventually(t, 20*time.Second, "the table of "+path, func() error {
-				return checkTable(cluster.Table(t, path), each.columns, each.name, each.values)
+				table, err := cluster.Table(path)
+				if err != nil {
+					return err
+				}
+				return checkTable(table, each.columns, each.name, each.values)
 			})
 		}
 	}

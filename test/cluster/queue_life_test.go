@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -55,7 +56,10 @@ func awaitStopped(t *testing.T, cluster *harness.Cluster, namespace, name string
 	t.Helper()
 	var job *batchv1.Job
 	harness.Eventually(t, time.Minute, name+" is stopped", func() error {
-		job = getJob(t, cluster, namespace, name)
+		var err error
+		if job, err = cluster.Client.BatchV1().Jobs(namespace).Get(context.Background(), name, metav1.GetOptions{}); err != nil {
+			return err
+		}
 		if _, stopping := job.Annotations[harness.StoppingAnnotation]; stopping || !suspended(job) || job.Status.Active > 0 || job.Status.StartTime != nil {
 			return fmt.Errorf("suspend %v, annotations %v, active %d, start time %v", suspended(job), job.Annotations, job.Status.Active, job.Status.StartTime)
 		}

@@ -41,7 +41,7 @@ const firstPodSpec = "spec.replicatedJobs[0].template.spec.template.spec"
 func TestBadGangJobSetsAreRejectedWithTheFieldPath(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.StartMuster(t)
-	client := cluster.Resource(t, harness.JobSetGroup, "JobSet", cluster.Namespace(t, nil))
+	client := cluster.Dynamic.Resource(harness.JobSets).Namespace(cluster.Namespace(t, nil))
 	gang := func(targets ...string) *unstructured.Unstructured {
 		return harness.GroupScheduling(harness.JobSet("bad", "first", "second"), 300, targets...)
 	}
@@ -105,7 +105,7 @@ func dependsOnFirst(jobSet *unstructured.Unstructured) {
 func TestInOrderStartupAcrossOneTargetIsAllowed(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.StartMuster(t)
-	client := cluster.Resource(t, harness.JobSetGroup, "JobSet", cluster.Namespace(t, nil))
+	client := cluster.Dynamic.Resource(harness.JobSets).Namespace(cluster.Namespace(t, nil))
 	jobSet := harness.GroupScheduling(harness.JobSet("ordered", "first", "second"), 300, "second")
 	harness.Set(jobSet, "InOrder", "spec", "startupPolicy", "startupPolicyOrder")
 
@@ -116,7 +116,7 @@ func TestInOrderStartupAcrossOneTargetIsAllowed(t *testing.T) {
 func TestTheGangConfigurationCannotChangeAfterCreation(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.StartMuster(t)
-	client := cluster.Resource(t, harness.JobSetGroup, "JobSet", cluster.Namespace(t, nil))
+	client := cluster.Dynamic.Resource(harness.JobSets).Namespace(cluster.Namespace(t, nil))
 	ctx := harness.Context(t)
 	for _, jobSet := range []*unstructured.Unstructured{
 		harness.GroupScheduling(harness.JobSet("gang", "workers", "helpers"), 300, "workers"),
@@ -144,7 +144,7 @@ func TestTheGangConfigurationCannotChangeAfterCreation(t *testing.T) {
 func TestInOrderStartupCannotBeAddedToAGangLater(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.StartMuster(t)
-	client := cluster.Resource(t, harness.JobSetGroup, "JobSet", cluster.Namespace(t, nil))
+	client := cluster.Dynamic.Resource(harness.JobSets).Namespace(cluster.Namespace(t, nil))
 	_, err := client.Create(harness.Context(t), harness.GroupScheduling(harness.JobSet("gang", "first", "second"), 300), harness.ForReal)
 	must(t, err)
 

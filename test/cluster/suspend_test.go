@@ -119,7 +119,7 @@ func TestQueuedJobSetIsCreatedSuspended(t *testing.T) {
 	harness.StartMuster(t)
 	jobSet := harness.JobSet("queued", "workers")
 	jobSet.SetLabels(harness.Queue("some"))
-	client := cluster.Resource(t, harness.JobSetGroup, "JobSet", cluster.Namespace(t, nil))
+	client := cluster.Dynamic.Resource(harness.JobSets).Namespace(cluster.Namespace(t, nil))
 
 	made, err := client.Create(harness.Context(t), jobSet, harness.ForReal)
 	must(t, err)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -248,19 +249,25 @@ func TestNothingIsLostWhenMusterIsKilledAfterEachWrite(t *testing.T) {
 		name   string
 		deaths int // in its life, at least
 		create func(*testing.T, string)
-		spec   func(*testing.T, string) string
+		spec   func(string) (any, error)
 	}{
 		{"Job", 7, func(t *testing.T, namespace string) {
 			cluster.CreateJob(t, namespace, queuedJob("train", 2))
-		}, func(t *testing.T, namespace string) string {
-			return toJSON(t, getJob(t, cluster, namespace, "train").Spec)
+		}, func(namespace string) (any, error) {
+			job, err := cluster.Client.BatchV1().Jobs(namespace).Get(context.Background(), "train", metav1.GetOptions{})
+			if err != nil {
+				return nil, err
+			}
+			return job.Spec, nil
 		}},
 		{"JobSet", 7, func(t *testing.T, namespace string) {
 			cluster.CreateJobSet(t, namespace, queuedJobSet("train", harness.ReplicatedJob{Name: "a", Pods: 2, Template: harness.FlavoredPod()}))
-		}, func(t *testing.T, namespace string) string {
-			jobSet, err := cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace).Get(harness.Context(t), "train", metav1.GetOptions{})
-			must(t, err)
-			return toJSON(t, jobSet.Object["spec"])
+		}, func(namespace string) (any, error) {
+			jobSet, err := cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace).Get(context.Background(), "train", metav1.GetOptions{})
+			if err != nil {
+				return nil, err
+			}
+			return jobSet.Object["spec"], nil
 		}},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
@@ -271,14 +278,20 @@ func TestNothingIsLostWhenMusterIsKilledAfterEachWrite(t *testing.T) {
 			deaths := muster.deaths
 			life := mortalLife{t, cluster, queues, muster}
 			kind.create(t, queues.Namespace)
-			before := kind.spec(t, queues.Namespace)
+			spec, err := kind.spec(queues.Namespace)
+			must(t, err)
+			before := toJSON(t, spec)
 			workload := life.await("is there")
 			cluster.Admit(t, workload, queues.ClusterQueue, queues.Hollow)
 			life.awaitPods(2)
 			cluster.Evict(t, workload, "Preempted")
 			life.await("has given its quota back", harness.Released, harness.HasCondition("Requeued", "True", "Preempted"))
 			muster.until(t, "the template is as it was", func() error {
-				if after := kind.spec(t, queues.Namespace); after != before {
+				spec, err := kind.spec(queues.Namespace)
+				if err != nil {
+					return err
+				}
+				if after := toJSON(t, spec); after != before {
 					return fmt.Errorf("it was\n%s\nand is\n%s", before, after)
 				}
 				return nil

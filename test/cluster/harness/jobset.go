@@ -1,7 +1,9 @@
 package harness
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,7 +89,7 @@ func RealPod(command string) corev1.PodTemplateSpec {
 // CreateJobSet creates it and returns it as stored.
 func (c *Cluster) CreateJobSet(t testing.TB, namespace string, jobSet *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
-	made, err := c.Resource(t, JobSetGroup, "JobSet", namespace).Create(Context(t), jobSet, ForReal)
+	made, err := c.Dynamic.Resource(JobSets).Namespace(namespace).Create(Context(t), jobSet, ForReal)
 	if err != nil {
 		t.Fatalf("creating the JobSet %s: %v", jobSet.GetName(), err)
 	}
@@ -97,7 +99,7 @@ func (c *Cluster) CreateJobSet(t testing.TB, namespace string, jobSet *unstructu
 // PatchJobSet applies a JSON merge patch.
 func (c *Cluster) PatchJobSet(t testing.TB, namespace, name, patch string) {
 	t.Helper()
-	_, err := c.Resource(t, JobSetGroup, "JobSet", namespace).Patch(Context(t), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	_, err := c.Dynamic.Resource(JobSets).Namespace(namespace).Patch(Context(t), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	if err != nil {
 		t.Fatalf("patching the JobSet %s: %v", name, err)
 	}
@@ -107,7 +109,7 @@ func (c *Cluster) PatchJobSet(t testing.TB, namespace, name, patch string) {
 func (c *Cluster) WaitForJobSet(t testing.TB, namespace, name string, within time.Duration, what string,
 	condition func(*unstructured.Unstructured) error) *unstructured.Unstructured {
 	t.Helper()
-	jobSets := c.Resource(t, JobSetGroup, "JobSet", namespace)
+	jobSets := c.Dynamic.Resource(JobSets).Namespace(namespace)
 	var jobSet *unstructured.Unstructured
 	Eventually(t, within, "JobSet "+name+": "+what, func() error {
 		var err error
@@ -145,11 +147,23 @@ func ConditionOf(object *unstructured.Unstructured, kind string) map[string]any 
 // PodsOfJobSet lists the pods of a JobSet.
 func (c *Cluster) PodsOfJobSet(t testing.TB, namespace, name string) []corev1.Pod {
 	t.Helper()
-	pods, err := c.Client.CoreV1().Pods(namespace).List(Context(t), metav1.ListOptions{LabelSelector: JobSetNameLabel + "=" + name})
+	pods, err := c.podsWith(namespace, JobSetNameLabel, name)
 	if err != nil {
 		t.Fatalf("listing the pods of %s: %v", name, err)
 	}
-	return pods.Items
+	return pods
+}
+
+// WaitForNoPods waits until the JobSet has no pod, not even one that is being deleted.
+func (c *Cluster) WaitForNoPods(t testing.TB, namespace, jobSet string) {
+	t.Helper()
+	Eventually(t, time.Minute, "no pods of "+jobSet, func() error {
+		pods, err := c.podsWith(namespace, JobSetNameLabel, jobSet)
+		if err == nil && len(pods) > 0 {
+			err = fmt.Errorf("%d pods; %s", len(pods), describe(pods))
+		}
+		return err
+	})
 }
 
 // WaitForJobSetPods waits until exactly so many pods that are not being deleted
@@ -159,7 +173,10 @@ func (c *Cluster) WaitForJobSetPods(t testing.TB, namespace, name string, count 
 	t.Helper()
 	var found []corev1.Pod
 	Eventually(t, within, fmt.Sprintf("%d pods of %s: %s", count, name, what), func() error {
-		all := c.PodsOfJobSet(t, namespace, name)
+		all, err := c.podsWith(namespace, JobSetNameLabel, name)
+		if err != nil {
+			return err
+		}
 		found = nil
 		for _, pod := range all {
 			if pod.DeletionTimestamp == nil && condition(&pod) {
@@ -177,18 +194,35 @@ func (c *Cluster) WaitForJobSetPods(t testing.TB, namespace, name string, count 
 // MainStarted is true once the main container runs or has run.
 func MainStarted(pod *corev1.Pod) bool { return !StartedAt(pod, "main").IsZero() }
 
-// EventsAbout lists the Events about an object by that name, as "Reason: note".
-func (c *Cluster) EventsAbout(t testing.TB, namespace, name string) []string {
+// WaitForEvent waits until the Events about an object by that name, together, contain
+// all these texts. An Event is written after what it tells of.
+func (c *Cluster) WaitForEvent(t testing.TB, namespace, about string, texts ...string) {
 	t.Helper()
-	list, err := c.Client.EventsV1().Events(namespace).List(Context(t), metav1.ListOptions{})
+	Eventually(t, 20*time.Second, fmt.Sprintf("events about %s tell of %q", about, texts), func() error {
+		events, err := c.eventsAbout(namespace, about)
+		if err != nil {
+			return err
+		}
+		for _, text := range texts {
+			if !strings.Contains(events, text) {
+				return fmt.Errorf("events:\n%s", events)
+			}
+		}
+		return nil
+	})
+}
+
+// eventsAbout lists the Events about an object by that name, as "Reason: note".
+func (c *Cluster) eventsAbout(namespace, name string) (string, error) {
+	list, err := c.Client.EventsV1().Events(namespace).List(context.Background(), metav1.ListOptions{})
 	if err != nil {
-		t.Fatalf("listing events: %v", err)
+		return "", err
 	}
-	var texts []string
+	text := ""
 	for _, event := range list.Items {
 		if event.Regarding.Name == name {
-			texts = append(texts, event.Reason+": "+event.Note)
+			text += event.Reason + ": " + event.Note + "\n"
 		}
 	}
-	return texts
+	return text, nil
 }

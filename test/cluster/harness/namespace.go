@@ -29,7 +29,7 @@ func (c *Cluster) Namespace(t testing.TB, labels map[string]string) string {
 		// muster may end before it has let all go.
 		c.forceWorkloadsAway(made.Name)
 	})
-	Eventually(t, 20*time.Second, "the default service account", func() error {
+	Eventually(t, time.Minute, "the default service account", func() error {
 		_, err := c.Client.CoreV1().ServiceAccounts(made.Name).Get(ctx, "default", metav1.GetOptions{})
 		return err
 	})

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -10,14 +11,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+const jobNameLabel = "batch.kubernetes.io/job-name"
+
 // PodsOfJob lists the pods of a Job.
 func (c *Cluster) PodsOfJob(t testing.TB, namespace, job string) []corev1.Pod {
 	t.Helper()
-	pods, err := c.Client.CoreV1().Pods(namespace).List(Context(t), metav1.ListOptions{LabelSelector: "batch.kubernetes.io/job-name=" + job})
+	pods, err := c.podsWith(namespace, jobNameLabel, job)
 	if err != nil {
 		t.Fatalf("listing the pods of %s: %v", job, err)
 	}
-	return pods.Items
+	return pods
+}
+
+// podsWith lists pods by a label; one who polls must not end at the first error.
+func (c *Cluster) podsWith(namespace, label, value string) ([]corev1.Pod, error) {
+	list, err := c.Client.CoreV1().Pods(namespace).List(context.Background(), metav1.ListOptions{LabelSelector: label + "=" + value})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
 }
 
 // WaitForPods waits until a Job has exactly so many pods of which the condition
@@ -27,7 +39,10 @@ func (c *Cluster) WaitForPods(t testing.TB, namespace, job string, count int, wi
 	t.Helper()
 	var pods []corev1.Pod
 	Eventually(t, within, fmt.Sprintf("%d pods of %s: %s", count, job, what), func() error {
-		all := c.PodsOfJob(t, namespace, job)
+		all, err := c.podsWith(namespace, jobNameLabel, job)
+		if err != nil {
+			return err
+		}
 		pods = slices.DeleteFunc(slices.Clone(all), func(pod corev1.Pod) bool { return !condition(&pod) })
 		if len(pods) != count {
 			return fmt.Errorf("%d of %d pods; %s", len(pods), len(all), describe(all))

@@ -19,6 +19,7 @@ import (
 var (
 	AdmissionChecks         = kueue("admissionchecks")
 	ClusterQueues           = kueue("clusterqueues")
+	Cohorts                 = kueue("cohorts")
 	LocalQueues             = kueue("localqueues")
 	ResourceFlavors         = kueue("resourceflavors")
 	WorkloadPriorityClasses = kueue("workloadpriorityclasses")
@@ -260,14 +261,19 @@ func (c *Cluster) EndHollowPods(t testing.TB, namespace string, exitCode int) {
 	if err != nil {
 		t.Fatalf("listing pods: %v", err)
 	}
-	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"0",%q:"%d"}}}`, HollowRunSeconds, HollowExitCode, exitCode)
-	for _, pod := range pods.Items {
+	for i := range pods.Items {
+		pod := &pods.Items[i]
 		if pod.DeletionTimestamp != nil {
 			continue
 		}
-		_, err := c.Client.CoreV1().Pods(namespace).Patch(Context(t), pod.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
+		if err := c.endHollowPod(pod, exitCode); err != nil && !apierrors.IsNotFound(err) {
 			t.Fatalf("ending %s: %v", pod.Name, err)
 		}
 	}
+}
+
+func (c *Cluster) endHollowPod(pod *corev1.Pod, exitCode int) error {
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"0",%q:"%d"}}}`, HollowRunSeconds, HollowExitCode, exitCode)
+	_, err := c.Client.CoreV1().Pods(pod.Namespace).Patch(context.Background(), pod.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
 }

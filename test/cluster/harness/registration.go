@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
@@ -38,7 +40,9 @@ func (c *Cluster) applyCRDs(t testing.TB, url string) {
 }
 
 // Register applies the webhook configurations and waits until the API server
-// calls them: it learns of a new configuration by a watch of its own.
+// calls them and the converter: it learns of each new configuration, and of a CA bundle
+// in a definition, by a watch of its own. A definition that changed ends all watches of
+// its kind a second later, so nothing may begin before that.
 func (m *Muster) Register(t testing.TB) {
 	t.Helper()
 	manifests := Manifests(t, append([]string{"--only=webhooks", "--webhook-url", m.URL}, m.config...)...)
@@ -56,6 +60,55 @@ func (m *Muster) Register(t testing.TB) {
 		}
 		return err
 	})
+	Eventually(t, 20*time.Second, "a Job with a bad queue name is refused", m.cluster.badJobIsRefused)
+	for _, probe := range convertedProbes() {
+		Eventually(t, 20*time.Second, probe.GetKind()+"s are converted", func() error { return m.cluster.converts(probe) })
+	}
+}
+
+// badJobIsRefused asks by a dry run whether the validating webhooks are called.
+func (c *Cluster) badJobIsRefused() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	_, err := c.Client.BatchV1().Jobs("default").Create(ctx, Job("muster-probe", Queue("Not_a_name")), DryRun)
+	if err == nil {
+		return errors.New("it was allowed")
+	}
+	if !strings.Contains(err.Error(), QueueLabel) {
+		return err
+	}
+	return nil
+}
+
+// convertedProbes is an object of each kind that muster converts, in the version that is
+// not stored.
+func convertedProbes() []*unstructured.Unstructured {
+	probe := func(kind string, spec map[string]any) *unstructured.Unstructured {
+		object := queueObject(kind, "muster-probe", spec)
+		object.SetAPIVersion(KueueGroup + "/v1beta1")
+		return object
+	}
+	podSet := map[string]any{"name": "main", "count": int64(1), "template": map[string]any{"spec": map[string]any{"containers": []any{}}}}
+	return []*unstructured.Unstructured{
+		probe("ClusterQueue", map[string]any{}), probe("Cohort", map[string]any{}),
+		probe("LocalQueue", map[string]any{"clusterQueue": "probe"}),
+		probe("Workload", map[string]any{"podSets": []any{podSet}}),
+	}
+}
+
+// converts is nil if the API server can convert that object: by a dry run.
+func (c *Cluster) converts(probe *unstructured.Unstructured) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	resource := schema.GroupVersionResource{Group: KueueGroup, Version: "v1beta1", Resource: strings.ToLower(probe.GetKind()) + "s"}
+	kind := c.Dynamic.Resource(resource)
+	var err error
+	if probe.GetKind() == "LocalQueue" || probe.GetKind() == "Workload" {
+		_, err = kind.Namespace("default").Create(ctx, probe, DryRun)
+	} else {
+		_, err = kind.Create(ctx, probe, DryRun)
+	}
+	return err
 }
 
 // unregister undoes Register after muster is gone. Since the webhooks fail closed,
