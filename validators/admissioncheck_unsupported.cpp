@@ -2,7 +2,6 @@
 // queue that has one would be inactive. Rejected, for example:
 //
 //   controllerName: kueue.x-k8s.io/multikueue
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/constants.h"
@@ -22,14 +21,8 @@ FieldErrors unsupported_in(const json& admission_check) {
                   "this check")};
 }
 
-// What was there before may stay, so that the rest of the object can still be changed.
 FieldErrors check(const Review& review) {
-  FieldErrors errors = unsupported_in(review.request.object);
-  if (errors.empty() || review.request.operation != Operation::kUpdate) return errors;
-  const FieldErrors before = unsupported_in(review.request.old_object);
-  std::erase_if(
-      errors, [&](const FieldError& error) { return std::find(before.begin(), before.end(), error) != before.end(); });
-  return errors;
+  return new_errors(review, unsupported_in);
 }
 
 }  // namespace

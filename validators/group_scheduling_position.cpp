@@ -4,7 +4,6 @@
 // was stored so may still be changed otherwise.
 //
 // A gang without its barrier is allowed, with a warning: it runs, as if it were none.
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/json.h"
@@ -35,12 +34,7 @@ FieldErrors misplaced_waiters(const JobKind& kind, const json& object) {
 FieldErrors check(const Review& review) {
   const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
   if (kind == nullptr) return {};
-  FieldErrors errors = misplaced_waiters(*kind, review.request.object);
-  if (errors.empty() || review.request.operation == Operation::kCreate) return errors;
-  const FieldErrors before = misplaced_waiters(*kind, review.request.old_object);
-  std::erase_if(
-      errors, [&](const FieldError& error) { return std::find(before.begin(), before.end(), error) != before.end(); });
-  return errors;
+  return new_errors(review, [kind](const json& object) { return misplaced_waiters(*kind, object); });
 }
 
 std::vector<std::string> warn(const Review& review) {

@@ -7,7 +7,6 @@
 // What runs our waiter on our mount is ours. It stands in templates of a gang's
 // targets, and in Jobs that a controller has made of such a template; in any other new
 // object it was copied from there, and nobody would ever release it.
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/cluster_view.h"
@@ -90,13 +89,8 @@ FieldErrors check(const Review& review) {
   const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
   if (kind == nullptr) return {};
   if (review.request.operation == Operation::kCreate) return check_new(*kind, review.request.object);
-  FieldErrors errors = check_existing(*kind, review.request.object);
-  if (errors.empty()) return errors;
   // Jobs that are older than muster cannot be renamed any more; they must still resume and finish.
-  const FieldErrors before = check_existing(*kind, review.request.old_object);
-  std::erase_if(
-      errors, [&](const FieldError& error) { return std::find(before.begin(), before.end(), error) != before.end(); });
-  return errors;
+  return new_errors(review, [kind](const json& object) { return check_existing(*kind, object); });
 }
 
 }  // namespace

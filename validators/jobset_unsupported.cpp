@@ -6,7 +6,6 @@
 //
 // A JobSet that another controller manages is not muster's to run; and one that came
 // with such a feature, from a time before muster, can still be changed and ended.
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/constants.h"
@@ -54,17 +53,8 @@ FieldErrors unsupported_in(const json& jobset) {
 }
 
 FieldErrors check(const Review& review) {
-  const AdmissionRequest& request = review.request;
-  if (is_managed_elsewhere(request.object)) return {};
-  FieldErrors errors = unsupported_in(request.object);
-  if (errors.empty() || request.operation != Operation::kUpdate) return errors;
-  const FieldErrors before = unsupported_in(request.old_object);
-  errors.erase(std::remove_if(errors.begin(), errors.end(),
-                              [&](const FieldError& error) {
-                                return std::find(before.begin(), before.end(), error) != before.end();
-                              }),
-               errors.end());
-  return errors;
+  if (is_managed_elsewhere(review.request.object)) return {};
+  return new_errors(review, unsupported_in);
 }
 
 }  // namespace

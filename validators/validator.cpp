@@ -1,8 +1,20 @@
 #include "validators/validator.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace muster {
+
+FieldErrors new_errors(const Review& review,
+                       const std::function<FieldErrors(const nlohmann::json& object)>& errors_in) {
+  FieldErrors errors = errors_in(review.request.object);
+  if (errors.empty() || review.request.operation != Operation::kUpdate) return errors;
+  const FieldErrors before = errors_in(review.request.old_object);
+  std::erase_if(
+      errors, [&](const FieldError& error) { return std::find(before.begin(), before.end(), error) != before.end(); });
+  return errors;
+}
+
 AdmissionResponse validate(const Review& review, RuleObserver* observer) {
   const AdmissionRequest& request = review.request;
   if (being_deleted(request)) return AdmissionResponse::allowed(request);

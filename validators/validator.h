@@ -2,6 +2,8 @@
 // A new rule is a new file in this folder; CMake makes the table. Pure.
 #pragma once
 
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +24,10 @@ struct Validator {
   // has the same rule.
   bool native_jobsets = false;
 };
+
+// What a rule finds in the object of a request, but for what an update leaves as it was:
+// that may stay, so that the rest of the object can still be changed.
+FieldErrors new_errors(const Review& review, const std::function<FieldErrors(const nlohmann::json& object)>& errors_in);
 
 // Generated: every `extern const Validator` of this folder, ordered by name.
 std::span<const Validator* const> all_validators();

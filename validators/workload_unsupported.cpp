@@ -3,7 +3,6 @@
 // is written for every Job, asks for nothing. Rejected, for example:
 //
 //   podSets: [{name: main, topologyRequest: {required: rack}}]
-#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -61,14 +60,8 @@ FieldErrors unsupported_in(const json& workload) {
   return errors;
 }
 
-// What was there before may stay, so that the rest of the object can still be changed.
 FieldErrors check(const Review& review) {
-  FieldErrors errors = unsupported_in(review.request.object);
-  if (errors.empty() || review.request.operation != Operation::kUpdate) return errors;
-  const FieldErrors before = unsupported_in(review.request.old_object);
-  std::erase_if(
-      errors, [&](const FieldError& error) { return std::find(before.begin(), before.end(), error) != before.end(); });
-  return errors;
+  return new_errors(review, unsupported_in);
 }
 
 }  // namespace

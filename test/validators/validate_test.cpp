@@ -89,6 +89,36 @@ TEST_CASE("requests that are no business of the rules are allowed") {
   }
 }
 
+TEST_CASE("what an update leaves as it was may stay") {
+  const auto errors_in = [](const json& object) {
+    FieldErrors errors;
+    for (const json& name : object) errors.push_back(forbidden("spec." + name.get<std::string>(), "not here"));
+    return errors;
+  };
+  struct Row {
+    std::string name;
+    Operation operation;
+    json before, after;
+    std::vector<std::string> fields;
+  };
+  const Row rows[] = {
+      {"of a new object everything counts", Operation::kCreate, {"a"}, {"a", "b"}, {"spec.a", "spec.b"}},
+      {"of a changed one what has come", Operation::kUpdate, {"a"}, {"a", "b"}, {"spec.b"}},
+      {"an unchanged one is left alone", Operation::kUpdate, {"a"}, {"a"}, {}},
+      {"what has gone is no error", Operation::kUpdate, {"a", "b"}, {"b"}, {}},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    AdmissionRequest request = request_for(row.before, row.operation);
+    request.old_object = row.before;
+    request.object = row.after;
+    std::vector<std::string> fields;
+    for (const FieldError& error : new_errors({request, kEmptyView, kSettings}, errors_in))
+      fields.push_back(error.field);
+    CHECK(fields == row.fields);
+  }
+}
+
 TEST_CASE("a deletionTimestamp on CREATE opens no way around the rules") {
   json object = bad_job();
   object["metadata"]["deletionTimestamp"] = "2026-01-01T12:00:00Z";
