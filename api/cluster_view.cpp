@@ -57,6 +57,10 @@ bool ClusterView::uses_multikueue(std::string_view ns, std::string_view queue) c
   });
 }
 
+OwnerFacts owner_facts(const ObjectMeta& meta) {
+  return {.uid = meta.uid, .queue_name = std::string(meta.label(kQueueNameLabel)), .controller = meta.controller};
+}
+
 const OwnerFacts* ClusterView::owner(std::string_view group, std::string_view kind, std::string_view ns,
                                      std::string_view name) const {
   return owners_.find(join_key({group, kind, ns, name}));
@@ -96,8 +100,7 @@ void ClusterView::put_typed(const TypedObject& object) {
   } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
     note_workload(**workload, true);
   } else {
-    put_owner(type.api_version, type.kind, meta.ns, meta.name,
-              {meta.uid, std::string(meta.label(kQueueNameLabel)), meta.controller});
+    put_owner(type.api_version, type.kind, meta.ns, meta.name, owner_facts(meta));
   }
 }
 

@@ -24,6 +24,8 @@ struct OwnerFacts {
   std::optional<OwnerReference> controller;
 };
 
+OwnerFacts owner_facts(const ObjectMeta& meta);
+
 struct LocalQueueFacts {
   std::string cluster_queue;
 };

@@ -4,6 +4,7 @@
 
 #include "api/configuration_validate.h"
 #include "api/json.h"
+#include "api/label_rules.h"
 #include "api/names.h"
 #include "api/selectors.h"
 #include "api/time.h"
@@ -51,48 +52,6 @@ std::vector<std::string> framework_names() {
 // "Kind.version.group.com": at least two dots.
 bool is_kind_version_group(std::string_view text) {
   return std::count(text.begin(), text.end(), '.') >= 2;
-}
-
-void check_requirement(const json& requirement, const FieldPath& path, FieldErrors& errors) {
-  const std::string_view op = string_at(requirement, {"operator"});
-  const json& values = array_at(requirement, {"values"});
-  if (op == "In" || op == "NotIn") {
-    if (values.empty()) {
-      errors.push_back(required(path.child("values"), "must be specified when `operator` is 'In' or 'NotIn'"));
-    }
-  } else if (op == "Exists" || op == "DoesNotExist") {
-    if (!values.empty()) {
-      errors.push_back(
-          forbidden(path.child("values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
-    }
-  } else {
-    errors.push_back(invalid(path.child("operator"), std::string(op), "not a valid selector operator"));
-  }
-  const std::string_view key = string_at(requirement, {"key"});
-  for (std::string& message : is_qualified_name(key)) {
-    errors.push_back(invalid(path.child("key"), std::string(key), std::move(message)));
-  }
-  for (size_t i = 0; i < values.size(); ++i) {
-    for (std::string& message : is_valid_label_value(values[i].get_ref<const std::string&>())) {
-      errors.push_back(invalid(path.child("values").index(i), values[i], std::move(message)));
-    }
-  }
-}
-
-void check_selector(const json& selector, const FieldPath& path, FieldErrors& errors) {
-  const json& labels = object_at(selector, {"matchLabels"});
-  for (auto it = labels.begin(); it != labels.end(); ++it) {
-    for (std::string& message : is_qualified_name(it.key())) {
-      errors.push_back(invalid(path.child("matchLabels"), it.key(), std::move(message)));
-    }
-    for (std::string& message : is_valid_label_value(it->get_ref<const std::string&>())) {
-      errors.push_back(invalid(path.child("matchLabels"), *it, std::move(message)));
-    }
-  }
-  const json& expressions = array_at(selector, {"matchExpressions"});
-  for (size_t i = 0; i < expressions.size(); ++i) {
-    check_requirement(expressions[i], path.child("matchExpressions").index(i), errors);
-  }
 }
 
 void validate_external_multikueue_frameworks(const json& multi, FieldErrors& errors) {
@@ -147,7 +106,7 @@ void validate_cluster_profile(const json& multi, FieldErrors& errors) {
 void validate_managed_namespaces(const json& configuration, FieldErrors& errors) {
   constexpr const char* kField = "managedJobsNamespaceSelector";
   const json& selector = configuration.at(kField);
-  check_selector(selector, FieldPath(kField), errors);
+  append(errors, check_label_selector(FieldPath(kField), selector));
   const Result<LabelSelector> parsed = LabelSelector::parse(selector);
   if (!parsed) return;
   for (const std::string& name : {std::string("kube-system"), configuration.at("namespace").get<std::string>()}) {

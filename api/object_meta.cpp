@@ -18,6 +18,16 @@ std::string_view find_value(const Labels& map, std::string_view key) {
 
 }  // namespace
 
+std::string path_of(std::string_view ns, std::string_view name) {
+  std::string path;
+  path.reserve(ns.size() + 1 + name.size());
+  return path.append(ns).append("/").append(name);
+}
+
+std::string path_of(const ObjectMeta& meta) {
+  return path_of(meta.ns, meta.name);
+}
+
 uint64_t read_version(std::string_view text) {
   uint64_t version = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);

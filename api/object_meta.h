@@ -34,6 +34,10 @@ struct ObjectMeta {
   std::string_view annotation(std::string_view key) const;
 };
 
+// "team-a/train", as people and maps know an object of one kind; "/train" without a namespace.
+std::string path_of(std::string_view ns, std::string_view name);
+std::string path_of(const ObjectMeta& meta);
+
 // A metav1.Time; the zero time when it is missing or unreadable.
 Timestamp time_at(const nlohmann::json& object, std::initializer_list<std::string_view> path);
 

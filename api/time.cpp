@@ -221,6 +221,10 @@ Timestamp to_timestamp(TimePoint time) {
   return {whole.time_since_epoch().count(), static_cast<int32_t>((time - whole).count())};
 }
 
+Timestamp whole_seconds(TimePoint time) {
+  return {std::chrono::floor<seconds>(time).time_since_epoch().count(), 0};
+}
+
 TimePoint to_time_point(Timestamp time) {
   using std::chrono::nanoseconds;
   constexpr int64_t kLast = std::chrono::floor<seconds>(nanoseconds::max()).count();

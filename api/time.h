@@ -27,6 +27,8 @@ struct Timestamp {
 };
 
 Timestamp to_timestamp(TimePoint time);
+// Without the fraction of a second, which a Time does not store.
+Timestamp whole_seconds(TimePoint time);
 // The years 1677 to 2262 exactly; anything outside becomes the nearest end.
 TimePoint to_time_point(Timestamp time);
 

@@ -69,8 +69,11 @@ bool ObjectKey::operator<(const ObjectKey& other) const {
 }
 
 ObjectKey key_of(const TypedObject& object) {
-  const ObjectMeta& meta = meta_of(object);
-  return {&type_of(object), meta.ns, meta.name};
+  return key_of(type_of(object), meta_of(object));
+}
+
+ObjectKey key_of(const ResourceType& type, const ObjectMeta& meta) {
+  return {&type, meta.ns, meta.name};
 }
 
 nlohmann::json controller_reference(const ResourceType& type, const ObjectMeta& meta, bool block_owner_deletion) {

@@ -51,6 +51,7 @@ struct ObjectKey {
   bool operator<(const ObjectKey& other) const;
 };
 ObjectKey key_of(const TypedObject& object);
+ObjectKey key_of(const ResourceType& type, const ObjectMeta& meta);
 // An entry of metadata.ownerReferences that makes this object the controller.
 nlohmann::json controller_reference(const ResourceType& type, const ObjectMeta& meta, bool block_owner_deletion);
 // For an Event about this object; without the version.

@@ -16,4 +16,12 @@ const JobKind* find_job_kind(std::string_view group, std::string_view kind) {
   return nullptr;
 }
 
+const ResourceType* job_type_of(const OwnerReference& owner) {
+  const std::string_view group = group_of(owner.api_version);
+  for (const ResourceType* type : {&kJobs, &kJobSets}) {
+    if (type->group == group && type->kind == owner.kind) return type;
+  }
+  return nullptr;
+}
+
 }  // namespace muster

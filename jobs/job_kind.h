@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "api/field_error.h"
+#include "api/owner_reference.h"
+#include "api/resource_type.h"
 
 namespace muster {
 
@@ -48,6 +50,8 @@ struct JobKind {
 std::span<const JobKind* const> job_kinds();
 // nullptr when muster does not know the kind.
 const JobKind* find_job_kind(std::string_view group, std::string_view kind);
+// &kJobs or &kJobSets, whose objects such an owner is one of; nullptr: neither.
+const ResourceType* job_type_of(const OwnerReference& owner);
 
 extern const JobKind batch_job;
 extern const JobKind jobset;

@@ -7,15 +7,6 @@
 namespace muster {
 namespace {
 
-std::string path_of(std::string_view ns, std::string_view name) {
-  std::string path(ns);
-  return path.append("/").append(name);
-}
-
-std::string path_of(const ObjectMeta& meta) {
-  return path_of(meta.ns, meta.name);
-}
-
 std::vector<const LimitRange*> limit_ranges_of(std::string_view ns, const ClusterState& state) {
   std::vector<const LimitRange*> found;
   state.for_each_in(kLimitRanges, ns,
@@ -158,7 +149,7 @@ void Admissions::take(Decision decision, Now now, std::vector<ObjectKey>& keys) 
   std::visit(Overloaded{
                  [&](Admitted& admitted) {
                    const ObjectMeta& meta = admitted.workload->meta;
-                   keys.push_back({&kWorkloads, meta.ns, meta.name});
+                   keys.push_back(key_of(kWorkloads, meta));
                    rulings_.insert_or_assign(path_of(meta), Unwritten{.ruling = std::move(admitted)});
                  },
                  [&](Preempted& preempted) { take(std::move(preempted), now, keys); },
@@ -176,7 +167,7 @@ void Admissions::take(Preempted preempted, Now now, std::vector<ObjectKey>& keys
   const std::string path = path_of(meta);
   const auto known = rulings_.find(path);
   if (known == rulings_.end() || !std::holds_alternative<Admitted>(known->second.ruling)) {
-    keys.push_back({&kWorkloads, meta.ns, meta.name});
+    keys.push_back(key_of(kWorkloads, meta));
     rulings_.insert_or_assign(path, Unwritten{.ruling = std::move(preempted)});
   } else if (known->second.sent || withdrawals_left_ == 0) {
     known->second.then = std::move(preempted);
@@ -199,7 +190,7 @@ void Admissions::take(Pending pending, Now now, std::vector<ObjectKey>& keys) {
   if (before != nullptr) refused.since = before->since;
   if (before != nullptr && *before == refused) return;
   refused.since = now.wall;
-  keys.push_back({&kWorkloads, meta.ns, meta.name});
+  keys.push_back(key_of(kWorkloads, meta));
   rulings_.insert_or_assign(path_of(meta), Unwritten{.ruling = std::move(refused)});
 }
 

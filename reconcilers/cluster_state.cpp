@@ -4,26 +4,16 @@
 #include <set>
 
 #include "base/overloaded.h"
+#include "jobs/job_kind.h"
 #include "reconcilers/admissions.h"
 
 namespace muster {
 namespace {
 
-std::string path_of(std::string_view ns, std::string_view name) {
-  std::string path(ns);
-  path.append("/").append(name);
-  return path;
-}
-
-std::string path_of(const ObjectMeta& meta) {
-  return path_of(meta.ns, meta.name);
-}
-
 // "ns/name" of the JobSet that controls a Job; empty when none does.
 std::string controlling_jobset(const Job& job) {
   const auto& controller = job.meta.controller;
-  if (!controller || controller->kind != kJobSets.kind || group_of(controller->api_version) != kJobSets.group)
-    return "";
+  if (!controller || job_type_of(*controller) != &kJobSets) return "";
   return path_of(job.meta.ns, controller->name);
 }
 

@@ -35,6 +35,10 @@ struct Write {
   Duration rest{};
 };
 
+// The merge patch with the version of the object that it was made for, where there is one: it
+// holds only for that, a conflict is planned anew.
+nlohmann::json with_version(const ObjectMeta& meta, nlohmann::json patch);
+
 // How the API server answered a Write.
 enum class WriteOutcome {
   kDone,

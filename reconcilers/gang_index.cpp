@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kOwnAttempt = "0";
 
 bool is_kind(const std::optional<OwnerReference>& owner, const ResourceType& type) {
-  return owner && owner->kind == type.kind && group_of(owner->api_version) == type.group;
+  return owner && job_type_of(*owner) == &type;
 }
 
 // A Job that waits at its own barrier, inside a JobSet or not. Inside a gang JobSet it
@@ -92,7 +92,7 @@ std::optional<ObjectKey> GangIndex::owner_of(const Pod& pod) {
 
 std::optional<ObjectKey> GangIndex::owner_of(const Job& job) {
   if (!job.barrier) return std::nullopt;
-  if (has_own_barrier(job)) return ObjectKey{&kJobs, job.meta.ns, job.meta.name};
+  if (has_own_barrier(job)) return key_of(kJobs, job.meta);
   if (!is_kind(job.meta.controller, kJobSets)) return std::nullopt;
   return ObjectKey{&kJobSets, job.meta.ns, job.meta.controller->name};
 }

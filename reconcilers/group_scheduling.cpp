@@ -9,7 +9,6 @@
 #include "reconcilers/group_scheduling_nudge.h"
 #include "reconcilers/group_scheduling_owner.h"
 #include "reconcilers/group_scheduling_progress.h"
-#include "reconcilers/workload_timeouts.h"
 
 namespace muster {
 namespace {
@@ -72,17 +71,10 @@ Holder holder_of(const GangOwner& owner, const ConfigMap* config_map, const Clus
   const auto& controller = config_map->meta.controller;
   if (!controller) return Holder::kStranger;
   if (controller->uid == owner.meta().uid) return config_map->meta.deleting ? Holder::kLeaving : Holder::kUs;
-  const std::string& ns = config_map->meta.ns;
-  const std::string_view group = group_of(controller->api_version);
-  const ObjectMeta* present = nullptr;
-  if (controller->kind == kJobs.kind && group == kJobs.group) {
-    if (const Job* job = state.job(ns, controller->name)) present = &job->meta;
-  } else if (controller->kind == kJobSets.kind && group == kJobSets.group) {
-    if (const JobSet* jobset = state.jobset(ns, controller->name)) present = &jobset->meta;
-  } else {
-    return Holder::kStranger;
-  }
-  if (present != nullptr && present->uid == controller->uid) return Holder::kStranger;
+  const ResourceType* type = job_type_of(*controller);
+  if (type == nullptr) return Holder::kStranger;
+  const TypedObject* present = state.find(*type, config_map->meta.ns, controller->name);
+  if (present != nullptr && meta_of(*present).uid == controller->uid) return Holder::kStranger;
   return config_map->meta.deleting ? Holder::kLeaving : Holder::kStale;
 }
 
@@ -146,10 +138,9 @@ std::optional<TimePoint> deadline_of(const Gathering& g) {
 
 Write write_ledger(const Gathering& g, GroupLedger ledger, ObjectEvent event) {
   prune(ledger, g.gang);
-  const std::string version = std::to_string(g.config_map->meta.resource_version);
   return {.verb = Verb::kPatch,
           .target = g.owner.config_map(),
-          .body = {{"metadata", {{"resourceVersion", version}}}, {"data", to_data(ledger)}},
+          .body = with_version(g.config_map->meta, {{"data", to_data(ledger)}}),
           .events = {std::move(event)}};
 }
 
@@ -275,26 +266,6 @@ std::optional<Write> write_condition(const Gathering& g, Plan& plan) {
 
 // --- The end of an owner whose time is over ---
 
-// The owner's Workload as long as it lets the owner run; nullptr: it is not queued.
-const Workload* admitted_workload(const Gathering& g) {
-  for (const Workload* workload : g.state.workloads_of_owner(g.owner.meta().uid)) {
-    if (workload->admitted() && !workload->finished()) return workload;
-  }
-  return nullptr;
-}
-
-// A queued owner leaves by eviction: its reconciler stops it, and it waits for its next
-// turn. Nothing when that is on its way.
-std::optional<Write> evict(const Gathering& g, const Workload& workload, const std::string& message) {
-  if (workload.evicted() || workload.is_true(kDeactivationTargetCondition)) return std::nullopt;
-  const auto& wait = g.queues.wait_for_pods_ready;
-  WorkloadDraft draft(workload, g.now);
-  evict_late_gang(draft, wait ? wait->requeuing : RequeuingStrategy(), message);
-  Plan plan;
-  draft.write_into(plan);
-  return std::move(plan.writes.front());
-}
-
 // First the condition, which names the missing, then the end: both are writes to one object.
 std::optional<Write> end(const Gathering& g) {
   const Condition* present = find_condition(g.owner.conditions(), kGroupStartedCondition);
@@ -306,8 +277,7 @@ std::optional<Write> end(const Gathering& g) {
       return *write;
     }
   }
-  if (const Workload* workload = admitted_workload(g)) return evict(g, *workload, present->message);
-  return end_owner(g.owner, present->message, g.now.wall);
+  return end_owner(g.owner, g.state, g.queues, present->message, g.now);
 }
 
 // --- The pods ---

@@ -14,7 +14,7 @@ void nudge(const GangRun& run, std::string_view verdict, TimePoint now, Plan& pl
     const auto last = read_nudge(pod->meta.annotation(kGroupNudgeAnnotation));
     const Nudge next{std::string(verdict), last ? last->count + 1 : 1, now};
     plan.writes.push_back({.verb = Verb::kPatch,
-                           .target = {&kPods, pod->meta.ns, pod->meta.name},
+                           .target = key_of(kPods, pod->meta),
                            .body = {{"metadata", {{"annotations", {{kGroupNudgeAnnotation, to_text(next)}}}}}}});
   }
 }

@@ -5,20 +5,36 @@
 
 #include "api/constants.h"
 #include "jobs/group_scheduling.h"
+#include "reconcilers/workload_timeouts.h"
 
 namespace muster {
 namespace {
 
 using nlohmann::json;
 
-json version_of(const GangOwner& owner) {
-  return {{"resourceVersion", std::to_string(owner.meta().resource_version)}};
-}
-
 Write patch_status(const GangOwner& owner, json status) {
   return {.verb = Verb::kPatchStatus,
           .target = owner.key,
-          .body = {{"metadata", version_of(owner)}, {"status", std::move(status)}}};
+          .body = with_version(owner.meta(), {{"status", std::move(status)}})};
+}
+
+// The owner's Workload as long as it lets the owner run; nullptr: it is not queued.
+const Workload* admitted_workload(const GangOwner& owner, const ClusterState& state) {
+  for (const Workload* workload : state.workloads_of_owner(owner.meta().uid)) {
+    if (workload->admitted() && !workload->finished()) return workload;
+  }
+  return nullptr;
+}
+
+// Nothing when that is on its way.
+std::optional<Write> evict(const Workload& workload, const QueueSettings& queues, const std::string& message, Now now) {
+  if (workload.evicted() || workload.is_true(kDeactivationTargetCondition)) return std::nullopt;
+  const auto& wait = queues.wait_for_pods_ready;
+  WorkloadDraft draft(workload, now);
+  evict_late_gang(draft, wait ? wait->requeuing : RequeuingStrategy(), message);
+  Plan plan;
+  draft.write_into(plan);
+  return std::move(plan.writes.front());
 }
 
 }  // namespace
@@ -85,18 +101,19 @@ std::optional<Write> write_group_started(const GangOwner& owner, bool is_true, s
   return patch_status(owner, {{"conditions", to_json(conditions)}});
 }
 
-Write end_owner(const GangOwner& owner, const std::string& message, TimePoint now) {
+std::optional<Write> end_owner(const GangOwner& owner, const ClusterState& state, const QueueSettings& queues,
+                               const std::string& message, Now now) {
+  if (const Workload* workload = admitted_workload(owner, state)) return evict(*workload, queues, message, now);
   if (owner.suspends_on_timeout()) {
-    return {.verb = Verb::kPatch,
-            .target = owner.key,
-            .body = {{"metadata", version_of(owner)}, {"spec", {{"suspend", true}}}}};
+    return Write{
+        .verb = Verb::kPatch, .target = owner.key, .body = with_version(owner.meta(), {{"spec", {{"suspend", true}}}})};
   }
   Conditions conditions = owner.conditions();
   set_condition(conditions, {.type = owner.jobset != nullptr ? "Failed" : "FailureTarget",
                              .status = "True",
                              .reason = std::string(kGroupSchedulingTimeout),
                              .message = message,
-                             .last_transition = to_timestamp(now)});
+                             .last_transition = to_timestamp(now.wall)});
   json status = {{"conditions", to_json(conditions)}};
   if (owner.jobset != nullptr) status["terminalState"] = "Failed";
   return patch_status(owner, std::move(status));

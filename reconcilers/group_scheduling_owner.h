@@ -45,8 +45,10 @@ Write create_config_map(const GangOwner& owner, nlohmann::json data);
 // Conditions with GroupStarted as given; nullopt when it is so already.
 std::optional<Write> write_group_started(const GangOwner& owner, bool is_true, std::string_view reason,
                                          std::string message, TimePoint now);
-// Fails or suspends the owner, whose condition says why already.
-Write end_owner(const GangOwner& owner, const std::string& message, TimePoint now);
+// Fails or suspends the owner, whose condition says why already. A queued one leaves by
+// eviction: its reconciler stops it, and it waits for its next turn.
+std::optional<Write> end_owner(const GangOwner& owner, const ClusterState& state, const QueueSettings& queues,
+                               const std::string& message, Now now);
 // Before Kubernetes 1.36 the Job controller leaves startTime on a suspended Job, and the
 // API server refuses a new epoch in the template of such a Job. From 1.36 on there is
 // nothing to clear once the Job is at rest.

@@ -13,20 +13,23 @@ bool carries_finalizer(const ObjectMeta& meta) {
 }
 
 // The list is written whole, so it is bound to the version it was read from.
-void write_finalizers(const ResourceType& type, const ObjectMeta& meta, std::vector<std::string> finalizers,
-                      Plan& plan) {
-  nlohmann::json patch = {{"metadata", {{"finalizers", std::move(finalizers)}}}};
-  if (meta.resource_version != 0) patch["metadata"]["resourceVersion"] = std::to_string(meta.resource_version);
-  plan.writes.push_back({.verb = Verb::kPatch, .target = {&type, meta.ns, meta.name}, .body = std::move(patch)});
+void write_finalizers(const ResourceType& type, const ObjectMeta& meta, const std::vector<std::string>& finalizers,
+                      std::vector<ObjectEvent> events, Plan& plan) {
+  const nlohmann::json list = finalizers.empty() ? nlohmann::json() : nlohmann::json(finalizers);
+  plan.writes.push_back({.verb = Verb::kPatch,
+                         .target = key_of(type, meta),
+                         .body = with_version(meta, {{"metadata", {{"finalizers", list}}}}),
+                         .events = std::move(events)});
 }
 
 }  // namespace
 
-void drop_in_use_finalizer(const ResourceType& type, const ObjectMeta& meta, Plan& plan) {
+void drop_in_use_finalizer(const ResourceType& type, const ObjectMeta& meta, Plan& plan,
+                           std::vector<ObjectEvent> events) {
   if (!carries_finalizer(meta)) return;
   std::vector<std::string> finalizers = meta.finalizers;
   std::erase(finalizers, kResourceInUseFinalizer);
-  write_finalizers(type, meta, std::move(finalizers), plan);
+  write_finalizers(type, meta, finalizers, std::move(events), plan);
 }
 
 void keep_in_use_finalizer(const ResourceType& type, const ObjectMeta& meta, bool used, Plan& plan) {
@@ -37,7 +40,7 @@ void keep_in_use_finalizer(const ResourceType& type, const ObjectMeta& meta, boo
   if (carries_finalizer(meta)) return;
   std::vector<std::string> finalizers = meta.finalizers;
   finalizers.emplace_back(kResourceInUseFinalizer);
-  write_finalizers(type, meta, std::move(finalizers), plan);
+  write_finalizers(type, meta, finalizers, {}, plan);
 }
 
 }  // namespace muster

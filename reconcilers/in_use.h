@@ -6,8 +6,10 @@
 
 namespace muster {
 
-// Asks for the finalizer to go; nothing when the object does not carry it.
-void drop_in_use_finalizer(const ResourceType& type, const ObjectMeta& meta, Plan& plan);
+// Asks for the finalizer to go, and tells the events with that; nothing when the object
+// does not carry it.
+void drop_in_use_finalizer(const ResourceType& type, const ObjectMeta& meta, Plan& plan,
+                           std::vector<ObjectEvent> events = {});
 // An object that others may name carries the finalizer while it lives, and loses it when
 // it is being deleted and is not used (any more). The webhook adds it on creation; this
 // is for those that were made without.

@@ -7,6 +7,7 @@
 #include "api/workload_conditions.h"
 #include "jobs/management.h"
 #include "jobs/prebuilt_workload.h"
+#include "reconcilers/in_use.h"
 #include "reconcilers/job_workload_choice.h"
 #include "reconcilers/job_workload_make.h"
 #include "reconcilers/job_workload_run.h"
@@ -32,19 +33,11 @@ std::optional<QueuedJob> find_job(const ObjectKey& key, const ClusterState& stat
 
 // --- Whose job it is ---
 
-OwnerFacts facts_of(const ObjectMeta& meta) {
-  return {.uid = meta.uid, .queue_name = std::string(meta.label(kQueueNameLabel)), .controller = meta.controller};
-}
-
 OwnerLookup owners_in(const ClusterState& state, const std::string& ns) {
   return [&state, &ns](const OwnerReference& owner) -> std::optional<OwnerFacts> {
-    const std::string_view group = group_of(owner.api_version);
-    for (const ResourceType* type : {&kJobs, &kJobSets}) {
-      if (type->group != group || type->kind != owner.kind) continue;
-      const auto job = find_job({type, ns, owner.name}, state);
-      return job ? std::optional(facts_of(job->meta())) : std::nullopt;
-    }
-    return std::nullopt;
+    const ResourceType* type = job_type_of(owner);
+    const TypedObject* job = type == nullptr ? nullptr : state.find(*type, ns, owner.name);
+    return job == nullptr ? std::nullopt : std::optional(owner_facts(meta_of(*job)));
   };
 }
 
@@ -63,7 +56,7 @@ Result<bool, Undecided> is_queued(const JobScene& scene) {
 // Its Workloads hold back nothing: garbage collection has the job's own order.
 void let_go(const JobScene& scene, Plan& plan) {
   for (const Workload* workload : scene.state.workloads_of_owner(scene.job.meta().uid)) {
-    release_finalizer(*workload, plan);
+    drop_in_use_finalizer(kWorkloads, workload->meta, plan);
   }
 }
 
@@ -78,7 +71,7 @@ void create(const JobScene& scene, Plan& plan) {
   if (const Workload* stranger = scene.state.workload(key.ns, key.name)) {
     plan.wake_at(scene.now.wall + kTakenInterval);
     plan.events.push_back(scene.event(kWarningEvent, "WorkloadNameTaken",
-                                      "Workload " + path_of(*stranger) +
+                                      "Workload " + path_of(stranger->meta) +
                                           " exists and does not belong to this job; delete it, and this job gets one "
                                           "of that name"));
     return;
@@ -89,7 +82,7 @@ void create(const JobScene& scene, Plan& plan) {
       {.verb = Verb::kCreate,
        .target = key,
        .body = make_workload(scene, *priority),
-       .events = {scene.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + key.ns + "/" + name)}});
+       .events = {scene.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path_of(key.ns, name))}});
 }
 
 void without_workload(const JobScene& scene, Plan& plan) {
@@ -106,7 +99,7 @@ void without_workload(const JobScene& scene, Plan& plan) {
 // --- A job with its Workload ---
 
 std::string name_in_events(const Workload& workload) {
-  return "Workload '" + path_of(workload) + "' is declared finished";
+  return "Workload '" + path_of(workload.meta) + "' is declared finished";
 }
 
 void end(const JobScene& scene, const Workload& workload, const JobEnd& job_end, Plan& plan) {
@@ -181,10 +174,12 @@ void wait(const JobScene& scene, const Workload& workload, Plan& plan) {
 void with_workload(const JobScene& scene, const Workload& workload, Plan& plan) {
   const QueuedJob& job = scene.job;
   if (workload.finished()) {
-    return release_finalizer(workload, plan, {scene.event(kNormalEvent, "FinishedWorkload", name_in_events(workload))});
+    return drop_in_use_finalizer(kWorkloads, workload.meta, plan,
+                                 {scene.event(kNormalEvent, "FinishedWorkload", name_in_events(workload))});
   }
   if (workload.meta.deleting) {
-    if (is_stopped(scene, &workload, "Workload is deleted", plan)) release_finalizer(workload, plan);
+    if (is_stopped(scene, &workload, "Workload is deleted", plan))
+      drop_in_use_finalizer(kWorkloads, workload.meta, plan);
     return;
   }
   if (const auto job_end = job.end()) return end(scene, workload, *job_end, plan);
@@ -230,7 +225,7 @@ void for_each_job(const ClusterState& state, Visit visit) {
 }
 
 void add_key(const QueuedJob& job, std::vector<ObjectKey>& keys) {
-  keys.push_back({&job.type(), job.meta().ns, job.meta().name});
+  keys.push_back(key_of(job.type(), job.meta()));
 }
 
 // A Workload that nobody controls may be the one that a job names.
@@ -245,11 +240,8 @@ void concern_who_names(const ClusterState& state, const ObjectMeta& workload, st
 
 void concern_workload(const ClusterState& state, const ObjectMeta& workload, std::vector<ObjectKey>& keys) {
   if (!workload.controller) return concern_who_names(state, workload, keys);
-  const std::string_view group = group_of(workload.controller->api_version);
-  for (const ResourceType* type : {&kJobs, &kJobSets}) {
-    if (type->group == group && type->kind == workload.controller->kind)
-      keys.push_back({type, workload.ns, workload.controller->name});
-  }
+  if (const ResourceType* type = job_type_of(*workload.controller))
+    keys.push_back({type, workload.ns, workload.controller->name});
 }
 
 bool uses(const QueuedJob& job, const PriorityClass& priority_class) {

@@ -7,6 +7,7 @@
 #include "api/names.h"
 #include "api/workload_conditions.h"
 #include "jobs/prebuilt_workload.h"
+#include "reconcilers/in_use.h"
 #include "reconcilers/job_workload_infos.h"
 #include "reconcilers/job_workload_make.h"
 #include "reconcilers/job_workload_run.h"
@@ -104,20 +105,20 @@ Sorted sort(const JobScene& scene, const Workloads& owned) {
 }
 
 void remove(const JobScene& scene, const Workload& workload, Plan& plan) {
-  release_finalizer(workload, plan);
+  drop_in_use_finalizer(kWorkloads, workload.meta, plan);
   if (workload.meta.deleting) return;
   plan.writes.push_back({.verb = Verb::kDelete,
-                         .target = {&kWorkloads, workload.meta.ns, workload.meta.name},
+                         .target = key_of(kWorkloads, workload.meta),
                          .uid = workload.meta.uid,
                          .events = {scene.event(kNormalEvent, "DeletedWorkload",
-                                                "Deleted not matching Workload: " + path_of(workload))}});
+                                                "Deleted not matching Workload: " + path_of(workload.meta))}});
 }
 
 WorkloadChoice make_match(const JobScene& scene, const Workload& workload, Plan& plan) {
   if (const auto priority = priority_of(scene, plan)) {
     update(workload, remake_spec(scene, *priority),
            {scene.event(kNormalEvent, "UpdatedWorkload",
-                        "Updated not matching Workload for suspended job: " + path_of(workload))},
+                        "Updated not matching Workload for suspended job: " + path_of(workload.meta))},
            plan);
   }
   return kSettled;
@@ -131,7 +132,7 @@ WorkloadChoice keep_priority(const JobScene& scene, const Workload& workload, Pl
   if (from_pods || present == scene.job.priority_class()) return {.workload = &workload};
   if (const auto priority = priority_of(scene, plan)) {
     update(workload, to_json(*priority),
-           {scene.event(kNormalEvent, "UpdatedWorkload", "Updated workload priority class: " + path_of(workload))},
+           {scene.event(kNormalEvent, "UpdatedWorkload", "Updated workload priority class: " + path_of(workload.meta))},
            plan);
   }
   return kSettled;

@@ -31,22 +31,18 @@ struct Scene {
   JobSetRun run;
 };
 
-ObjectKey key_of_job(const Job& job) {
-  return {&kJobs, job.meta.ns, job.meta.name};
-}
-
 void delete_jobs(const std::vector<const Job*>& jobs, Plan& plan) {
   for (const Job* job : jobs) {
     if (job->meta.deleting) continue;
     plan.writes.push_back({.verb = Verb::kDelete,
-                           .target = key_of_job(*job),
+                           .target = key_of(kJobs, job->meta),
                            .uid = job->meta.uid,
                            .propagation = Propagation::kForeground});
   }
 }
 
 void patch_job(const Job& job, Verb verb, json patch, Plan& plan) {
-  plan.writes.push_back({.verb = verb, .target = key_of_job(job), .body = std::move(patch)});
+  plan.writes.push_back({.verb = verb, .target = key_of(kJobs, job.meta), .body = std::move(patch)});
 }
 
 // --- Finished JobSets ---
@@ -67,7 +63,7 @@ void expire(const Scene& scene, Plan& plan) {
   const TimePoint expiry = to_time_point(finished) + std::chrono::seconds(*jobset.ttl_seconds_after_finished);
   if (scene.now.wall < expiry) return plan.wake_at(expiry);
   plan.writes.push_back({.verb = Verb::kDelete,
-                         .target = {&kJobSets, jobset.meta.ns, jobset.meta.name},
+                         .target = key_of(kJobSets, jobset.meta),
                          .uid = jobset.meta.uid,
                          .propagation = Propagation::kForeground});
 }
@@ -96,13 +92,13 @@ void create_service(const Scene& scene, Plan& plan) {
 // JobSet of the same name has left behind.
 bool will_go(const Job& job, const JobSet& jobset) {
   const auto& controller = job.meta.controller;
-  return controller && controller->kind == kJobSets.kind && controller->name == jobset.meta.name;
+  return controller && job_type_of(*controller) == &kJobSets && controller->name == jobset.meta.name;
 }
 
 void tell_blocked(const JobSet& jobset, const Job& job, Plan& plan) {
   plan.events.push_back(event_about(
       jobset, kWarningEvent, "JobCreationFailed",
-      "Job " + job.meta.ns + "/" + job.meta.name +
+      "Job " + path_of(job.meta) +
           " cannot be created, because a Job of that name exists and does not belong to this JobSet; delete that Job, "
           "or create the JobSet under another name"));
 }
@@ -253,15 +249,13 @@ void concern_by_name(const ClusterState& state, const ObjectMeta& job, std::vect
 
 void concern_controller(const ObjectMeta& meta, std::vector<ObjectKey>& keys) {
   const auto& controller = meta.controller;
-  if (controller && controller->kind == kJobSets.kind && group_of(controller->api_version) == kJobSets.group) {
-    keys.push_back({&kJobSets, meta.ns, controller->name});
-  }
+  if (controller && job_type_of(*controller) == &kJobSets) keys.push_back({&kJobSets, meta.ns, controller->name});
 }
 
 void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = meta_of(object);
   if (std::holds_alternative<JobSetPtr>(object)) {
-    keys.push_back({&kJobSets, meta.ns, meta.name});
+    keys.push_back(key_of(object));
   } else if (std::holds_alternative<JobPtr>(object)) {
     concern_controller(meta, keys);
     concern_by_name(state, meta, keys);
@@ -269,7 +263,7 @@ void concerns(const ClusterState& state, const TypedObject& object, std::vector<
     concern_controller(meta, keys);
   } else if (std::holds_alternative<ServicePtr>(object)) {
     for (const JobSet* jobset : state.jobsets_of_subdomain(meta.ns, meta.name)) {
-      keys.push_back({&kJobSets, meta.ns, jobset->meta.name});
+      keys.push_back(key_of(kJobSets, jobset->meta));
     }
   }
 }

@@ -9,6 +9,7 @@
 #include "base/encoding.h"
 #include "jobs/edit.h"
 #include "jobs/jobset_fields.h"
+#include "reconcilers/command.h"
 
 namespace muster {
 namespace {
@@ -126,7 +127,7 @@ json ChildJobMaker::make(int32_t index) const {
   labels[std::string(kJobIndexKey)] = std::to_string(index);
   labels[std::string(kJobGlobalIndexKey)] = std::to_string(first_global_index_ + index);
   labels[std::string(kJobGroupIndexKey)] = std::to_string(first_group_index_ + index);
-  labels[std::string(kJobKeyKey)] = sha1_hex(jobset_.meta.ns + "/" + name);
+  labels[std::string(kJobKeyKey)] = sha1_hex(path_of(jobset_.meta.ns, name));
 
   json job = job_;
   job["metadata"]["name"] = name;
@@ -165,10 +166,7 @@ json resume_patch(const Job& job, const ReplicatedJob& replicated) {
   if (!metadata.empty()) patch["spec"]["template"]["metadata"] = std::move(metadata);
   if (!pod_spec.empty()) patch["spec"]["template"]["spec"] = std::move(pod_spec);
   // A list is written whole, so it must be the one that was read.
-  if ((more_tolerations || more_gates) && job.meta.resource_version != 0) {
-    patch["metadata"]["resourceVersion"] = std::to_string(job.meta.resource_version);
-  }
-  return patch;
+  return more_tolerations || more_gates ? with_version(job.meta, std::move(patch)) : patch;
 }
 
 json headless_service(const JobSet& jobset) {

@@ -111,13 +111,12 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   if (spec == nullptr || !add_field(*spec)) return plan;
 
   const bool lost = !crd->meta.annotation(kGroupFieldAnnotation).empty();
-  plan.writes.push_back({.verb = Verb::kPatch,
-                         .target = key,
-                         .body = {{"metadata",
-                                   {{"resourceVersion", std::to_string(crd->meta.resource_version)},
-                                    {"annotations", {{kGroupFieldAnnotation, "v1"}}}}},
-                                  {"spec", {{"versions", std::move(versions)}}}},
-                         .events = {event_on(*crd, lost)}});
+  plan.writes.push_back(
+      {.verb = Verb::kPatch,
+       .target = key,
+       .body = with_version(crd->meta, {{"metadata", {{"annotations", {{kGroupFieldAnnotation, "v1"}}}}},
+                                        {"spec", {{"versions", std::move(versions)}}}}),
+       .events = {event_on(*crd, lost)}});
   return plan;
 }
 

@@ -41,13 +41,9 @@ TimePoint next_beat(const JobSet& jobset, TimePoint now) {
 }
 
 Write status_write(const JobSet& jobset, const JobSetStatus& status, std::vector<ObjectEvent> events) {
-  nlohmann::json body = {{"status", to_json(status)}};
-  if (jobset.meta.resource_version != 0) {
-    body["metadata"] = {{"resourceVersion", std::to_string(jobset.meta.resource_version)}};
-  }
   return {.verb = Verb::kPatchStatus,
-          .target = {&kJobSets, jobset.meta.ns, jobset.meta.name},
-          .body = std::move(body),
+          .target = key_of(kJobSets, jobset.meta),
+          .body = with_version(jobset.meta, {{"status", to_json(status)}}),
           .events = std::move(events)};
 }
 
@@ -74,8 +70,7 @@ StatusDraft::StatusDraft(const JobSet& jobset, std::vector<ReplicatedJobStatus> 
 bool StatusDraft::set(Condition condition) {
   const Condition* present = find_condition(status_.conditions, condition.type);
   if (present == nullptr ? !condition.is_true() : present->status == condition.status) return false;
-  condition.last_transition = to_timestamp(now_.wall);
-  condition.last_transition.nanoseconds = 0;
+  condition.last_transition = whole_seconds(now_.wall);
   set_condition(status_.conditions, std::move(condition));
   conditions_changed_ = true;
   return true;

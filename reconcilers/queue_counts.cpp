@@ -5,12 +5,6 @@
 namespace muster {
 namespace {
 
-std::string path_of(std::string_view ns, std::string_view name) {
-  std::string path(ns);
-  path.append("/").append(name);
-  return path;
-}
-
 int32_t reclaimed_pods(const Workload& workload, std::string_view pod_set) {
   for (const ReclaimablePod& pods : workload.status.reclaimable_pods) {
     if (pods.name == pod_set) return std::max(pods.count, 0);

@@ -58,13 +58,11 @@ void show_counts(QueueStatus& status, const ClusterQueue& queue, const QueueCoun
 
 void set_active(QueueStatus& status, const ObjectMeta& meta, bool active, std::string reason, std::string message,
                 Now now) {
-  Timestamp stamp = to_timestamp(now.wall);
-  stamp.nanoseconds = 0;
   set_condition(status.conditions, {.type = std::string(kActiveCondition),
                                     .status = active ? "True" : "False",
                                     .reason = std::move(reason),
                                     .message = std::move(message),
-                                    .last_transition = stamp,
+                                    .last_transition = whole_seconds(now.wall),
                                     .observed_generation = meta.generation});
 }
 
@@ -73,10 +71,9 @@ void write_queue_status(const ResourceType& type, const ObjectMeta& meta, const 
   if (status == before) return;
   nlohmann::json body = {{"status", to_json(status)}};
   if (type.plural == kLocalQueues.plural) drop_borrowed(body["status"]);
-  if (meta.resource_version != 0) body["metadata"] = {{"resourceVersion", std::to_string(meta.resource_version)}};
   plan.writes.push_back({.verb = Verb::kPatchStatus,
-                         .target = {&type, meta.ns, meta.name},
-                         .body = std::move(body),
+                         .target = key_of(type, meta),
+                         .body = with_version(meta, std::move(body)),
                          .rest = kQueueStatusRest});
 }
 

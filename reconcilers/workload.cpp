@@ -15,7 +15,7 @@ constexpr std::string_view kDeactivatedDueTo = "DeactivatedDueTo";
 
 void set_inactive(const Workload& workload, Plan& plan) {
   plan.writes.push_back({.verb = Verb::kPatch,
-                         .target = {&kWorkloads, workload.meta.ns, workload.meta.name},
+                         .target = key_of(kWorkloads, workload.meta),
                          .body = with_version(workload.meta, {{"spec", {{"active", false}}}})});
 }
 
@@ -154,7 +154,7 @@ bool is_news(const Queue& queue, const Queue* present) {
 }
 
 void add_keys(const std::vector<const Workload*>& workloads, std::vector<ObjectKey>& keys) {
-  for (const Workload* workload : workloads) keys.push_back({&kWorkloads, workload->meta.ns, workload->meta.name});
+  for (const Workload* workload : workloads) keys.push_back(key_of(kWorkloads, workload->meta));
 }
 
 void concern_cluster_queue(const ClusterState& state, const ClusterQueue& queue, std::vector<ObjectKey>& keys) {

@@ -69,8 +69,6 @@ void sync_checks(WorkloadDraft& draft, const ClusterQueue& queue) {
   };
   std::erase_if(checks, [&](const AdmissionCheckState& check) { return !is_wanted(check); });
   if (checks.size() == wanted.size()) return;
-  Timestamp stamp = to_timestamp(draft.time());
-  stamp.nanoseconds = 0;
   for (const std::string& name : wanted) {
     const bool known =
         std::any_of(checks.begin(), checks.end(), [&](const AdmissionCheckState& check) { return check.name == name; });
@@ -78,7 +76,7 @@ void sync_checks(WorkloadDraft& draft, const ClusterQueue& queue) {
     AdmissionCheckState check;
     check.name = name;
     check.state = kCheckPending;
-    check.last_transition = stamp;
+    check.last_transition = whole_seconds(draft.time());
     checks.push_back(std::move(check));
   }
   std::sort(checks.begin(), checks.end(),

@@ -9,12 +9,6 @@ namespace {
 // What the API server takes for a condition's message.
 constexpr size_t kLongestMessage = 32'768;
 
-Timestamp whole_seconds(TimePoint time) {
-  Timestamp stamp = to_timestamp(time);
-  stamp.nanoseconds = 0;
-  return stamp;
-}
-
 int64_t seconds_between(Timestamp from, Timestamp to) {
   return std::max<int64_t>(to.seconds - from.seconds, 0);
 }
@@ -28,11 +22,6 @@ ObjectEvent event_about(const Workload& workload, std::string_view type, std::st
           .type = std::string(type),
           .reason = std::move(reason),
           .note = std::move(note)};
-}
-
-nlohmann::json with_version(const ObjectMeta& meta, nlohmann::json patch) {
-  if (meta.resource_version != 0) patch["metadata"]["resourceVersion"] = std::to_string(meta.resource_version);
-  return patch;
 }
 
 WorkloadDraft::WorkloadDraft(const Workload& workload, Now now)
@@ -117,7 +106,7 @@ void WorkloadDraft::tell(std::string_view type, std::string reason, std::string 
 void WorkloadDraft::write_into(Plan& plan) const {
   if (!changed()) return;
   plan.writes.push_back({.verb = Verb::kPatchStatus,
-                         .target = {&kWorkloads, workload_.meta.ns, workload_.meta.name},
+                         .target = key_of(kWorkloads, workload_.meta),
                          .body = with_version(workload_.meta, {{"status", status_patch(workload_.status, status)}}),
                          .events = events_});
 }

@@ -55,7 +55,5 @@ class WorkloadDraft {
 };
 
 ObjectEvent event_about(const Workload& workload, std::string_view type, std::string reason, std::string note);
-// With the version that the patch was made for, where there is one.
-nlohmann::json with_version(const ObjectMeta& meta, nlohmann::json patch);
 
 }  // namespace muster

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/constants.h"
+#include "jobs/job_kind.h"
 #include "reconcilers/in_use.h"
 #include "reconcilers/workload_draft.h"
 
@@ -12,19 +13,11 @@ namespace {
 
 enum class Owner { kNone, kThere, kGone };
 
-// nullptr for a kind that muster does not know.
-const ResourceType* type_of_owner(const OwnerReference& owner) {
-  for (const ResourceType* type : {&kJobs, &kJobSets}) {
-    if (owner.kind == type->kind && group_of(owner.api_version) == type->group) return type;
-  }
-  return nullptr;
-}
-
 Owner owner_of(const Workload& workload, const ClusterState& state) {
   const auto& owner = workload.meta.controller;
   if (!owner) return Owner::kNone;
   // Nobody else looks after Workloads of other kinds.
-  const ResourceType* type = type_of_owner(*owner);
+  const ResourceType* type = job_type_of(*owner);
   if (type == nullptr) return Owner::kGone;
   const TypedObject* object = state.find(*type, workload.meta.ns, owner->name);
   return object != nullptr && meta_of(*object).uid == owner->uid ? Owner::kThere : Owner::kGone;
@@ -74,7 +67,7 @@ bool reconcile_retention(const Workload& workload, const QueueSettings& settings
     drop_in_use_finalizer(kWorkloads, workload.meta, plan);
     if (!plan.writes.empty()) return true;
     plan.writes.push_back({.verb = Verb::kDelete,
-                           .target = {&kWorkloads, workload.meta.ns, workload.meta.name},
+                           .target = key_of(kWorkloads, workload.meta),
                            .uid = workload.meta.uid,
                            .events = {event_about(workload, kNormalEvent, "Deleted",
                                                   "Deleted finished workload due to elapsed retention")}});
@@ -83,7 +76,7 @@ bool reconcile_retention(const Workload& workload, const QueueSettings& settings
   const Condition* evicted = deactivated(workload);
   const auto& owner = workload.meta.controller;
   if (evicted == nullptr || !owner || !settings.retain_deactivated) return false;
-  const ResourceType* type = type_of_owner(*owner);
+  const ResourceType* type = job_type_of(*owner);
   if (type == nullptr || !is_over(evicted->last_transition, *settings.retain_deactivated, now, plan)) return false;
   ObjectEvent event = {.regarding = {.api_version = owner->api_version,
                                      .kind = owner->kind,

@@ -33,10 +33,6 @@ constexpr const ResourceType* kTypes[] = {
     &kValidatingWebhookConfigurations,
 };
 
-std::string path_of(const ObjectKey& key) {
-  return key.ns + "/" + key.name;
-}
-
 Answer refused(std::string message) {
   return {WriteOutcome::kRefused, nullptr, std::move(message)};
 }
@@ -305,7 +301,7 @@ Answer ApiServer::commit(const ResourceType& type, json object, const ObjectPtr&
   if (before != nullptr) index_owners(key, *before, false);
   index_owners(key, *after, true);
   uids_.insert(std::string(string_at(*after, {"metadata", "uid"})));
-  objects_[type.plural][path_of(key)] = after;
+  objects_[type.plural][path_of(key.ns, key.name)] = after;
   tell({.type = &type, .version = version_, .before = before, .after = after});
   return {WriteOutcome::kDone, after, ""};
 }
@@ -313,7 +309,7 @@ Answer ApiServer::commit(const ResourceType& type, json object, const ObjectPtr&
 Answer ApiServer::erase(const ResourceType& type, const ObjectPtr& before) {
   const ObjectKey key = key_of(type, *before);
   Objects& objects = objects_[type.plural];
-  const auto found = objects.find(path_of(key));
+  const auto found = objects.find(path_of(key.ns, key.name));
   const ObjectPtr stored = found->second;
   json last = *before;
   last["metadata"]["resourceVersion"] = std::to_string(++version_);
@@ -355,7 +351,7 @@ ObjectPtr ApiServer::get(const ObjectKey& key) const {
   if (!serves(*key.type)) return nullptr;
   const auto kind = objects_.find(key.type->plural);
   if (kind == objects_.end()) return nullptr;
-  const auto found = kind->second.find(path_of(key));
+  const auto found = kind->second.find(path_of(key.ns, key.name));
   return found == kind->second.end() ? nullptr : found->second;
 }
 

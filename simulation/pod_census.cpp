@@ -27,7 +27,7 @@ void PodCensus::see(const Change& change) {
   if (change.type->plural != kPods.plural) return;
   const json& pod = *change.after;
   const ObjectKey key = key_of(kPods, pod);
-  const std::string name = key.ns + "/" + key.name;
+  const std::string name = path_of(key.ns, key.name);
   running_.erase(name);
   waiting_.erase(name);
   if (change.removed) return;
