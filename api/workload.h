@@ -15,6 +15,7 @@
 
 #include "api/object_meta.h"
 #include "api/pod_spec.h"
+#include "api/workload_conditions.h"
 
 namespace muster {
 
@@ -123,10 +124,10 @@ struct Workload {
 
   const PodSet* find(std::string_view pod_set) const;
   bool is_true(std::string_view condition) const { return condition_is_true(status.conditions, condition); }
-  bool has_quota_reserved() const { return is_true("QuotaReserved"); }
-  bool admitted() const { return is_true("Admitted"); }
-  bool evicted() const { return is_true("Evicted"); }
-  bool finished() const { return is_true("Finished"); }
+  bool has_quota_reserved() const { return is_true(kQuotaReservedCondition); }
+  bool admitted() const { return is_true(kAdmittedCondition); }
+  bool evicted() const { return is_true(kEvictedCondition); }
+  bool finished() const { return is_true(kFinishedCondition); }
 };
 using WorkloadPtr = std::shared_ptr<const Workload>;
 

@@ -7,6 +7,7 @@
 
 #include "api/json.h"
 #include "api/label_rules.h"
+#include "api/workload_conditions.h"
 
 namespace muster {
 namespace {
@@ -75,7 +76,7 @@ bool condition_is_true(const json& object, std::string_view type) {
 }
 
 bool has_quota_reservation(const json& workload) {
-  return condition_is_true(workload, "QuotaReserved");
+  return condition_is_true(workload, kQuotaReservedCondition);
 }
 
 const json& pod_sets_of(const json& workload) {

@@ -1,39 +1,22 @@
 #include "reconcilers/cluster_queue.h"
 
-#include <algorithm>
-#include <set>
-
 #include "api/workload_conditions.h"
 #include "reconcilers/in_use.h"
 #include "reconcilers/queue_status.h"
+#include "scheduler/queue_readiness.h"
 
 namespace muster {
 namespace {
 
-std::string join(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text.append(text.empty() ? "" : ",").append(name);
-  return text;
-}
-
-std::vector<std::string> missing_flavors(const ClusterQueue& queue, const ClusterState& state) {
-  std::vector<std::string> missing;
-  for (const ResourceGroup& group : queue.resource_groups) {
-    for (const FlavorQuotas& flavor : group.flavors) {
-      if (state.resource_flavor(flavor.name) == nullptr) missing.push_back(flavor.name);
-    }
-  }
-  return missing;
-}
-
-// Sorted by name.
-std::vector<std::string> checks_where(const ClusterQueue& queue, bool (*wanted)(const AdmissionCheck*),
-                                      const ClusterState& state) {
-  std::set<std::string> names;
-  for (const AdmissionCheckRule& rule : queue.admission_checks) {
-    if (wanted(state.admission_check(rule.name))) names.insert(rule.name);
-  }
-  return {names.begin(), names.end()};
+QueueSurroundings surroundings_in(const ClusterState& state) {
+  return {.has_flavor = [&state](const std::string& flavor) { return state.resource_flavor(flavor) != nullptr; },
+          .check =
+              [&state](const std::string& name) {
+                const AdmissionCheck* check = state.admission_check(name);
+                if (check == nullptr) return CheckPresence::kMissing;
+                return condition_is_true(check->conditions, kActiveCondition) ? CheckPresence::kActive
+                                                                              : CheckPresence::kInactive;
+              }};
 }
 
 int32_t pending_in(const ClusterQueue& queue, const ClusterState& state) {
@@ -57,7 +40,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   QueueStatus status = queue->status;
   status.pending_workloads = pending_in(*queue, state);
   show_counts(status, *queue, counts, true);
-  QueueReadiness readiness = readiness_of(*queue, state);
+  QueueReadiness readiness = readiness_of(*queue, surroundings_in(state));
   set_active(status, queue->meta, readiness.ready, std::move(readiness.reason), std::move(readiness.message), now);
   write_queue_status(kClusterQueues, queue->meta, queue->status, status, plan);
   return plan;
@@ -86,30 +69,6 @@ void concerns(const ClusterState& state, const TypedObject& object, std::vector<
 }
 
 }  // namespace
-
-QueueReadiness readiness_of(const ClusterQueue& queue, const ClusterState& state) {
-  if (queue.meta.deleting)
-    return {false, std::string(kTerminatingReason), "Can't admit new workloads; clusterQueue is terminating"};
-  std::string reason;
-  std::string message;
-  const auto add = [&](std::string_view why, const std::string& text) {
-    if (reason.empty()) reason = why;
-    message.append(message.empty() ? "" : ", ").append(text);
-  };
-  if (queue.stop_policy != StopPolicy::kNone) add(kStoppedReason, "is stopped");
-  if (const auto names = missing_flavors(queue, state); !names.empty())
-    add(kFlavorNotFoundReason, "references missing ResourceFlavor(s): " + join(names));
-  const auto is_missing = [](const AdmissionCheck* check) { return check == nullptr; };
-  if (const auto names = checks_where(queue, is_missing, state); !names.empty())
-    add(kAdmissionCheckNotFoundReason, "references missing AdmissionCheck(s): " + join(names));
-  const auto is_inactive = [](const AdmissionCheck* check) {
-    return check != nullptr && !condition_is_true(check->conditions, kActiveCondition);
-  };
-  if (const auto names = checks_where(queue, is_inactive, state); !names.empty())
-    add(kAdmissionCheckInactiveReason, "references inactive AdmissionCheck(s): " + join(names));
-  if (reason.empty()) return {true, std::string(kReadyReason), "Can admit new workloads"};
-  return {false, std::move(reason), "Can't admit new workloads: " + message + "."};
-}
 
 const Reconciler cluster_queue_reconciler = {.name = "cluster_queue", .concerns = concerns, .reconcile = reconcile};
 

@@ -5,21 +5,12 @@
 // most once a second, because counts change with every Workload.
 #pragma once
 
-#include <string>
-
 #include "reconcilers/reconciler.h"
 
 namespace muster {
 
 // How long a queue's key is left alone after its status was written.
 inline constexpr Duration kQueueStatusRest = std::chrono::seconds(1);
-
-struct QueueReadiness {
-  bool ready;
-  std::string reason;
-  std::string message;
-};
-QueueReadiness readiness_of(const ClusterQueue& queue, const ClusterState& state);
 
 extern const Reconciler cluster_queue_reconciler;
 

@@ -1,8 +1,8 @@
 #include "reconcilers/local_queue.h"
 
 #include "api/workload_conditions.h"
-#include "reconcilers/cluster_queue.h"
 #include "reconcilers/queue_status.h"
+#include "scheduler/queue_readiness.h"
 
 namespace muster {
 namespace {
@@ -55,7 +55,7 @@ void concerns(const ClusterState& state, const TypedObject& object, std::vector<
     if (present != nullptr && present != &queue && shows_the_same(queue, *present)) return;
     if (present == &queue && find_condition(queue.status.conditions, kActiveCondition) != nullptr) return;
     for (const LocalQueue* local : state.local_queues_of(queue.meta.name))
-      keys.push_back({&kLocalQueues, local->meta.ns, local->meta.name});
+      keys.push_back(key_of(kLocalQueues, local->meta));
   }
 }
 

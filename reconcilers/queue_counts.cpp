@@ -1,16 +1,9 @@
 #include "reconcilers/queue_counts.h"
 
-#include <algorithm>
+#include "scheduler/reservation.h"
 
 namespace muster {
 namespace {
-
-int32_t reclaimed_pods(const Workload& workload, std::string_view pod_set) {
-  for (const ReclaimablePod& pods : workload.status.reclaimable_pods) {
-    if (pods.name == pod_set) return std::max(pods.count, 0);
-  }
-  return 0;
-}
 
 void add_amounts(FlavorAmounts& sum, const FlavorAmounts& amounts, int sign) {
   for (const auto& [flavor, requests] : amounts) {
@@ -35,19 +28,12 @@ const QueueCounts& at_or_zeros(const std::map<std::string, QueueCounts, std::les
 FlavorAmounts reserved_amounts(const Workload& workload) {
   FlavorAmounts amounts;
   if (!workload.status.admission) return amounts;
-  for (const PodSetAssignment& assignment : workload.status.admission->pod_sets) {
-    const PodSet* pod_set = workload.find(assignment.name);
-    const int64_t count = std::max(assignment.count.value_or(pod_set == nullptr ? 1 : pod_set->count), 1);
-    const int64_t left = std::max<int64_t>(count - reclaimed_pods(workload, assignment.name), 0);
-    for (const auto& [resource, quantity] : assignment.resource_usage) {
-      const auto flavor = assignment.flavors.find(resource);
-      const int64_t whole = to_amount(resource, quantity);
-      const int64_t amount = left == count ? whole : whole / count * left;
-      if (flavor == assignment.flavors.end() || amount == 0) continue;
-      int64_t& total = amounts[flavor->second][resource];
-      total = saturating_add(total, amount);
-    }
-  }
+  for_each_use(workload, *workload.status.admission,
+               [&](const std::string& flavor, const std::string& resource, int64_t amount) {
+                 if (amount == 0) return;
+                 int64_t& total = amounts[flavor][resource];
+                 total = saturating_add(total, amount);
+               });
   return amounts;
 }
 

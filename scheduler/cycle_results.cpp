@@ -1,6 +1,7 @@
 // What follows from a head's turn: a reservation, evictions, or its way back to the queue.
 #include <algorithm>
 
+#include "api/constants.h"
 #include "api/requests.h"
 #include "scheduler/cycle.h"
 #include "scheduler/partial_admission.h"
@@ -28,7 +29,7 @@ void count_eviction(WorkloadState& victim, const WorkloadState& preemptor, Times
 }
 
 std::string preemption_message(const Ledger& ledger, const WorkloadState& preemptor, const Victim& victim) {
-  const std::string_view job = preemptor.object->meta.label("kueue.x-k8s.io/job-uid");
+  const std::string_view job = preemptor.object->meta.label(kJobUidLabel);
   return "Preempted to accommodate a workload (UID: " + preemptor.object->meta.uid +
          ", JobUID: " + (job.empty() ? "UNKNOWN" : std::string(job)) + ") due to " +
          std::string(explanation_of(victim.reason)) + "; preemptor path: " + path_of(ledger, *preemptor.queue) +

@@ -27,6 +27,11 @@ ResourceId QuotaNames::resource(std::string_view name) {
   return id;
 }
 
+std::optional<FlavorId> QuotaNames::find_flavor(const std::string& name) const {
+  const auto found = flavors_.ids.find(name);
+  return found == flavors_.ids.end() ? std::nullopt : std::optional(found->second);
+}
+
 QuotaId QuotaNames::quota(FlavorId flavor, ResourceId resource) {
   const auto [it, added] = quota_ids_.try_emplace(key_of(flavor, resource), static_cast<QuotaId>(quotas_.size()));
   if (added) quotas_.push_back({flavor, resource});

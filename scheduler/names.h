@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,6 +28,8 @@ class QuotaNames {
   ResourceId resource(std::string_view name);
   QuotaId quota(FlavorId flavor, ResourceId resource);
 
+  // Nullopt when nobody has named it yet.
+  std::optional<FlavorId> find_flavor(const std::string& name) const;
   const std::string& flavor_name(FlavorId id) const { return flavors_.names[id]; }
   const std::string& resource_name(ResourceId id) const { return resources_.names[id]; }
   Quota quota(QuotaId id) const { return quotas_[id]; }

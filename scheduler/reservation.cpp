@@ -14,23 +14,30 @@ int32_t count_after_reclaim(const Workload& workload, const PodSet& pod_set) {
   return std::max(count, 0);
 }
 
-void read_admission_usage(QuotaNames& names, const Workload& workload, const Admission& admission, Amounts& usage,
-                          std::vector<QuotaId>& used) {
-  usage.clear();
-  used.clear();
+void for_each_use(const Workload& workload, const Admission& admission,
+                  const std::function<void(const std::string& flavor, const std::string& resource, int64_t)>& visit) {
   for (const PodSetAssignment& assignment : admission.pod_sets) {
     const PodSet* pod_set = workload.find(assignment.name);
     const int32_t left = pod_set == nullptr ? 0 : count_after_reclaim(workload, *pod_set);
     const int32_t admitted = assignment.count.value_or(pod_set == nullptr ? 0 : pod_set->count);
     for (const auto& [resource, flavor] : assignment.flavors) {
-      const QuotaId quota = names.quota(names.flavor(flavor), names.resource(resource));
       const auto amount = assignment.resource_usage.find(resource);
       int64_t value = amount == assignment.resource_usage.end() ? 0 : to_amount(resource, amount->second);
       if (pod_set != nullptr && left < admitted) value = value / admitted * left;
-      add_amount(usage, quota, value);
-      if (std::find(used.begin(), used.end(), quota) == used.end()) used.push_back(quota);
+      visit(flavor, resource, value);
     }
   }
+}
+
+void read_admission_usage(QuotaNames& names, const Workload& workload, const Admission& admission, Amounts& usage,
+                          std::vector<QuotaId>& used) {
+  usage.clear();
+  used.clear();
+  for_each_use(workload, admission, [&](const std::string& flavor, const std::string& resource, int64_t amount) {
+    const QuotaId quota = names.quota(names.flavor(flavor), names.resource(resource));
+    add_amount(usage, quota, amount);
+    if (std::find(used.begin(), used.end(), quota) == used.end()) used.push_back(quota);
+  });
 }
 
 void reserve(SchedulerState& state, WorkloadState& workload, QueueState& queue) {

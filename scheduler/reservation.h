@@ -1,11 +1,18 @@
 // Quota that a Workload holds, from both ends: its ClusterQueue's list and the ledger.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "scheduler/state.h"
 
 namespace muster {
 
-// What an admission uses, scaled down for pods that gave their quota back (reclaimablePods).
+// Every flavor and resource that an admission names with what it uses of it, be it nothing:
+// scaled down for pods that gave their quota back (reclaimablePods).
+void for_each_use(const Workload& workload, const Admission& admission,
+                  const std::function<void(const std::string& flavor, const std::string& resource, int64_t)>& visit);
+// The same summed up by quota, and all quotas that it names.
 void read_admission_usage(QuotaNames& names, const Workload& workload, const Admission& admission, Amounts& usage,
                           std::vector<QuotaId>& used);
 // Pods of one pod set that still count.

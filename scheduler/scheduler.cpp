@@ -7,10 +7,6 @@
 namespace muster {
 namespace {
 
-std::string key_of(const std::string& ns, const std::string& name) {
-  return ns + "/" + name;
-}
-
 // Only the status differs: the API server counts changes of everything else.
 bool same_spec(const ObjectMeta& a, const ObjectMeta& b) {
   return a.uid == b.uid && a.generation == b.generation && a.generation != 0 && a.deleting == b.deleting;
@@ -45,7 +41,7 @@ LocalQueueState& Scheduler::local_queue_named(const std::string& key) {
 }
 
 WorkloadState* Scheduler::find(const std::string& ns, const std::string& name) const {
-  const auto it = workloads_.find(key_of(ns, name));
+  const auto it = workloads_.find(path_of(ns, name));
   return it == workloads_.end() ? nullptr : it->second.get();
 }
 
@@ -153,7 +149,7 @@ void Scheduler::point_local_queue(LocalQueueState& local, QueueState* queue) {
 }
 
 void Scheduler::put(const LocalQueuePtr& object) {
-  LocalQueueState& local = local_queue_named(key_of(object->meta.ns, object->meta.name));
+  LocalQueueState& local = local_queue_named(path_of(object->meta));
   const LocalQueuePtr before = std::exchange(local.object, object);
   if (before != nullptr && before->meta.uid == object->meta.uid && before->cluster_queue == object->cluster_queue &&
       before->stop_policy == object->stop_policy)
@@ -162,7 +158,7 @@ void Scheduler::put(const LocalQueuePtr& object) {
 }
 
 void Scheduler::remove_local_queue(const std::string& ns, const std::string& name) {
-  const auto it = local_queues_.find(key_of(ns, name));
+  const auto it = local_queues_.find(path_of(ns, name));
   if (it == local_queues_.end() || it->second->object == nullptr) return;
   it->second->object = nullptr;
   point_local_queue(*it->second, nullptr);
@@ -195,7 +191,7 @@ void Scheduler::remove_resource_flavor(const std::string& name) {
 }
 
 void Scheduler::put(const AdmissionCheckPtr& check) {
-  const bool active = condition_is_true(check->conditions, "Active");
+  const bool active = condition_is_true(check->conditions, kActiveCondition);
   const auto [it, added] = checks_.try_emplace(check->meta.name, active);
   if (!added && std::exchange(it->second, active) == active) return;
   structure_changed();

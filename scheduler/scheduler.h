@@ -60,7 +60,7 @@ class Scheduler {
   // `pod_requests`: of one pod of each pod set, after LimitRanges, exclusions and
   // transformations (api/pod_requests.h). Everything else is read from the object.
   // `misconfigured`: a sentence when it must not be admitted whatever the quota (requests above
-  // limits, or against a LimitRange).
+  // limits, or against a LimitRange). Both may be empty while it holds quota, and once it is finished.
   void put(const WorkloadPtr& workload, const std::vector<Requests>& pod_requests, Now now,
            std::string misconfigured = {});
   void remove_workload(const std::string& ns, const std::string& name);
@@ -83,9 +83,6 @@ class Scheduler {
     std::string message;
   };
   std::optional<Inactive> why_inactive(const std::string& cluster_queue) const;
-  // Counts and usage, for status and metrics; without conditions.
-  QueueStatus cluster_queue_status(const std::string& name) const;
-  QueueStatus local_queue_status(const std::string& ns, const std::string& name) const;
 
   // Why a Workload waits; nullopt when it is unknown or does not wait.
   std::optional<Explanation> explain(const std::string& ns, const std::string& name) const;

@@ -1,6 +1,7 @@
 // Who wakes, who is looked at, and when there is nothing left to do.
 #include <algorithm>
 
+#include "scheduler/queue_readiness.h"
 #include "scheduler/scheduler.h"
 
 namespace muster {
@@ -9,7 +10,7 @@ namespace {
 bool has_failed_checks(const Workload& workload) {
   return std::any_of(
       workload.status.admission_checks.begin(), workload.status.admission_checks.end(),
-      [](const AdmissionCheckState& check) { return check.state == "Retry" || check.state == "Rejected"; });
+      [](const AdmissionCheckState& check) { return check.state == kCheckRetry || check.state == kCheckRejected; });
 }
 
 bool is_news(const Decision& decision) {
@@ -41,26 +42,22 @@ std::optional<Scheduler::Inactive> Scheduler::why_inactive(const std::string& cl
   const QueueState* queue = find_queue(cluster_queue);
   if (queue == nullptr || queue->object == nullptr)
     return Inactive{"NotFound", "ClusterQueue " + cluster_queue + " does not exist"};
-  if (queue->object->meta.deleting)
-    return Inactive{"Terminating", "Can't admit new workloads; clusterQueue is terminating"};
-  const std::string prefix = "Can't admit new workloads: ";
-  if (queue->object->stop_policy != StopPolicy::kNone) return Inactive{"Stopped", prefix + "is stopped."};
-  for (const QueueGroup& group : queue->groups) {
-    for (const FlavorId flavor : group.flavors) {
-      if (state_.flavor(flavor) == nullptr)
-        return Inactive{"FlavorNotFound",
-                        prefix + "references missing ResourceFlavor(s): " + state_.names.flavor_name(flavor) + "."};
-    }
-  }
-  for (const AdmissionCheckRule& rule : queue->object->admission_checks) {
-    const auto check = checks_.find(rule.name);
-    if (check == checks_.end())
-      return Inactive{"AdmissionCheckNotFound", prefix + "references missing AdmissionCheck(s): " + rule.name + "."};
-    if (!check->second)
-      return Inactive{"AdmissionCheckInactive", prefix + "references inactive AdmissionCheck(s): " + rule.name + "."};
-  }
+  QueueReadiness readiness =
+      readiness_of(*queue->object, {.has_flavor =
+                                        [&](const std::string& flavor) {
+                                          const std::optional<FlavorId> id = state_.names.find_flavor(flavor);
+                                          return id && state_.flavor(*id) != nullptr;
+                                        },
+                                    .check =
+                                        [&](const std::string& name) {
+                                          const auto check = checks_.find(name);
+                                          if (check == checks_.end()) return CheckPresence::kMissing;
+                                          return check->second ? CheckPresence::kActive : CheckPresence::kInactive;
+                                        }});
+  if (!readiness.ready) return Inactive{std::move(readiness.reason), std::move(readiness.message)};
   if (state_.ledger.root(queue->node) == kNoNode)
-    return Inactive{"CohortCycle", prefix + "the parents of its Cohort form a cycle; change one spec.parentName."};
+    return Inactive{"CohortCycle",
+                    "Can't admit new workloads: the parents of its Cohort form a cycle; change one spec.parentName."};
   return std::nullopt;
 }
 
@@ -225,6 +222,18 @@ Requeued Scheduler::place_of(const std::string& ns, const std::string& name) con
   const WorkloadState* workload = find(ns, name);
   if (workload == nullptr || !workload->in_queue()) return Requeued::kNowhere;
   return workload->queue->pending.competes(*workload) ? Requeued::kActive : Requeued::kInadmissible;
+}
+
+int64_t Scheduler::usage_of(const std::string& cluster_queue, const std::string& flavor,
+                            const std::string& resource) const {
+  const QueueState* queue = find_queue(cluster_queue);
+  if (queue == nullptr || queue->node == kNoNode) return 0;
+  for (const QuotaId quota : state_.ledger.quotas(queue->node)) {
+    const auto [its_flavor, its_resource] = state_.names.quota(quota);
+    if (state_.names.flavor_name(its_flavor) == flavor && state_.names.resource_name(its_resource) == resource)
+      return state_.ledger.usage(queue->node, quota);
+  }
+  return 0;
 }
 
 std::vector<WorkloadPtr> Scheduler::pending_of(const std::string& cluster_queue) const {

@@ -1,19 +1,15 @@
 // Workloads as they come and change: into a queue, into the ledger, and out again.
 #include <algorithm>
 
+#include "api/constants.h"
 #include "scheduler/reservation.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/workload_order.h"
 
 namespace muster {
 namespace {
 
 using Place = WorkloadState::Place;
-
-constexpr std::string_view kAdmissionGatedBy = "kueue.x-k8s.io/admission-gated-by";
-
-std::string key_of(const ObjectMeta& meta) {
-  return meta.ns + "/" + meta.name;
-}
 
 bool same_condition(const Workload& a, const Workload& b, std::string_view type) {
   const Condition *left = find_condition(a.status.conditions, type), *right = find_condition(b.status.conditions, type);
@@ -23,7 +19,7 @@ bool same_condition(const Workload& a, const Workload& b, std::string_view type)
 
 // When it may compete again; the zero time: never, until its status changes. Nullopt: now.
 std::optional<Timestamp> backoff(const Workload& workload, Timestamp now) {
-  const Condition* requeued = find_condition(workload.status.conditions, "Requeued");
+  const Condition* requeued = find_condition(workload.status.conditions, kRequeuedCondition);
   if (requeued != nullptr && requeued->status == "False") return Timestamp{};
   if (!workload.status.requeue_state || workload.status.requeue_state->requeue_at.is_zero()) return std::nullopt;
   const Timestamp at = workload.status.requeue_state->requeue_at;
@@ -32,14 +28,9 @@ std::optional<Timestamp> backoff(const Workload& workload, Timestamp now) {
 
 }  // namespace
 
-// Evicted by a check, or because its pods were not ready: then it queues again from that time.
 Timestamp Scheduler::queued_since(const Workload& workload) const {
-  const Condition* evicted = find_condition(workload.status.conditions, "Evicted");
-  if (evicted != nullptr && evicted->is_true() &&
-      (evicted->reason == "AdmissionCheck" ||
-       (evicted->reason == "PodsReadyTimeout" && state_.settings.order_by_eviction)))
-    return evicted->last_transition;
-  return workload.meta.created;
+  using Timestamps = RequeuingStrategy::Timestamp;
+  return order_timestamp(workload, state_.settings.order_by_eviction ? Timestamps::kEviction : Timestamps::kCreation);
 }
 
 void Scheduler::read_requests(WorkloadState& state, const std::vector<Requests>& pod_requests) {
@@ -62,7 +53,7 @@ bool Scheduler::holds_quota(const WorkloadState& state) const {
 }
 
 void Scheduler::set_local_queue(WorkloadState& state) {
-  LocalQueueState& local = local_queue_named(state.object->meta.ns + "/" + state.object->queue_name);
+  LocalQueueState& local = local_queue_named(path_of(state.object->meta.ns, state.object->queue_name));
   if (state.local_queue == &local) return;
   unset_local_queue(state);
   state.local_queue = &local;
@@ -82,7 +73,7 @@ void Scheduler::unset_local_queue(WorkloadState& state) {
 void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_requests, Now now,
                     std::string misconfigured) {
   const Timestamp at = to_timestamp(now.wall);
-  std::unique_ptr<WorkloadState>& slot = workloads_[key_of(object->meta)];
+  std::unique_ptr<WorkloadState>& slot = workloads_[path_of(object->meta)];
   if (slot && slot->object->meta.uid != object->meta.uid) {
     leave(*slot);
     unset_local_queue(*slot);
@@ -97,6 +88,7 @@ void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_
   if (state.place == Place::kReserved) {
     read_requests(state, pod_requests);
     if (holds_quota(state)) return update_reserved(state, at);
+    state.misconfigured = std::move(misconfigured);
     leave(state);
     return enter(state, at);
   }
@@ -122,10 +114,10 @@ bool Scheduler::keeps_place(const WorkloadState& state, const WorkloadState& nex
   const Workload &before = *state.object, &after = *next.object;
   if (next.shape != state.shape || after.priority != before.priority || after.queue_name != before.queue_name ||
       queued_since(after) != state.queued_since || !after.active || after.finished() || after.meta.deleting ||
-      holds_quota(next) || !after.meta.annotation(kAdmissionGatedBy).empty())
+      holds_quota(next) || !after.meta.annotation(kAdmissionGatedByAnnotation).empty())
     return false;
   return state.queue->pending.competes(state) ||
-         (same_condition(before, after, "Evicted") && same_condition(before, after, "Requeued") &&
+         (same_condition(before, after, kEvictedCondition) && same_condition(before, after, kRequeuedCondition) &&
           before.status.requeue_state == after.status.requeue_state &&
           before.status.admission_checks == after.status.admission_checks);
 }
@@ -142,7 +134,7 @@ void Scheduler::enter_queue(WorkloadState& state, Timestamp now) {
   const LocalQueueState& local = *state.local_queue;
   if (!object.active || object.finished() || object.meta.deleting || local.object == nullptr ||
       local.object->stop_policy != StopPolicy::kNone || local.queue == nullptr || local.queue->object == nullptr ||
-      !object.meta.annotation(kAdmissionGatedBy).empty())
+      !object.meta.annotation(kAdmissionGatedByAnnotation).empty())
     return;
   QueueState& queue = *local.queue;
   state.queue = &queue;
@@ -184,7 +176,7 @@ void Scheduler::leave(WorkloadState& state) {
 }
 
 void Scheduler::take_reservation(WorkloadState& state, Timestamp now) {
-  const Condition* reserved = find_condition(state.object->status.conditions, "QuotaReserved");
+  const Condition* reserved = find_condition(state.object->status.conditions, kQuotaReservedCondition);
   read_admission_usage(state_.names, *state.object, *state.object->status.admission, state.usage, state.used_quotas);
   state.reserved_at = reserved->last_transition.is_zero() ? now : reserved->last_transition;
   state.rank = state.object->priority;
@@ -217,7 +209,7 @@ void Scheduler::update_reserved(WorkloadState& state, Timestamp now) {
 }
 
 void Scheduler::remove_workload(const std::string& ns, const std::string& name) {
-  const auto it = workloads_.find(ns + "/" + name);
+  const auto it = workloads_.find(path_of(ns, name));
   if (it == workloads_.end()) return;
   leave(*it->second);
   unset_local_queue(*it->second);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json.h"
+#include "api/workload_conditions.h"
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
@@ -52,7 +53,7 @@ FieldErrors check(const Review& review) {
     errors.push_back(unchangeable("spec.queueName", "queueName"));
   }
   const Keys limit = {"spec", "maximumExecutionTimeSeconds"};
-  if (condition_is_true(before, "Admitted") && condition_is_true(now, "Admitted") &&
+  if (condition_is_true(before, kAdmittedCondition) && condition_is_true(now, kAdmittedCondition) &&
       int_at(now, limit).value_or(0) != int_at(before, limit).value_or(0)) {
     errors.push_back(unchangeable("spec.maximumExecutionTimeSeconds", "maximumExecutionTimeSeconds"));
   }

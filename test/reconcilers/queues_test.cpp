@@ -145,6 +145,36 @@ TEST_CASE("queues show what waits and what is reserved and used and borrowed") {
   CHECK(cluster.state.queue_counts().of_local_queue("team-a", "lq") == QueueCounts());
 }
 
+// Upstream counts the pods that are left of all the pod set asks for, not of those that were admitted.
+TEST_CASE("a Workload that was admitted in part uses less once fewer pods are left than were admitted") {
+  struct Row {
+    const char* name;
+    int reclaimable;
+    json usage;
+  };
+  const Row rows[] = {
+      {"six of eight are left for the four that were admitted", 2, usage("8", "2Gi")},
+      {"just four of eight are left", 4, usage("8", "2Gi")},
+      {"three are left", 5, usage("6", "1536Mi")},
+      {"none is left", 8, usage("0", "0")},
+  };
+  for (const Row& row : rows) {
+    const std::string name = row.name;
+    CAPTURE(name);
+    QueueCluster cluster;
+    cluster.put_queues();
+    json status = cluster.admitted_status();
+    status["admission"] = QueueCluster::admission("8", "2Gi");
+    status["admission"]["podSetAssignments"][0]["count"] = 4;
+    status["reclaimablePods"] = {{{"name", "main"}, {"count", row.reclaimable}}};
+    json workload = QueueCluster::workload(json::object(), status);
+    workload["spec"]["podSets"][0]["count"] = 8;
+    cluster.put(kWorkloads, "wl", workload);
+    cluster.settle(kCq);
+    CHECK(cluster.status(kClusterQueues, "cq")["flavorsUsage"] == row.usage);
+  }
+}
+
 TEST_CASE("without a Cohort nothing is borrowed") {
   QueueCluster cluster;
   cluster.put_queues();

@@ -6,7 +6,6 @@
 #include "api/json.h"
 #include "reconcilers/backoff.h"
 #include "reconcilers/workload.h"
-#include "reconcilers/workload_order.h"
 #include "test/support/vectors.h"
 
 using namespace muster;
@@ -167,22 +166,6 @@ TEST_SUITE("vectors") {
       CHECK(updated == line["output"]["updated"]);
       CHECK(count_or_null(state) == line["output"]["count"]);
       CHECK(format_duration(to_time_point(state.requeue_at) - kNow) == line["output"]["requeueAtOffset"]);
-    }
-  }
-
-  TEST_CASE("backoff: the place in the queue is by the timestamp that the configuration names") {
-    for (const json& line : lines_of("orderTimestamp")) {
-      const json& input = line["input"];
-      const std::string id = line["id"];
-      CAPTURE(id);
-      const auto by = input["timestamp"] == "Creation" ? RequeuingStrategy::Timestamp::kCreation
-                                                       : RequeuingStrategy::Timestamp::kEviction;
-      const json* gate = find_path(input, {"featureGates", "PrioritySortingWithinCohort"});
-      const Timestamp time =
-          order_timestamp(*read_workload(input["workload"]), by, gate == nullptr || gate->get<bool>());
-      std::string text = format_rfc3339_micro(time);
-      text.replace(text.find('.') + 4, 3, "");
-      CHECK(text == line["output"]["timestamp"]);
     }
   }
 

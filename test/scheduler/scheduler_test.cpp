@@ -304,25 +304,15 @@ TEST_CASE("scheduler: pods that gave their quota back free it while the others r
   CHECK(cluster.drain(2) == "+next");
 }
 
-TEST_CASE("scheduler: queues count what waits and reserves and runs and what it uses") {
+TEST_CASE("scheduler: what is wrong with a Workload counts again when it has lost its reservation") {
   Cluster cluster;
-  cluster.put(cluster_queue("a", "team", {{.nominal = 2}}));
-  cluster.put(cluster_queue("b", "team", {{.nominal = 2}}));
-  cluster.put(workload("one", "a", 0, 1), 3);
-  cluster.put(workload("two", "a", 0, 2), 3);
-  const std::vector<Decision> decisions = cluster.scheduler.drain(at(0));
-  for (const QueueStatus& status :
-       {cluster.scheduler.cluster_queue_status("a"), cluster.scheduler.local_queue_status("team", "a")}) {
-    CHECK(status.pending_workloads == 1);
-    CHECK(status.reserving_workloads == 1);
-    CHECK(status.admitted_workloads == 0);
-    REQUIRE(status.flavors_reservation.size() == 1);
-    CHECK(status.flavors_reservation[0].resources[0].total == Quantity::of(3));
-    CHECK(status.flavors_usage[0].resources[0].total == Quantity::of(0));
-  }
-  CHECK(cluster.scheduler.cluster_queue_status("a").flavors_reservation[0].resources[0].borrowed == Quantity::of(1));
-  cluster.confirm(admission(decisions), 3);
-  CHECK(cluster.scheduler.cluster_queue_status("a").admitted_workloads == 1);
+  cluster.put(cluster_queue("a", "", {{.nominal = 4}}));
+  const Workload one = workload("one", "a");
+  cluster.put(one, 1);
+  cluster.confirm(admission(cluster.scheduler.drain(at(0))), 1);
+  cluster.scheduler.put(std::make_shared<const Workload>(one), {{{"cpu", 1000}}}, at(1), "asks for too much");
+  CHECK(cluster.drain(1) == "?one:invalid");
+  CHECK(cluster.scheduler.explain("team", "one")->message == "asks for too much");
 }
 
 TEST_CASE("scheduler: an explanation has the numbers and who is ahead and what would help") {

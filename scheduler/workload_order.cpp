@@ -1,11 +1,10 @@
-#include "reconcilers/workload_order.h"
+#include "scheduler/workload_order.h"
 
-#include "api/workload_conditions.h"
+#include "scheduler/preemption.h"
 
 namespace muster {
 namespace {
 
-constexpr std::string_view kReclaimedWhileBorrowing = "InCohortReclaimWhileBorrowing";
 constexpr int32_t kMillisecond = 1'000'000;
 
 const Condition* true_condition(const Workload& workload, std::string_view type) {
@@ -30,7 +29,7 @@ Timestamp order_timestamp(const Workload& workload, RequeuingStrategy::Timestamp
   }
   if (!priority_sorting_within_cohort) {
     const Condition* preempted = true_condition(workload, kPreemptedCondition);
-    if (preempted != nullptr && preempted->reason == kReclaimedWhileBorrowing)
+    if (preempted != nullptr && preempted->reason == to_text(PreemptionReason::kInCohortReclaimWhileBorrowing))
       return just_after(preempted->last_transition);
   }
   return workload.meta.created;
