@@ -11,9 +11,7 @@
 #include <string_view>
 
 #include "base/mutex.h"
-#include "server/http.h"
-#include "server/metrics.h"
-#include "server/server_events.h"
+#include "server/counted_review.h"
 
 namespace muster {
 
@@ -34,9 +32,8 @@ class ConvertHandler {
   HttpResponse convert(std::string_view body);
 
  private:
-  struct Answer;
-  Answer answer(std::string_view body, ReviewLabels& labels) const;
-  Answer answer_large(std::string_view body, ReviewLabels& labels) EXCLUDES(large_);
+  ReviewAnswer answer(std::string_view body, ReviewLabels& labels) const;
+  ReviewAnswer answer_large(std::string_view body, ReviewLabels& labels) EXCLUDES(large_);
 
   Metrics& metrics_;
   ServerEventSink* const events_;

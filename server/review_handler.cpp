@@ -1,6 +1,5 @@
 #include "server/review_handler.h"
 
-#include <exception>
 #include <utility>
 
 #include "mutators/mutator.h"
@@ -35,11 +34,6 @@ ReviewOutcome outcome_of(const AdmissionResponse& response) {
 
 }  // namespace
 
-struct ReviewHandler::Answer {
-  ReviewOutcome outcome;
-  HttpResponse response;
-};
-
 ReviewHandler::ReviewHandler(SettingsProvider settings, ViewProvider view, Metrics& metrics, ServerEventSink* events,
                              const Clock& clock)
     : settings_(std::move(settings)), view_(std::move(view)), metrics_(metrics), events_(events), clock_(clock) {}
@@ -54,29 +48,13 @@ Routes ReviewHandler::routes() const {
 }
 
 HttpResponse ReviewHandler::review(const ReviewFunction& rules, std::string_view path, std::string_view body) const {
-  const auto began = clock_.now().monotonic;
-  const size_t path_index = metrics_.path_index(path);
-  auto labels = metrics_.labels(path_index);
-  metrics_.review_started(path_index);
-  Answer made{ReviewOutcome::kError, {500, "text/plain; charset=utf-8", "internal error\n"}};
-  try {
-    made = answer(rules, body, labels);
-  } catch (const std::exception& error) {
-    if (events_) events_->on_event(ServerEvent::kHandlerFailed, error.what());
-  } catch (...) {
-    if (events_) events_->on_event(ServerEvent::kHandlerFailed, "unknown exception");
-  }
-  metrics_.review_finished(labels, made.outcome, made.response.status, clock_.now().monotonic - began);
-  return std::move(made.response);
+  return counted_review(metrics_, events_, clock_, path,
+                        [&](ReviewLabels& labels) { return answer(rules, body, labels); });
 }
 
-ReviewHandler::Answer ReviewHandler::answer(const ReviewFunction& rules, std::string_view body,
-                                            ReviewLabels& labels) const {
+ReviewAnswer ReviewHandler::answer(const ReviewFunction& rules, std::string_view body, ReviewLabels& labels) const {
   const auto request = decode_review(body);
-  if (!request) {
-    const auto& error = request.error();
-    return {ReviewOutcome::kBadRequest, {error.http_status, "text/plain; charset=utf-8", error.message + "\n"}};
-  }
+  if (!request) return bad_request(request.error());
   labels = metrics_.labels(labels.path, request->kind, request->operation);
   const auto settings = settings_();
   const auto view = view_();

@@ -2,8 +2,7 @@
 //
 // Reviews have no side effects, so dry-run is the same code. A body that is no review
 // gets a plain HTTP error, because without its uid there is nothing to answer; every
-// other answer is an AdmissionReview made from its request. What goes wrong inside
-// muster is caught here, and only here: one bad review must not take the process along.
+// other answer is an AdmissionReview made from its request.
 #pragma once
 
 #include <functional>
@@ -12,9 +11,7 @@
 #include "api/cluster_view.h"
 #include "api/review.h"
 #include "api/rule_settings.h"
-#include "server/http.h"
-#include "server/metrics.h"
-#include "server/server_events.h"
+#include "server/counted_review.h"
 
 namespace muster {
 
@@ -40,8 +37,7 @@ class ReviewHandler {
   HttpResponse review(const ReviewFunction& rules, std::string_view path, std::string_view body) const;
 
  private:
-  struct Answer;
-  Answer answer(const ReviewFunction& rules, std::string_view body, ReviewLabels& labels) const;
+  ReviewAnswer answer(const ReviewFunction& rules, std::string_view body, ReviewLabels& labels) const;
 
   const SettingsProvider settings_;
   const ViewProvider view_;

@@ -1,0 +1,29 @@
+// What the handlers of reviews have in common: a review is counted and timed whatever becomes
+// of it, and what goes wrong inside muster is caught here, and only here: one bad review must
+// not take the process along.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "api/admission_review.h"
+#include "server/http.h"
+#include "server/metrics.h"
+#include "server/server_events.h"
+
+namespace muster {
+
+struct ReviewAnswer {
+  ReviewOutcome outcome;
+  HttpResponse response;
+};
+
+// For a body that is no review: without its uid there is nothing to answer.
+ReviewAnswer bad_request(const ReviewError& error);
+
+// `answer` puts into the labels what it learns of the review. Its exceptions become a bare 500
+// and an event; `events` may be null.
+HttpResponse counted_review(Metrics& metrics, ServerEventSink* events, const Clock& clock, std::string_view path,
+                            const std::function<ReviewAnswer(ReviewLabels& labels)>& answer);
+
+}  // namespace muster
