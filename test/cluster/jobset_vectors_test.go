@@ -1,12 +1,9 @@
 package cluster
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/dynamic"
 
 	"muster.batch/test/cluster/harness"
@@ -38,34 +34,6 @@ type jobSetVector struct {
 		CRDErrors     []vectorError `json:"crdErrors"`
 		WebhookErrors []vectorError `json:"webhookErrors"`
 	} `json:"output"`
-}
-
-type vectorError struct {
-	Field string `json:"field"`
-}
-
-// jobSetVectors reads the recorded lines; without them the test is skipped, but not in CI.
-func jobSetVectors(t *testing.T) (vectors []jobSetVector) {
-	t.Helper()
-	folder := os.Getenv("MUSTER_VECTORS")
-	if folder == "" {
-		folder = "../../../shared/vectors"
-	}
-	file, err := os.Open(filepath.Join(folder, "jobset_webhook", "train.jsonl"))
-	if errors.Is(err, os.ErrNotExist) && os.Getenv("CI") != "true" {
-		t.Skipf("no vectors in %s", folder)
-	}
-	must(t, err)
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 16<<20)
-	for lines.Scan() {
-		var vector jobSetVector
-		must(t, json.Unmarshal(lines.Bytes(), &vector))
-		vectors = append(vectors, vector)
-	}
-	must(t, lines.Err())
-	return vectors
 }
 
 // wanted is whether muster should accept the request. It differs from what was
@@ -121,17 +89,6 @@ func (v jobSetVector) usesUnsupported(jobSet map[string]any) bool {
 	return strategy == "InPlaceRestart" || len(objectsAt(jobSet, "spec", "volumeClaimPolicies")) > 0
 }
 
-// objectsAt are the objects in the list at a path.
-func objectsAt(object map[string]any, path ...string) (found []map[string]any) {
-	list, _, _ := unstructured.NestedSlice(object, path...)
-	for _, each := range list {
-		if one, ok := each.(map[string]any); ok {
-			found = append(found, one)
-		}
-	}
-	return found
-}
-
 // posted is a recorded object as it can be sent. JobSet's schema does not know
 // groupSchedulingConfig and drops it; to muster it would mean something.
 func posted(object map[string]any, namespace string) *unstructured.Unstructured {
@@ -173,22 +130,8 @@ func registerForJobSets(t *testing.T, muster *harness.Muster, client dynamic.Res
 	}, "spec.network.subdomain")
 }
 
-// judge compares what the API server said with what is wanted of it.
-func (v jobSetVector) judge(t *testing.T, err error) {
-	t.Helper()
-	refused := apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err)
-	switch {
-	case err != nil && !refused:
-		t.Errorf("%s: the API server could not decide: %v", v.ID, err)
-	case err == nil && !v.wanted():
-		t.Errorf("%s: accepted", v.ID)
-	case err != nil && v.wanted():
-		t.Errorf("%s: %v", v.ID, err)
-	}
-}
-
 func TestNewJobSetsAreAcceptedAsByJobSetsOwnWebhook(t *testing.T) {
-	vectors := jobSetVectors(t)
+	vectors := readVectors[jobSetVector](t, "jobset_webhook")
 	cluster := harness.Connect(t)
 	muster := nativeJobSets(t, false)
 	namespace := cluster.Namespace(t, nil)
@@ -199,12 +142,12 @@ func TestNewJobSetsAreAcceptedAsByJobSetsOwnWebhook(t *testing.T) {
 			continue
 		}
 		_, err := client.Create(harness.Context(t), posted(vector.Input.Object, namespace), harness.DryRun)
-		vector.judge(t, err)
+		judge(t, vector.ID, vector.wanted(), err)
 	}
 }
 
 func TestChangesOfJobSetsAreAcceptedAsByJobSetsOwnWebhook(t *testing.T) {
-	vectors := jobSetVectors(t)
+	vectors := readVectors[jobSetVector](t, "jobset_webhook")
 	for _, elastic := range []bool{false, true} {
 		t.Run(fmt.Sprintf("ElasticJobSet=%v", elastic), func(t *testing.T) {
 			var mine []jobSetVector
@@ -239,7 +182,7 @@ func judgeChanges(t *testing.T, elastic bool, vectors []jobSetVector) {
 	for _, vector := range vectors {
 		change := posted(vector.Input.Object, namespace)
 		change.SetName(objectName(vector))
-		vector.judge(t, changed(t, client, change))
+		judge(t, vector.ID, vector.wanted(), changed(t, client, change))
 	}
 }
 

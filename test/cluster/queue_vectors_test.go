@@ -1,15 +1,10 @@
 package cluster
 
 import (
-	"bufio"
 	"context"
-	"os"
-	"path/filepath"
 	"testing"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/json"
 
 	"muster.batch/test/cluster/harness"
 )
@@ -28,29 +23,6 @@ type queueVector struct {
 		Accepted  bool          `json:"accepted"`
 		CRDErrors []vectorError `json:"crdErrors"`
 	} `json:"output"`
-}
-
-func queueVectors(t *testing.T) (vectors []queueVector) {
-	t.Helper()
-	folder := os.Getenv("MUSTER_VECTORS")
-	if folder == "" {
-		folder = "../../../shared/vectors"
-	}
-	file, err := os.Open(filepath.Join(folder, "validation", "train.jsonl"))
-	if os.IsNotExist(err) && os.Getenv("CI") != "true" {
-		t.Skipf("no vectors in %s", folder)
-	}
-	must(t, err)
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 16<<20)
-	for lines.Scan() {
-		var vector queueVector
-		must(t, json.Unmarshal(lines.Bytes(), &vector))
-		vectors = append(vectors, vector)
-	}
-	must(t, lines.Err())
-	return vectors
 }
 
 // wanted differs from what was recorded by two rules: what muster does not support is
@@ -81,7 +53,7 @@ func (v queueVector) usesUnsupported() bool {
 }
 
 func TestNewQueuesAndWorkloadsAreAcceptedAsByKueuesOwnWebhook(t *testing.T) {
-	vectors := queueVectors(t)
+	vectors := readVectors[queueVector](t, "validation")
 	cluster := harness.Connect(t)
 	harness.StartMuster(t)
 	namespace := cluster.Namespace(t, nil)
@@ -106,14 +78,6 @@ func TestNewQueuesAndWorkloadsAreAcceptedAsByKueuesOwnWebhook(t *testing.T) {
 		}
 		client := cluster.Resource(t, "kueue.x-k8s.io", vector.Input.Kind, home)
 		_, err := client.Create(harness.Context(t), object, harness.DryRun)
-		refused := apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err)
-		switch {
-		case err != nil && !refused:
-			t.Errorf("%s: the API server could not decide: %v", vector.ID, err)
-		case err == nil && !vector.wanted():
-			t.Errorf("%s: accepted", vector.ID)
-		case err != nil && vector.wanted():
-			t.Errorf("%s: %v", vector.ID, err)
-		}
+		judge(t, vector.ID, vector.wanted(), err)
 	}
 }

@@ -20,6 +20,7 @@
 #include "jobs/edit.h"
 #include "mutators/mutator.h"
 #include "test/support/vectors.h"
+#include "test/validators/recorded_errors.h"
 #include "validators/validator.h"
 
 using namespace muster;
@@ -125,18 +126,10 @@ bool compares_with_claims(const json& error) {
          (field.ends_with("].spec") || field.ends_with(".retentionPolicy.whenDeleted"));
 }
 
-// Long messages are recorded by their two ends.
-bool same_text(const std::string& ours, const json& recorded) {
-  if (recorded.contains("message")) return ours == recorded["message"];
-  return ours.size() > 400 && ours.starts_with(recorded.at("messageStart").get<std::string>()) &&
-         ours.ends_with(recorded.at("messageEnd").get<std::string>());
-}
-
 bool same_error(const FieldError& ours, const json& recorded) {
   if (recorded.at("field") == "<nil>")
-    return !ours.field.empty() && same_text("Internal error: " + ours.detail, recorded);
-  return ours.field == recorded["field"] && reason_of(ours.type) == recorded.at("type") &&
-         same_text(ours.message(), recorded);
+    return !ours.field.empty() && test::same_text("Internal error: " + ours.detail, recorded);
+  return test::same_error(ours, recorded);
 }
 
 std::vector<json> comparable(const json& recorded) {
@@ -145,17 +138,6 @@ std::vector<json> comparable(const json& recorded) {
     if (!compares_with_claims(error)) errors.push_back(error);
   }
   return errors;
-}
-
-void check_errors(const FieldErrors& ours, std::vector<json> left) {
-  CHECK(ours.size() == left.size());
-  for (const FieldError& error : ours) {
-    const auto match =
-        std::find_if(left.begin(), left.end(), [&](const json& candidate) { return same_error(error, candidate); });
-    CHECK_MESSAGE(match != left.end(), error.text());
-    if (match != left.end()) left.erase(match);
-  }
-  for (const json& error : left) FAIL_CHECK("not found by muster: ", error.dump());
 }
 
 void check_line(const json& input, const json& output) {
@@ -174,7 +156,7 @@ void check_line(const json& input, const json& output) {
   if (request.operation == Operation::kCreate)
     CHECK(normalised("", request.object) == normalised("", output.at("object")));
   const std::vector<json> recorded = comparable(output.at("webhookErrors"));
-  check_errors(errors_of(review), recorded);
+  test::check_errors(errors_of(review), recorded, same_error);
 
   const bool refused = !recorded.empty() || is_of_rule(review, "jobset_unsupported");
   CHECK(validate(review).is_allowed() == !refused);

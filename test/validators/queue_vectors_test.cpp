@@ -19,6 +19,7 @@
 #include "api/json.h"
 #include "mutators/mutator.h"
 #include "test/support/vectors.h"
+#include "test/validators/recorded_errors.h"
 #include "validators/validator.h"
 
 using namespace muster;
@@ -83,34 +84,6 @@ Found errors_of(const Review& review) {
   return found;
 }
 
-// "is not a multiple of <address>" for any number in place of the address.
-bool same_text(const std::string& ours, const json& recorded) {
-  if (!recorded.contains("message")) {
-    return ours.size() > 400 && ours.starts_with(recorded.at("messageStart").get<std::string>()) &&
-           ours.ends_with(recorded.at("messageEnd").get<std::string>());
-  }
-  const std::string text = recorded["message"];
-  const size_t address = text.find("<address>");
-  if (address == std::string::npos) return ours == text;
-  return ours.starts_with(text.substr(0, address)) &&
-         ours.find_first_not_of("0123456789", address) == std::string::npos;
-}
-
-bool same_error(const FieldError& ours, const json& recorded) {
-  return ours.field == recorded.at("field") && reason_of(ours.type) == recorded.at("type") &&
-         same_text(ours.message(), recorded);
-}
-
-void check_hook_errors(const FieldErrors& ours, std::vector<json> left) {
-  for (const FieldError& error : ours) {
-    const auto match =
-        std::find_if(left.begin(), left.end(), [&](const json& candidate) { return same_error(error, candidate); });
-    CHECK_MESSAGE(match != left.end(), error.text());
-    if (match != left.end()) left.erase(match);
-  }
-  for (const json& error : left) FAIL_CHECK("not found by muster: ", error.dump());
-}
-
 // Kueue's rule may fail in itself where a field is missing: "no such key: x evaluating rule: <detail>".
 bool says(const json& recorded, const FieldError& error) {
   const std::string detail = recorded.value("detail", "");
@@ -151,7 +124,7 @@ void check_line(const json& input, const json& output) {
   request.object = output.at("object");
   const Review review{request, view, settings};
   const Found found = errors_of(review);
-  check_hook_errors(found.hook, output.at("webhookErrors"));
+  test::check_errors(found.hook, output.at("webhookErrors"), test::same_error);
   check_schema_errors(found.schema, output.at("crdErrors"));
 
   const bool allowed = validate(review).is_allowed();
