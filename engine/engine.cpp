@@ -59,8 +59,7 @@ void Engine::put(const TypedObject& object, bool watched, Now now) {
   if (WebhookKeeper::keeps(type_of(object), meta_of(object).name)) return webhooks_.put(std::get<PlainObject>(object));
   const auto change = watched ? state_.put_watched(object) : state_.put(object);
   if (!change) return;
-  const ObjectKey key = key_of(object);
-  state_.admissions().put(*state_.find(*key.type, key.ns, key.name), state_, now);
+  state_.admissions().put(*change->after, state_, now);
   if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
     if (view_.note_workload(**workload, true)) published_ = nullptr;
   } else if (is_shown(type_of(object))) {

@@ -39,6 +39,11 @@ Demand demand_of(const Workload& workload, const ClusterState& state, const Queu
   return demand;
 }
 
+// What has quota, or is done, is counted by its admission; what it asks for was the question before.
+bool asks_for_quota(const Workload& workload) {
+  return !workload.finished() && !(workload.has_quota_reserved() && workload.status.admission);
+}
+
 // A ruling that the object itself shows, or that came too late: there is nothing left to write.
 bool is_written(const Ruling& ruling, const Workload& workload) {
   const bool over = workload.finished() || !workload.active || workload.meta.deleting;
@@ -107,7 +112,7 @@ void Admissions::remove(const TypedObject& object, const ClusterState& state, No
 }
 
 void Admissions::put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now) {
-  Demand demand = demand_of(*workload, state, settings_);
+  Demand demand = asks_for_quota(*workload) ? demand_of(*workload, state, settings_) : Demand();
   scheduler_.put(workload, demand.per_pod, now, std::move(demand.misconfigured));
   advance(*workload);
 }
@@ -126,7 +131,7 @@ void Admissions::advance(const Workload& workload) {
 void Admissions::put_workloads_of(std::string_view ns, const ClusterState& state, Now now) {
   state.for_each_in(kWorkloads, ns, [&](const TypedObject& object) {
     const WorkloadPtr& workload = std::get<WorkloadPtr>(object);
-    if (!workload->finished() && !workload->has_quota_reserved()) put_workload(workload, state, now);
+    if (asks_for_quota(*workload)) put_workload(workload, state, now);
   });
 }
 

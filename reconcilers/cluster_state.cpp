@@ -207,7 +207,7 @@ std::optional<ClusterState::Change> ClusterState::set(const TypedObject& given) 
                  given);
   Objects& objects = objects_[type_of(object).plural];
   auto [entry, is_new] = objects.try_emplace(path_of(meta_of(object)), object);
-  Change change;
+  Change change{.before = std::nullopt, .after = &entry->second};
   if (!is_new) {
     unindex(entry->second);
     change.before = std::exchange(entry->second, object);

@@ -78,9 +78,10 @@ class ClusterState {
 
   // Changes.
 
-  // What an object replaced: nullopt when it is new.
+  // What an object replaced: nullopt when it is new. `after` is what is kept of it.
   struct Change {
     std::optional<TypedObject> before;
+    const TypedObject* after;
   };
   // From the answer to a write. nullopt, and nothing changes, when a newer version is
   // here, or when the watch of its kind has gone past this version and has seen it go.
