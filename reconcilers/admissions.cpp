@@ -44,6 +44,10 @@ bool asks_for_quota(const Workload& workload) {
   return !workload.finished() && !(workload.has_quota_reserved() && workload.status.admission);
 }
 
+bool blocks_admission(const QueueSettings& settings) {
+  return settings.wait_for_pods_ready && settings.wait_for_pods_ready->block_admission;
+}
+
 // A ruling that the object itself shows, or that came too late: there is nothing left to write.
 bool is_written(const Ruling& ruling, const Workload& workload) {
   const bool over = workload.finished() || !workload.active || workload.meta.deleting;
@@ -64,6 +68,7 @@ SchedulerSettings scheduler_settings(const QueueSettings& settings) {
   if (settings.wait_for_pods_ready) {
     made.order_by_eviction =
         settings.wait_for_pods_ready->requeuing.timestamp == RequeuingStrategy::Timestamp::kEviction;
+    made.one_by_one = settings.wait_for_pods_ready->block_admission;
   }
   return made;
 }
@@ -96,6 +101,7 @@ void Admissions::remove(const TypedObject& object, const ClusterState& state, No
                  [&](const WorkloadPtr&) {
                    scheduler_.remove_workload(meta.ns, meta.name);
                    rulings_.erase(path_of(meta));
+                   blocks_.erase(path_of(meta));
                  },
                  [&](const ClusterQueuePtr&) { scheduler_.remove_cluster_queue(meta.name); },
                  [&](const LocalQueuePtr&) { scheduler_.remove_local_queue(meta.ns, meta.name); },
@@ -115,6 +121,7 @@ void Admissions::put_workload(const WorkloadPtr& workload, const ClusterState& s
   Demand demand = asks_for_quota(*workload) ? demand_of(*workload, state, settings_) : Demand();
   scheduler_.put(workload, demand.per_pod, now, std::move(demand.misconfigured));
   advance(*workload);
+  note_block(*workload);
 }
 
 // What the object shows is written.
@@ -125,6 +132,33 @@ void Admissions::advance(const Workload& workload) {
     found->second = {.ruling = *std::move(found->second.then)};
   else
     rulings_.erase(found);
+}
+
+void Admissions::note_block(const Workload& workload) {
+  if (!blocks_admission(settings_)) return;
+  const std::string path = path_of(workload.meta);
+  // An older picture of one whose admission is decided says nothing.
+  const auto known = rulings_.find(path);
+  if (known != rulings_.end() && std::holds_alternative<Admitted>(known->second.ruling)) return;
+  if (const auto block = admission_block(workload, *settings_.wait_for_pods_ready))
+    blocks_.insert_or_assign(path, *block);
+  else
+    blocks_.erase(path);
+}
+
+std::string_view Admissions::blocker(TimePoint now) const {
+  const std::pair<const std::string, AdmissionBlock>* first = nullptr;
+  for (const auto& entry : blocks_) {
+    if (entry.second.holds(now) && (first == nullptr || entry.second.since < first->second.since)) first = &entry;
+  }
+  return first == nullptr ? std::string_view() : first->first;
+}
+
+std::optional<ObjectKey> Admissions::blocked_by(TimePoint now) const {
+  const std::string_view path = blocker(now);
+  if (path.empty()) return std::nullopt;
+  const size_t slash = path.find('/');
+  return ObjectKey{&kWorkloads, std::string(path.substr(0, slash)), std::string(path.substr(slash + 1))};
 }
 
 // Their defaults and bounds have changed.
@@ -141,6 +175,7 @@ void Admissions::decide(Now now, std::vector<ObjectKey>& keys) {
   withdrawals_left_ = kMostWithdrawals;
   do {
     withdrawn_ = false;
+    scheduler_.await_ready(std::string(blocker(now.wall)));
     for (Decision& decision : scheduler_.drain(now)) take(std::move(decision), now, keys);
   } while (withdrawn_);
 }
@@ -155,6 +190,7 @@ void Admissions::take(Decision decision, Now now, std::vector<ObjectKey>& keys) 
                  [&](Admitted& admitted) {
                    const ObjectMeta& meta = admitted.workload->meta;
                    keys.push_back(key_of(kWorkloads, meta));
+                   if (blocks_admission(settings_)) blocks_.insert_or_assign(path_of(meta), AdmissionBlock{now.wall});
                    rulings_.insert_or_assign(path_of(meta), Unwritten{.ruling = std::move(admitted)});
                  },
                  [&](Preempted& preempted) { take(std::move(preempted), now, keys); },
@@ -179,6 +215,7 @@ void Admissions::take(Preempted preempted, Now now, std::vector<ObjectKey>& keys
   } else {
     --withdrawals_left_;
     withdrawn_ = true;
+    blocks_.erase(path);
     rulings_.erase(known);
     scheduler_.roll_back(meta.ns, meta.name, now);
   }
@@ -207,11 +244,18 @@ const Ruling* Admissions::ruling_on(std::string_view ns, std::string_view worklo
 void Admissions::refuse(const ObjectKey& workload, Now now) {
   const auto ruling = rulings_.find(path_of(workload.ns, workload.name));
   if (ruling == rulings_.end()) return;
+  if (std::holds_alternative<Admitted>(ruling->second)) blocks_.erase(ruling->first);
   rulings_.erase(ruling);
   scheduler_.roll_back(workload.ns, workload.name, now);
 }
 
 void Admissions::forget_unwritten(Now now) {
+  for (const auto& [path, ruling] : rulings_) {
+    if (std::holds_alternative<Admitted>(ruling)) blocks_.erase(path);
+  }
+  for (const auto& [path, unwritten] : rulings_) {
+    if (std::holds_alternative<Admitted>(unwritten.ruling)) blocks_.erase(path);
+  }
   rulings_.clear();
   scheduler_.roll_back_all(now);
 }

@@ -17,6 +17,7 @@
 #include "api/queue_settings.h"
 #include "api/typed_object.h"
 #include "base/clock.h"
+#include "reconcilers/admission_block.h"
 #include "scheduler/scheduler.h"
 
 namespace muster {
@@ -55,6 +56,10 @@ class Admissions {
   // Forgets what is not written: for a new leader, and one that leads no more.
   void forget_unwritten(Now now);
 
+  // The Workload whose pods must get ready before any other is admitted: with
+  // waitForPodsReady.blockAdmission only. Every replica knows.
+  std::optional<ObjectKey> blocked_by(TimePoint now) const;
+
   const Scheduler& scheduler() const { return scheduler_; }
 
  private:
@@ -71,10 +76,15 @@ class Admissions {
   void take(Preempted preempted, Now now, std::vector<ObjectKey>& keys);
   void take(Pending pending, Now now, std::vector<ObjectKey>& keys);
   void advance(const Workload& workload);
+  void note_block(const Workload& workload);
+  // "namespace/name" of blocked_by(); empty: nobody.
+  std::string_view blocker(TimePoint now) const;
 
   const QueueSettings settings_;
   Scheduler scheduler_;
   std::map<std::string, Unwritten, std::less<>> rulings_;  // by "ns/name"
+  // Who keeps the others out: by "ns/name", also those of whom that is only decided.
+  std::map<std::string, AdmissionBlock, std::less<>> blocks_;
   bool withdrawn_ = false;                                 // an admission, since drain()
   int withdrawals_left_ = 0;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reconcilers/admission_block.h"
 #include "reconcilers/workload_checks.h"
 #include "reconcilers/workload_owner.h"
 #include "reconcilers/workload_queues.h"
@@ -99,6 +100,13 @@ bool pass_activity(WorkloadDraft& draft, Plan& plan) {
   return draft.changed();
 }
 
+// Nothing happens to the Workload itself then, but others may be admitted.
+void wake_when_block_ends(const WorkloadDraft& draft, const QueueSettings& settings, Plan& plan) {
+  if (!settings.wait_for_pods_ready || !settings.wait_for_pods_ready->block_admission) return;
+  const auto block = admission_block(draft.workload(), *settings.wait_for_pods_ready);
+  if (block && block->until && draft.time() < *block->until) plan.wake_at(*block->until);
+}
+
 void pass_queues(WorkloadDraft& draft, const ClusterState& state, const QueueSettings& settings, Plan& plan) {
   const QueuesOf queues = queues_of(draft.workload(), state);
   note_restarted_queues(draft, queues);
@@ -106,7 +114,9 @@ void pass_queues(WorkloadDraft& draft, const ClusterState& state, const QueueSet
   if (queues.cluster != nullptr) sync_checks(draft, *queues.cluster);
   const bool reserved = draft.is_true(kQuotaReservedCondition);
   if (!draft.is_true(kAdmittedCondition) || !reserved) sync_admission(draft, queues);
-  if (!reserved || obey_checks(draft) || obey_stop_policies(draft, queues)) return;
+  if (!reserved) return;
+  wake_when_block_ends(draft, settings, plan);
+  if (obey_checks(draft) || obey_stop_policies(draft, queues)) return;
   obey_pods_ready_timeouts(draft, settings.wait_for_pods_ready, plan);
   obey_execution_time(draft, plan);
 }

@@ -1,7 +1,9 @@
 #include "scheduler/cycle.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <tuple>
 
 #include "api/requests.h"
 #include "scheduler/fair_sharing.h"
@@ -9,6 +11,16 @@
 #include "scheduler/reservation.h"
 
 namespace muster {
+namespace {
+
+// In which cycle a Workload was first kept waiting for the pods of another; later ones come later.
+uint64_t held_up_in(const WorkloadState& workload) {
+  const Refusal* refusal = workload.refusal.get();
+  const bool held_up = refusal != nullptr && refusal->outcome == Assessment::kAwaitingReady;
+  return held_up ? refusal->cycle : std::numeric_limits<uint64_t>::max();
+}
+
+}  // namespace
 
 void Cycle::add_invalid(WorkloadState& head, Invalid why) {
   CycleEntry entry{&head};
@@ -92,6 +104,7 @@ void Cycle::process_in_order() {
   std::stable_sort(order.begin(), order.end(), [](const CycleEntry* a, const CycleEntry* b) {
     const WorkloadState &left = *a->workload, &right = *b->workload;
     if (left.has_claim != right.has_claim) return left.has_claim;
+    if (held_up_in(left) != held_up_in(right)) return held_up_in(left) < held_up_in(right);
     if (a->placement.level != b->placement.level) return a->placement.level < b->placement.level;
     if (left.priority() != right.priority()) return left.priority() > right.priority();
     return left.queued_since < right.queued_since;
@@ -99,14 +112,15 @@ void Cycle::process_in_order() {
   for (CycleEntry* entry : order) process(*entry);
 }
 
-// Tree by tree: those of Cohorts by the name of the root, then ClusterQueues without one.
+// Tree by tree: those of Cohorts by the name of the root, then ClusterQueues without one. What an
+// earlier cycle has held up comes before, as if that cycle went on.
 void Cycle::process_fairly() {
-  std::map<std::pair<bool, std::string>, std::vector<CycleEntry*>> trees;
+  std::map<std::tuple<uint64_t, bool, std::string>, std::vector<CycleEntry*>> trees;
   for (CycleEntry& entry : entries_) {
     const QueueState& queue = *entry.workload->queue;
     const NodeId root = state_.ledger.root(queue.node);
     const bool alone = root == queue.node;
-    trees[{alone, alone ? queue.name : state_.ledger.name(root)}].push_back(&entry);
+    trees[{held_up_in(*entry.workload), alone, alone ? queue.name : state_.ledger.name(root)}].push_back(&entry);
   }
   for (auto& [name, entries] : trees) {
     std::vector<Contender> contenders;
@@ -175,6 +189,11 @@ void Cycle::process(CycleEntry& entry) {
   if (mode == FitMode::kDeferredFit || (!leaving_.empty() && !fits_beside_victims(entry))) {
     hold(entry, entry.placement.usage);
     return refuse(entry, Assessment::kDeferredFit, PendingReason::kWaitingForPreemptedWorkloads);
+  }
+  if (!state_.awaited.empty()) {
+    // What it will take is not for those after it.
+    hold(entry, entry.placement.usage);
+    return refuse(entry, Assessment::kAwaitingReady, PendingReason::kWaitingForPodsReady);
   }
   admit(entry);
 }

@@ -109,6 +109,7 @@ void Cycle::admit(CycleEntry& entry) {
   queue.pending.remove(workload);
   reserve(state_, workload, queue);
   entry.admitted = true;
+  if (state_.settings.one_by_one) state_.awaited = workload.object->meta.ns + "/" + workload.object->meta.name;
   decisions_.push_back(std::move(decision));
 }
 
@@ -129,11 +130,13 @@ void Cycle::requeue(CycleEntry& entry) {
   Refusal& refusal = entry.refusal;
   const Assessment outcome = refusal.outcome;
   const bool waits = outcome == Assessment::kPreempting || outcome == Assessment::kDeferredFit;
-  // Evictions change everything: the next attempt looks at all flavors.
-  if (waits) workload.progress = {};
+  const bool held_up = outcome == Assessment::kAwaitingReady;
+  // Evictions change everything, and so does time: the next attempt looks at all flavors.
+  if (waits || held_up) workload.progress = {};
   if (waits && !queue.strict()) queue.pending.prefer(&workload);
 
-  const bool again = waits || outcome == Assessment::kSkipped || queue.strict() || workload.progress.pending();
+  const bool again =
+      waits || held_up || outcome == Assessment::kSkipped || queue.strict() || workload.progress.pending();
   if (outcome == Assessment::kInvalid && entry.until_changed) {
     queue.pending.hold_back(workload, {});
   } else if (!again && outcome == Assessment::kInvalid) {
@@ -145,8 +148,12 @@ void Cycle::requeue(CycleEntry& entry) {
   refusal.requeued = queue.pending.competes(workload) ? Requeued::kActive : Requeued::kInadmissible;
 
   const Refusal* last = workload.refusal.get();
+  if (held_up) {
+    refusal.awaited = state_.awaited;
+    refusal.cycle = last != nullptr && last->outcome == outcome ? last->cycle : state_.cycle;
+  }
   const bool changed = last == nullptr || last->outcome != outcome || last->reason != refusal.reason ||
-                       last->requeued != refusal.requeued;
+                       last->requeued != refusal.requeued || last->awaited != refusal.awaited;
   if (changed || !only_news_) {
     decisions_.push_back(Pending{.workload = workload.object,
                                  .cluster_queue = queue.name,

@@ -43,6 +43,9 @@ std::string outlook_of(const Refusal& refusal) {
   switch (refusal.reason) {
     case PendingReason::kWaitingForPreemptedWorkloads:
       return "Starts when the Workloads that are being evicted for it, or for another, have stopped.";
+    case PendingReason::kWaitingForPodsReady:
+      return "Starts when the pods of " + refusal.awaited +
+             " are ready, or it has given its quota back: " + "waitForPodsReady.blockAdmission lets one in at a time.";
     case PendingReason::kExceedsMaxQuota:
       return "Does not fit however long it waits: ask for less, or raise the quota or the borrowing limit.";
     case PendingReason::kNoMatchingFlavor:

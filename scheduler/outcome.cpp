@@ -52,6 +52,8 @@ std::string_view to_text(Assessment outcome) {
       return "skipped";
     case Assessment::kDeferredFit:
       return "deferredFit";
+    case Assessment::kAwaitingReady:
+      return "awaitingReady";
     case Assessment::kInvalid:
       return "invalid";
   }
@@ -82,6 +84,8 @@ std::string_view to_text(PendingReason reason) {
       return "NoMatchingFlavor";
     case PendingReason::kWaitingForPreemptedWorkloads:
       return "WaitingForPreemptedWorkloads";
+    case PendingReason::kWaitingForPodsReady:
+      return "WaitingForPodsReady";
     case PendingReason::kMisconfigured:
       return "Misconfigured";
     case PendingReason::kPendingEvaluation:
@@ -92,6 +96,8 @@ std::string_view to_text(PendingReason reason) {
 
 std::string to_message(const QuotaNames& names, const Workload& workload, const Refusal& refusal) {
   if (refusal.outcome == Assessment::kInvalid) return refusal.invalid;
+  if (refusal.outcome == Assessment::kAwaitingReady)
+    return "Workload fits, and waits until all pods of the admitted workload " + refusal.awaited + " are ready";
   if (refusal.outcome == Assessment::kSkipped) return "Workload no longer fits after processing another workload";
   if (refusal.outcome == Assessment::kDeferredFit)
     return "Workload will fit once the preemption of other workloads is through";

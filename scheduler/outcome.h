@@ -18,6 +18,7 @@ enum class Assessment {
   kPreempting,           // evictions are issued, or awaited
   kSkipped,              // an earlier Workload of the cycle took the quota or the victims
   kDeferredFit,          // will fit once the evictions for another Workload are through
+  kAwaitingReady,        // fits, but the pods of another Workload must get ready first
   kInvalid               // refused before flavors were looked at
 };
 // "noFit", "preemptNoCandidates", ...
@@ -34,6 +35,7 @@ enum class PendingReason {
   kExceedsMaxQuota,
   kNoMatchingFlavor,
   kWaitingForPreemptedWorkloads,
+  kWaitingForPodsReady,
   kMisconfigured,
   kPendingEvaluation
 };
@@ -74,6 +76,8 @@ struct Refusal {
   Requeued requeued = Requeued::kNowhere;
   std::string invalid{};  // of kInvalid: why
   size_t victims = 0;     // evictions that it waits for
+  std::string awaited{};  // of kAwaitingReady: "namespace/name" of the one whose pods must get ready
+  uint64_t cycle = 0;     // of kAwaitingReady: since which one it has been so
   std::vector<PodSetObstacles> pod_sets{};
 };
 

@@ -15,7 +15,7 @@
 // until a release, or a change of queues, flavors or limits, can help them.
 //
 // Whether all admitted pods are ready (waitForPodsReady.blockAdmission) is the caller's
-// question: it calls drain() only when admissions are allowed.
+// question: await_ready() tells the answer. Evictions and refusals go on meanwhile.
 #pragma once
 
 #include <map>
@@ -69,6 +69,12 @@ class Scheduler {
   void roll_back(const std::string& ns, const std::string& name, Now now);
   // The same for all that is not confirmed: for a new leader, and an old one.
   void roll_back_all(Now now);
+
+  // Nobody is admitted before the pods of this Workload ("namespace/name") are ready; empty:
+  // nothing is in the way. With SchedulerSettings::one_by_one every admission is such a Workload
+  // by itself, until the next call. Those that wait for it go first, in the order of the cycle
+  // in which they were first held up, so that who borrows is not passed for ever.
+  void await_ready(const std::string& workload);
 
   // One turn of every ClusterQueue.
   std::vector<Decision> cycle(Now now);

@@ -184,6 +184,16 @@ void Scheduler::settle_trees(const Cycle& cycle) {
   }
 }
 
+void Scheduler::await_ready(const std::string& workload) {
+  if (state_.awaited == workload) return;
+  state_.awaited = workload;
+  for (const auto& [name, queue] : queues_) {
+    const WorkloadState* head = queue->active ? queue->pending.front() : nullptr;
+    const Refusal* refusal = head == nullptr ? nullptr : head->refusal.get();
+    if (refusal != nullptr && refusal->outcome == Assessment::kAwaitingReady) stir(*queue);
+  }
+}
+
 std::vector<Decision> Scheduler::cycle(Now now) {
   const Timestamp at = to_timestamp(now.wall);
   prepare(at, false);

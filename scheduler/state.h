@@ -144,6 +144,9 @@ struct SchedulerSettings {
   // resources.quotaCheckStrategy: resources that a ClusterQueue does not cover are not counted
   // instead of refused.
   bool ignore_undeclared_resources = false;
+  // waitForPodsReady.blockAdmission: who is admitted keeps all others out until
+  // Scheduler::await_ready() says otherwise.
+  bool one_by_one = false;
 };
 
 struct SchedulerState {
@@ -154,6 +157,7 @@ struct SchedulerState {
   std::vector<QueueState*> node_queue;  // by NodeId; null for Cohorts
   ResourceId pods = 0;                  // the resource "pods"
   uint64_t cycle = 0;
+  std::string awaited{};  // see Scheduler::await_ready()
 
   explicit SchedulerState(SchedulerSettings given) : settings(std::move(given)), pods(names.resource("pods")) {}
   bool fair() const { return !settings.fair_sharing.empty(); }
