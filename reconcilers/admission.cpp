@@ -5,6 +5,7 @@
 
 #include "base/overloaded.h"
 #include "reconcilers/admissions.h"
+#include "reconcilers/job_workload_status.h"
 #include "reconcilers/workload_checks.h"
 #include "reconcilers/workload_draft.h"
 
@@ -26,7 +27,14 @@ std::string waited(Timestamp since, TimePoint now) {
   return std::to_string(std::max<int64_t>(seconds, 0)) + "s";
 }
 
-void admit(const Admitted& admitted, const ClusterState& state, WorkloadDraft& draft) {
+// Rides on a write that is due anyway. Of an earlier admission a Workload may still say that
+// its pods are ready.
+void await_pods(const QueueSettings& settings, WorkloadDraft& draft) {
+  if (settings.wait_for_pods_ready)
+    draft.set(kPodsReadyCondition, false, kWaitForStartReason, std::string(kNotAllPodsReady));
+}
+
+void admit(const Admitted& admitted, const ClusterState& state, const QueueSettings& settings, WorkloadDraft& draft) {
   const std::string& queue = admitted.admission.cluster_queue;
   draft.status.admission = admitted.admission;
   draft.set(kQuotaReservedCondition, true, kQuotaReservedReason, "Quota reserved in ClusterQueue " + queue);
@@ -34,6 +42,7 @@ void admit(const Admitted& admitted, const ClusterState& state, WorkloadDraft& d
     end_eviction(draft, type);
   if (const ClusterQueue* cluster_queue = state.cluster_queue(queue)) sync_checks(draft, *cluster_queue);
   draft.sync_admitted();
+  await_pods(settings, draft);
   draft.tell(kNormalEvent, std::string(kQuotaReservedReason),
              "Quota reserved in ClusterQueue " + queue + ", wait time since queued was " +
                  waited(draft.workload().meta.created, draft.time()));
@@ -48,7 +57,7 @@ void evict(const Preempted& preempted, WorkloadDraft& draft) {
   draft.tell(kNormalEvent, std::string(kPreemptedReason), preempted.message);
 }
 
-void refuse(const Refused& refused, WorkloadDraft& draft, Plan& plan) {
+void refuse(const Refused& refused, const QueueSettings& settings, WorkloadDraft& draft, Plan& plan) {
   const Condition* known = draft.find(kQuotaReservedCondition);
   if (known != nullptr && !known->is_true() && known->reason == refused.reason && known->message == refused.message)
     return;
@@ -56,10 +65,11 @@ void refuse(const Refused& refused, WorkloadDraft& draft, Plan& plan) {
   const bool news = known == nullptr || known->reason != refused.reason;
   draft.set(kQuotaReservedCondition, false, refused.reason, refused.message);
   draft.sync_admitted();
+  if (draft.find(kPodsReadyCondition) == nullptr) await_pods(settings, draft);
   if (news) draft.tell(kWarningEvent, refused.reason, refused.message);
 }
 
-Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings&, Now now) {
+Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
   Plan plan;
   if (key.type->plural != kWorkloads.plural) return plan;
   const Workload* workload = state.workload(key.ns, key.name);
@@ -67,9 +77,9 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   if (workload == nullptr || ruling == nullptr || workload->meta.deleting) return plan;
   WorkloadDraft draft(*workload, now);
   std::visit(Overloaded{
-                 [&](const Admitted& admitted) { admit(admitted, state, draft); },
+                 [&](const Admitted& admitted) { admit(admitted, state, settings.queues, draft); },
                  [&](const Preempted& preempted) { evict(preempted, draft); },
-                 [&](const Refused& refused) { refuse(refused, draft, plan); },
+                 [&](const Refused& refused) { refuse(refused, settings.queues, draft, plan); },
              },
              *ruling);
   draft.write_into(plan);

@@ -244,15 +244,12 @@ const Ruling* Admissions::ruling_on(std::string_view ns, std::string_view worklo
 void Admissions::refuse(const ObjectKey& workload, Now now) {
   const auto ruling = rulings_.find(path_of(workload.ns, workload.name));
   if (ruling == rulings_.end()) return;
-  if (std::holds_alternative<Admitted>(ruling->second)) blocks_.erase(ruling->first);
+  if (std::holds_alternative<Admitted>(ruling->second.ruling)) blocks_.erase(ruling->first);
   rulings_.erase(ruling);
   scheduler_.roll_back(workload.ns, workload.name, now);
 }
 
 void Admissions::forget_unwritten(Now now) {
-  for (const auto& [path, ruling] : rulings_) {
-    if (std::holds_alternative<Admitted>(ruling)) blocks_.erase(path);
-  }
   for (const auto& [path, unwritten] : rulings_) {
     if (std::holds_alternative<Admitted>(unwritten.ruling)) blocks_.erase(path);
   }

@@ -7,6 +7,7 @@
 #include "api/workload_conditions.h"
 #include "jobs/management.h"
 #include "jobs/prebuilt_workload.h"
+#include "reconcilers/admissions.h"
 #include "reconcilers/in_use.h"
 #include "reconcilers/job_workload_choice.h"
 #include "reconcilers/job_workload_make.h"
@@ -125,11 +126,21 @@ bool tell_reclaimable(const JobScene& scene, const Workload& workload, Plan& pla
   return true;
 }
 
+// The scheduler has something to say of it, or will: the first word on its pods goes along
+// (reconcilers/admission.cpp), which saves a write for every job.
+bool is_about_to_be_judged(const JobScene& scene, const Workload& workload) {
+  const Admissions& admissions = scene.state.admissions();
+  return !workload.has_quota_reserved() &&
+         (admissions.ruling_on(workload.meta.ns, workload.meta.name) != nullptr ||
+          admissions.scheduler().place_of(workload.meta.ns, workload.meta.name) == Requeued::kActive);
+}
+
 bool tell_ready(const JobScene& scene, const Workload& workload, Plan& plan) {
   if (!scene.settings.wait_for_pods_ready) return false;
   Condition wanted = pods_ready_condition(workload, scene.job, scene.stamp());
   const Condition* present = find_condition(workload.status.conditions, kPodsReadyCondition);
   if (present != nullptr && present->status == wanted.status && present->reason == wanted.reason) return false;
+  if (present == nullptr && is_about_to_be_judged(scene, workload)) return false;
   WorkloadStatus status = workload.status;
   set_condition(status.conditions, std::move(wanted));
   plan.writes.push_back(write_status(workload, status));

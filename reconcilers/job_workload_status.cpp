@@ -34,8 +34,7 @@ Condition pods_ready_condition(const Workload& workload, const QueuedJob& job, T
   const Condition* present = find_condition(workload.status.conditions, kPodsReadyCondition);
   const std::string_view before = present == nullptr ? kWaitForStartReason : std::string_view(present->reason);
   if (!workload.admitted() || (!job.pods_ready() && before == kWaitForStartReason)) {
-    return condition(workload, kPodsReadyCondition, false, kWaitForStartReason, "Not all pods are ready or succeeded",
-                     now);
+    return condition(workload, kPodsReadyCondition, false, kWaitForStartReason, std::string(kNotAllPodsReady), now);
   }
   if (!job.pods_ready()) {
     return condition(workload, kPodsReadyCondition, false, kWaitForRecoveryReason,

@@ -14,6 +14,9 @@ namespace muster {
 // It is over: Finished is True.
 WorkloadStatus finished_status(const Workload& workload, std::string_view reason, std::string message, Timestamp now);
 
+// The message of PodsReady=False with WaitForStart.
+inline constexpr std::string_view kNotAllPodsReady = "Not all pods are ready or succeeded";
+
 // What PodsReady shall be. Once all pods were ready, a loss of one waits for recovery.
 Condition pods_ready_condition(const Workload& workload, const QueuedJob& job, Timestamp now);
 
