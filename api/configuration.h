@@ -147,7 +147,8 @@ struct RuleContext {
 // `own_image`, wherever it was copied to; any other waits by a shell loop.
 RuleSettings make_rule_settings(const Configuration& configuration, const MusterConfiguration& muster,
                                 const RuleContext& context);
-// The part that the queues act on. The configuration must have been found valid.
-QueueSettings make_queue_settings(const Configuration& configuration, RuleSettings rules);
+// The part that the queues act on. Both documents must have been found valid.
+QueueSettings make_queue_settings(const Configuration& configuration, const MusterConfiguration& muster,
+                                  RuleSettings rules);
 
 }  // namespace muster

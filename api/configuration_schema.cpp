@@ -123,7 +123,7 @@ constexpr ConfigField kWaitForPodsReadyFields[] = {
     // A pointer in v1beta1, a value in v1beta2: null is an error there.
     {"timeout", kDuration, kOne, kPointer, "v1.Duration", nullptr, kOld, kActs},
     {"timeout", kDuration, kOne, kAlways, "v1.Duration", nullptr, kNew, kActs},
-    {"blockAdmission", kBool, kOne, kPointer, "bool"},
+    {"blockAdmission", kBool, kOne, kPointer, "bool", nullptr, kBoth, kActs},
     {"requeuingStrategy", kStruct, kOne, kPointer, "~RequeuingStrategy", &kRequeuing},
     {"recoveryTimeout", kDuration, kOne, kPointer, "v1.Duration", nullptr, kBoth, kActs},
 };
@@ -217,7 +217,7 @@ constexpr ConfigStruct kResources{"Resources", kResourcesFields};
 
 constexpr ConfigField kRetentionFields[] = {
     {"afterFinished", kDuration, kOne, kPointer, "v1.Duration", nullptr, kBoth, kActs},
-    {"afterDeactivatedByKueue", kDuration, kOne, kPointer, "v1.Duration"},
+    {"afterDeactivatedByKueue", kDuration, kOne, kPointer, "v1.Duration", nullptr, kBoth, kActs},
 };
 constexpr ConfigStruct kRetention{"WorkloadRetentionPolicy", kRetentionFields};
 

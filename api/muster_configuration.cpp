@@ -1,6 +1,7 @@
 #include "api/muster_configuration.h"
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "api/time.h"
@@ -12,6 +13,11 @@ namespace {
 using nlohmann::json;
 
 constexpr Duration kShortestCertificate = std::chrono::seconds(5);
+constexpr const char* kJitterRange = "must be a share from 0 to 1, as 0.1";
+
+bool is_share(double value) {
+  return value >= 0 && value <= 1;
+}
 
 // Reads one field into the configuration; puts what is wrong with it into the errors.
 struct Setting {
@@ -80,6 +86,20 @@ void read_lifetime(const json& value, const FieldPath& path, MusterConfiguration
   read_word(value, path, into.certificate_lifetime, errors, parse_certificate_lifetime);
 }
 
+void read_limit_timeout(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
+  read_word(value, path, into.backoff_limit_timeout, errors, parse_backoff_limit_timeout);
+}
+
+void read_jitter(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
+  if (!value.is_number()) {
+    errors.push_back(type_invalid(path, value, kJitterRange));
+  } else if (!is_share(value.get<double>())) {
+    errors.push_back(invalid(path, value, kJitterRange));
+  } else {
+    into.backoff_jitter = value.get<double>();
+  }
+}
+
 void read_jobset_gates(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
   if (!value.is_object()) {
     errors.push_back(type_invalid(path, value, "must be a map from feature gates of JobSet to true or false"));
@@ -113,6 +133,7 @@ constexpr Setting kSettings[] = {
     {"waiterImage", read_waiter_image},           {"logFormat", read_log_format},
     {"certificateLifetime", read_lifetime},       {"jobSetFeatureGates", read_jobset_gates},
     {"jobSetController", read_jobset_controller}, {"patchJobSetDefinition", read_patch_definition},
+    {"backoffLimitTimeout", read_limit_timeout},  {"backoffJitter", read_jitter},
 };
 
 std::string known_settings() {
@@ -148,6 +169,20 @@ Result<Duration> parse_certificate_lifetime(std::string_view text) {
   if (!parsed) return fail(parsed.error().message + "; write a duration such as 2160h");
   if (*parsed < kShortestCertificate) return fail("must be at least " + format_duration(kShortestCertificate));
   return *parsed;
+}
+
+Result<Duration> parse_backoff_limit_timeout(std::string_view text) {
+  const Result<Duration> parsed = parse_duration(text);
+  if (!parsed) return fail(parsed.error().message + "; write a duration such as 24h");
+  if (*parsed <= Duration::zero()) return fail("must be longer than 0s; leave it out to have no such limit");
+  return *parsed;
+}
+
+Result<double> parse_backoff_jitter(std::string_view text) {
+  double value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !is_share(value)) return fail(kJitterRange);
+  return value;
 }
 
 Result<FeatureGateMap> parse_jobset_feature_gates(std::string_view text) {

@@ -36,6 +36,11 @@ struct MusterConfiguration {
   std::optional<LogFormat> log_format;
   // Life of the serving certificate that muster makes; it is renewed after 2/3 of it.
   Duration certificate_lifetime = std::chrono::hours(24 * 90);
+  // A Workload whose pods were not ready in time gets no further try this long after its
+  // first admission; unset: no such limit. Beside Kueue's backoffLimitCount (KEP-1282).
+  std::optional<Duration> backoff_limit_timeout;
+  // How far a delay before the next try may be stretched, as a share of it.
+  double backoff_jitter = 0.1;
   JobSetController jobset_controller = JobSetController::kAuto;
   // Beside a foreign JobSet controller: keep spec.groupSchedulingConfig in its CRD. Off,
   // groups are asked for by annotation alone.
@@ -51,6 +56,9 @@ Result<SuspendGuard> parse_suspend_guard(std::string_view text);
 Result<JobSetController> parse_jobset_controller(std::string_view text);
 Result<LogFormat> parse_log_format(std::string_view text);
 Result<Duration> parse_certificate_lifetime(std::string_view text);
+Result<Duration> parse_backoff_limit_timeout(std::string_view text);
+// "0.1": from 0 to 1.
+Result<double> parse_backoff_jitter(std::string_view text);
 // "ElasticJobSet=true"; see check_jobset_feature_gates for what is refused.
 Result<FeatureGateMap> parse_jobset_feature_gates(std::string_view text);
 

@@ -17,8 +17,14 @@ std::optional<Duration> duration_at(const json& object, std::string_view key) {
   return duration ? std::optional(*duration) : std::nullopt;
 }
 
-RequeuingStrategy read_requeuing(const json& object) {
+RequeuingStrategy own_part(const MusterConfiguration& muster) {
   RequeuingStrategy strategy;
+  strategy.backoff_limit_timeout = muster.backoff_limit_timeout;
+  strategy.backoff_jitter = muster.backoff_jitter;
+  return strategy;
+}
+
+RequeuingStrategy read_requeuing(const json& object, RequeuingStrategy strategy) {
   if (string_at(object, {"timestamp"}) == "Creation") strategy.timestamp = RequeuingStrategy::Timestamp::kCreation;
   if (int_at(object, {"backoffLimitCount"})) strategy.backoff_limit_count = int32_at(object, {"backoffLimitCount"});
   strategy.backoff_base_seconds = int32_at(object, {"backoffBaseSeconds"}, strategy.backoff_base_seconds);
@@ -26,14 +32,14 @@ RequeuingStrategy read_requeuing(const json& object) {
   return strategy;
 }
 
-WaitForPodsReady read_wait(const json& object) {
+WaitForPodsReady read_wait(const json& object, const MusterConfiguration& muster) {
   WaitForPodsReady wait;
   wait.timeout = duration_at(object, "timeout").value_or(wait.timeout);
   // "0s" is how a file says that there is no limit.
   wait.recovery_timeout = duration_at(object, "recoveryTimeout");
   if (wait.recovery_timeout == Duration::zero()) wait.recovery_timeout.reset();
   wait.block_admission = bool_at(object, {"blockAdmission"});
-  wait.requeuing = read_requeuing(object_at(object, {"requeuingStrategy"}));
+  wait.requeuing = read_requeuing(object_at(object, {"requeuingStrategy"}), own_part(muster));
   return wait;
 }
 
@@ -59,19 +65,22 @@ std::vector<FairStrategy> read_strategies(const json& effective) {
 
 }  // namespace
 
-QueueSettings make_queue_settings(const Configuration& configuration, RuleSettings rules) {
+QueueSettings make_queue_settings(const Configuration& configuration, const MusterConfiguration& muster,
+                                  RuleSettings rules) {
   const json& effective = configuration.effective;
   QueueSettings settings;
   settings.rules = std::move(rules);
   settings.label_keys_to_copy = strings_at(effective, {"integrations", "labelKeysToCopy"});
   if (wait_for_pods_ready_enabled(configuration))
-    settings.wait_for_pods_ready = read_wait(object_at(effective, {"waitForPodsReady"}));
+    settings.wait_for_pods_ready = read_wait(object_at(effective, {"waitForPodsReady"}), muster);
+  settings.late_gang_requeuing = own_part(muster);
   settings.exclude_resource_prefixes = strings_at(effective, {"resources", "excludeResourcePrefixes"});
   settings.transformations = read_transformations(array_at(effective, {"resources", "transformations"}));
   settings.ignore_undeclared_resources =
       string_at(effective, {"resources", "quotaCheckStrategy"}) == "IgnoreUndeclared";
-  settings.retain_finished =
-      duration_at(object_at(effective, {"objectRetentionPolicies", "workloads"}), "afterFinished");
+  const json& retention = object_at(effective, {"objectRetentionPolicies", "workloads"});
+  settings.retain_finished = duration_at(retention, "afterFinished");
+  settings.retain_deactivated = duration_at(retention, "afterDeactivatedByKueue");
   settings.fair_sharing = read_strategies(effective);
   return settings;
 }

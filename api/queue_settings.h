@@ -52,6 +52,8 @@ struct QueueSettings {
   // integrations.labelKeysToCopy: labels that a Workload takes over from its job.
   std::vector<std::string> label_keys_to_copy{};
   std::optional<WaitForPodsReady> wait_for_pods_ready{};  // nullopt: off
+  // Of queued gangs that do not come together in time, where waitForPodsReady is off.
+  RequeuingStrategy late_gang_requeuing{};
   // resources.excludeResourcePrefixes: not counted.
   std::vector<std::string> exclude_resource_prefixes{};
   std::vector<ResourceTransformation> transformations{};

@@ -45,6 +45,10 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
   add_settings_flags(serve, flags.settings);
   serve.add_option("--certificate-lifetime", flags.settings.certificate_lifetime,
                    "Life of the certificates muster makes itself, as 2160h");
+  serve.add_option("--backoff-limit-timeout", flags.settings.backoff_limit_timeout,
+                   "No further try this long after the first admission of a Workload whose pods are late, as 24h");
+  serve.add_option("--backoff-jitter", flags.settings.backoff_jitter,
+                   "How far the delay before the next try is stretched, as a share of it; default 0.1");
   serve.add_option("--kubeconfig", flags.kubeconfig, "Default: KUBECONFIG, the pod's account, ~/.kube/config");
   serve.add_option("--context", flags.context, "Context of the kubeconfig");
   serve.add_flag("--standalone", flags.standalone, "Serve without any cluster: rules see only the review");

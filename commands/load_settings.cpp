@@ -30,6 +30,16 @@ Outcome<> apply_flags(const SettingsFlags& flags, MusterConfiguration& muster) {
     if (!lifetime) return fail("--certificate-lifetime: " + lifetime.error().message);
     muster.certificate_lifetime = *lifetime;
   }
+  if (flags.backoff_limit_timeout) {
+    auto timeout = parse_backoff_limit_timeout(*flags.backoff_limit_timeout);
+    if (!timeout) return fail("--backoff-limit-timeout: " + timeout.error().message);
+    muster.backoff_limit_timeout = *timeout;
+  }
+  if (flags.backoff_jitter) {
+    auto jitter = parse_backoff_jitter(*flags.backoff_jitter);
+    if (!jitter) return fail("--backoff-jitter: " + jitter.error().message);
+    muster.backoff_jitter = *jitter;
+  }
   if (flags.jobset_controller) {
     auto controller = parse_jobset_controller(*flags.jobset_controller);
     if (!controller) return fail("--jobset-controller: " + controller.error().message);
@@ -91,7 +101,8 @@ ReconcilerSettings reconciler_settings_of(const Settings& settings, bool native_
   return {.native_jobsets = native_jobsets,
           .elastic_jobsets = elastic != muster.jobset_feature_gates.end() && elastic->second,
           .patch_jobset_crd = muster.patch_jobset_definition,
-          .queues = make_queue_settings(settings.configuration.kueue, rule_settings_of(settings, {}, native_jobsets))};
+          .queues = make_queue_settings(settings.configuration.kueue, muster,
+                                        rule_settings_of(settings, {}, native_jobsets))};
 }
 
 WebhookRegistration registration_of(const Settings& settings, const std::string& own_namespace, const std::string& url,

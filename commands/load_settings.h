@@ -25,6 +25,8 @@ struct SettingsFlags {
   std::optional<bool> patch_jobset_definition;
   std::optional<std::string> jobset_feature_gates;
   std::optional<std::string> certificate_lifetime;
+  std::optional<std::string> backoff_limit_timeout;
+  std::optional<std::string> backoff_jitter;
   std::vector<std::string> admitters;  // in addition to the file's
 };
 

@@ -31,7 +31,7 @@ std::optional<Write> evict(const Workload& workload, const QueueSettings& queues
   if (workload.evicted() || workload.is_true(kDeactivationTargetCondition)) return std::nullopt;
   const auto& wait = queues.wait_for_pods_ready;
   WorkloadDraft draft(workload, now);
-  evict_late_gang(draft, wait ? wait->requeuing : RequeuingStrategy(), message);
+  evict_late_gang(draft, wait ? wait->requeuing : queues.late_gang_requeuing, message);
   Plan plan;
   draft.write_into(plan);
   return std::move(plan.writes.front());

@@ -26,6 +26,8 @@ TEST_CASE("MusterConfiguration has defaults that need no file") {
     CHECK(muster.jobset_feature_gates.empty());
     CHECK(muster.jobset_controller == JobSetController::kAuto);
     CHECK(muster.patch_jobset_definition);
+    CHECK_FALSE(muster.backoff_limit_timeout.has_value());
+    CHECK(muster.backoff_jitter == 0.1);
   }
 }
 
@@ -39,6 +41,8 @@ certificateLifetime: 36h
 jobSetFeatureGates: {ElasticJobSet: true, RestartJob: false}
 jobSetController: external
 patchJobSetDefinition: false
+backoffLimitTimeout: 24h
+backoffJitter: 0.25
 )");
   CHECK(muster.suspend_guard == SuspendGuard::kObserve);
   CHECK(muster.admitters ==
@@ -49,6 +53,8 @@ patchJobSetDefinition: false
   CHECK(muster.jobset_feature_gates == FeatureGateMap{{"ElasticJobSet", true}, {"RestartJob", false}});
   CHECK(muster.jobset_controller == JobSetController::kExternal);
   CHECK_FALSE(muster.patch_jobset_definition);
+  CHECK(muster.backoff_limit_timeout == Duration(std::chrono::hours(24)));
+  CHECK(muster.backoff_jitter == 0.25);
   CHECK(load_muster("suspendGuard: enforce\nlogFormat: json").log_format == LogFormat::kJson);
   CHECK(load_muster("suspendGuard: null").suspend_guard == SuspendGuard::kEnforce);
 }
@@ -62,7 +68,8 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
   const Row rows[] = {
       {"an unknown field", "suspendguard: enforce",
        "suspendguard: Forbidden: is no field of MusterConfiguration; the fields are suspendGuard, admitters, "
-       "waiterImage, logFormat, certificateLifetime, jobSetFeatureGates, jobSetController, patchJobSetDefinition"},
+       "waiterImage, logFormat, certificateLifetime, jobSetFeatureGates, jobSetController, patchJobSetDefinition, "
+       "backoffLimitTimeout, backoffJitter"},
       {"a word that is none", "suspendGuard: maybe",
        "suspendGuard: Invalid value: \"maybe\": must be enforce (reject) or observe (let through, with a warning)"},
       {"a wrong type", "suspendGuard: true", "suspendGuard: Invalid value: true: must be a string"},
@@ -86,6 +93,12 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
        "patchJobSetDefinition: Invalid value: \"no\": must be true or false"},
       {"a life that is too short", "certificateLifetime: 1s",
        "certificateLifetime: Invalid value: \"1s\": must be at least 5s"},
+      {"a limit that is over at once", "backoffLimitTimeout: 0s",
+       "backoffLimitTimeout: Invalid value: \"0s\": must be longer than 0s; leave it out to have no such limit"},
+      {"jitter in quotes", "backoffJitter: \"0.1\"",
+       "backoffJitter: Invalid value: \"0.1\": must be a share from 0 to 1, as 0.1"},
+      {"jitter that is more than the delay", "backoffJitter: 1.5",
+       "backoffJitter: Invalid value: 1.5: must be a share from 0 to 1, as 0.1"},
       {"gates that are no map", "jobSetFeatureGates: ElasticJobSet=true",
        "jobSetFeatureGates: Invalid value: \"ElasticJobSet=true\": must be a map from feature gates of JobSet to true "
        "or "
@@ -171,6 +184,11 @@ TEST_CASE("settings as flags are read like those of the file") {
   CHECK_FALSE(parse_log_format("").ok());
   CHECK(*parse_certificate_lifetime("10s") == std::chrono::seconds(10));
   CHECK_FALSE(parse_certificate_lifetime("-10s").ok());
+  CHECK(*parse_backoff_limit_timeout("90m") == std::chrono::minutes(90));
+  CHECK_FALSE(parse_backoff_limit_timeout("0s").ok());
+  CHECK(*parse_backoff_jitter("0") == 0);
+  CHECK(*parse_backoff_jitter("0.5") == 0.5);
+  for (const char* text : {"", "-0.1", "1.01", "0.1x", "nan"}) CHECK_FALSE(parse_backoff_jitter(text).ok());
 }
 
 }  // namespace muster

@@ -16,7 +16,7 @@ QueueSettings settings_of(const std::string& version, const std::string& rest) {
   const auto loaded =
       load_configuration("apiVersion: config.kueue.x-k8s.io/" + version + "\nkind: Configuration\n" + rest);
   REQUIRE(loaded.ok());
-  return make_queue_settings(loaded->kueue, {});
+  return make_queue_settings(loaded->kueue, loaded->muster, {});
 }
 
 }  // namespace
@@ -62,12 +62,14 @@ TEST_CASE("queue settings: what the scheduler and retention read arrives") {
   const QueueSettings settings = settings_of("v1beta2", R"(
 resources: {quotaCheckStrategy: IgnoreUndeclared}
 fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare, LessThanInitialShare]}
-objectRetentionPolicies: {workloads: {afterFinished: 1h}}
+objectRetentionPolicies: {workloads: {afterFinished: 1h, afterDeactivatedByKueue: 90s}}
 )");
   CHECK(settings.ignore_undeclared_resources);
   CHECK(settings.fair_sharing ==
         std::vector<FairStrategy>{FairStrategy::kLessThanOrEqualToFinalShare, FairStrategy::kLessThanInitialShare});
   CHECK(settings.retain_finished == Duration(minutes(60)));
+  CHECK_FALSE(plain.retain_deactivated.has_value());
+  CHECK(settings.retain_deactivated == Duration(seconds(90)));
   const std::string fair = "fairSharing: {enable: true, preemptionStrategies: [LessThanInitialShare]}";
   CHECK(settings_of("v1beta1", fair).fair_sharing == std::vector<FairStrategy>{FairStrategy::kLessThanInitialShare});
   CHECK(settings_of("v1beta1", "fairSharing: {enable: false}").fair_sharing.empty());
@@ -105,11 +107,25 @@ TEST_CASE("queue settings: waiting for ready pods has the defaults of the file's
     CHECK(wait->recovery_timeout == row.recovery);
     CHECK(wait->block_admission == row.block);
   }
-  CHECK_FALSE(make_queue_settings(default_configuration().kueue, {}).wait_for_pods_ready.has_value());
+  CHECK_FALSE(make_queue_settings(default_configuration().kueue, {}, {}).wait_for_pods_ready.has_value());
+}
+
+TEST_CASE("queue settings: muster's own part of the backoff arrives with and without a wait for pods") {
+  const std::string own =
+      "---\napiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\n"
+      "backoffLimitTimeout: 2h\nbackoffJitter: 0.5\n";
+  const QueueSettings waiting = settings_of("v1beta2", "waitForPodsReady: {timeout: 1m}\n" + own);
+  const QueueSettings plain = settings_of("v1beta1", own);
+  REQUIRE(waiting.wait_for_pods_ready.has_value());
+  REQUIRE_FALSE(plain.wait_for_pods_ready.has_value());
+  for (const RequeuingStrategy& strategy : {waiting.wait_for_pods_ready->requeuing, plain.late_gang_requeuing}) {
+    CHECK(strategy.backoff_limit_timeout == Duration(minutes(120)));
+    CHECK(strategy.backoff_jitter == 0.5);
+  }
 }
 
 TEST_CASE("queue settings: the rules are handed on") {
   RuleSettings rules;
   rules.manage_jobs_without_queue_name = true;
-  CHECK(make_queue_settings(default_configuration().kueue, rules).rules.manage_jobs_without_queue_name);
+  CHECK(make_queue_settings(default_configuration().kueue, {}, rules).rules.manage_jobs_without_queue_name);
 }

@@ -77,6 +77,8 @@ TEST_CASE("settings: a flag wins over the file") {
   flags.suspend_guard = "enforce";
   flags.waiter_image = "registry.example/muster:2";
   flags.certificate_lifetime = "2h";
+  flags.backoff_limit_timeout = "3h";
+  flags.backoff_jitter = "0.3";
   flags.admitters = {"eve"};
   flags.feature_gates = "AdmissionGatedBy=false";
   auto settings = load_settings(flags, "muster-system");
@@ -89,6 +91,9 @@ TEST_CASE("settings: a flag wins over the file") {
   CHECK(rules.admitters.contains("ada"));
   CHECK_FALSE(rules.enabled("AdmissionGatedBy"));
   CHECK(settings->configuration.muster.certificate_lifetime == std::chrono::hours(2));
+  const QueueSettings queues = reconciler_settings_of(*settings, true).queues;
+  CHECK(queues.late_gang_requeuing.backoff_limit_timeout == Duration(std::chrono::hours(3)));
+  CHECK(queues.late_gang_requeuing.backoff_jitter == 0.3);
 }
 
 TEST_CASE("settings: without a file the image is this version's and Jobs and JobSets are known") {
@@ -108,7 +113,9 @@ TEST_CASE("settings: what cannot be used names the file or the flag") {
     SettingsFlags flags;
     std::string message;
   };
-  SettingsFlags bad_guard, bad_lifetime, bad_gate;
+  SettingsFlags bad_guard, bad_lifetime, bad_gate, bad_limit, bad_jitter;
+  bad_limit.backoff_limit_timeout = "never";
+  bad_jitter.backoff_jitter = "2";
   bad_guard.suspend_guard = "maybe";
   bad_lifetime.certificate_lifetime = "soon";
   bad_gate.feature_gates = "NoSuchGate=true";
@@ -125,6 +132,8 @@ TEST_CASE("settings: what cannot be used names the file or the flag") {
        "guard"},
       {"a guard that is none", "", bad_guard, "--suspend-guard"},
       {"a lifetime that is none", "", bad_lifetime, "--certificate-lifetime"},
+      {"a limit in time that is none", "", bad_limit, "--backoff-limit-timeout"},
+      {"jitter that is no share", "", bad_jitter, "--backoff-jitter"},
       {"a gate that nobody knows", "", bad_gate, "NoSuchGate"},
   };
   for (const Row& row : rows) {
