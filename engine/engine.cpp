@@ -110,6 +110,7 @@ void Engine::lead(bool leads, Now now) {
   leads_ = leads;
   state_.admissions().forget_unwritten(now);
   lanes_.clear();
+  clocks_.clear();
   for (const auto& [id, write] : under_way_) {
     if (write.lane) lanes_.write_started(*write.lane);
   }
@@ -184,7 +185,12 @@ void Engine::schedule(Now now) {
 }
 
 // One reconciler's writes at a time: the next one shall see what came of them.
-void Engine::reconcile(const ObjectKey& key, Commands& commands, Now now) {
+void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
+  // Their deadlines count from muster's own stamps; those of gangs from the kubelets', which
+  // have clocks of their own.
+  const bool is_workload = key.type->plural == kWorkloads.plural;
+  const Now now = is_workload ? clocks_.time_for(key, wall_now) : wall_now;
+  bool waits = false;
   if (const auto blocked = blocked_.find(key); blocked != blocked_.end()) {
     if (now.monotonic < blocked->second)
       lanes_.want_at(key, blocked->second);
@@ -195,14 +201,16 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now now) {
     Plan plan = reconciler->reconcile(key, state_, settings_, now);
     events_.insert(events_.end(), plan.events.begin(), plan.events.end());
     if (plan.again_at) {
+      waits = true;
       const Duration wait = std::max<Duration>(*plan.again_at - now.wall, kShortestWait);
       lanes_.want_at(key, now.monotonic + wait);
     }
     if (plan.writes.empty()) continue;
     for (Write& write : plan.writes) add(commands, key, std::move(write));
-    if (key.type->plural == kWorkloads.plural) state_.admissions().sent(key);
-    return;
+    if (is_workload) state_.admissions().sent(key);
+    break;
   }
+  if (is_workload) clocks_.note(key, waits, now);
 }
 
 ClusterViewPtr Engine::view() const {

@@ -19,6 +19,7 @@
 #include "api/cluster_view.h"
 #include "base/clock.h"
 #include "engine/events.h"
+#include "engine/key_clocks.h"
 #include "engine/lanes.h"
 #include "engine/webhook_keeper.h"
 #include "reconcilers/cluster_state.h"
@@ -86,6 +87,7 @@ class Engine {
   ClusterState state_;
   WebhookKeeper webhooks_;
   Lanes lanes_;
+  KeyClocks clocks_;
   std::set<std::string_view> synced_kinds_;  // plurals
   std::map<uint64_t, UnderWay> under_way_;   // by Command::id
   // Keys that met a name which a stranger has, and when to look again.

@@ -1,6 +1,8 @@
 #include "engine/lanes.h"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -16,59 +18,79 @@ Duration delay_after(int failures) {
 
 }  // namespace
 
+size_t ObjectKeyHash::operator()(const ObjectKey& key) const {
+  const std::hash<std::string_view> hash;
+  return hash(key.type->plural) ^ (hash(key.ns) * 31) ^ (hash(key.name) * 961);
+}
+
+Lanes::Entry& Lanes::entry(const ObjectKey& key) {
+  return *lanes_.try_emplace(key).first;
+}
+
 void Lanes::want(const ObjectKey& key) {
-  Lane& lane = lanes_[key];
+  want(entry(key));
+}
+
+void Lanes::want(Entry& entry) {
+  Lane& lane = entry.second;
   if (lane.writes_under_way > 0) {
     lane.wanted_again = true;
-    return;
+  } else if (!std::exchange(lane.queued, true)) {
+    queue_.push_back(&entry);
   }
-  if (queued_.insert(key).second) queue_.push_back(key);
 }
 
 void Lanes::want_at(const ObjectKey& key, MonotonicTime time) {
-  Lane& lane = lanes_[key];
-  if (lane.timer && *lane.timer <= time) return;
-  drop_timer(key, lane);
-  lane.timer = time;
-  timers_.emplace(time, key);
+  want_at(entry(key), time);
 }
 
-void Lanes::drop_timer(const ObjectKey& key, Lane& lane) {
+void Lanes::want_at(Entry& entry, MonotonicTime time) {
+  Lane& lane = entry.second;
+  if (lane.timer && lane.timer->first <= time) return;
+  drop_timer(lane);
+  lane.timer = Timer(time, ++last_timer_);
+  // Most are for later than all others.
+  timers_.emplace_hint(timers_.end(), *lane.timer, &entry);
+}
+
+void Lanes::drop_timer(Lane& lane) {
   if (!lane.timer) return;
-  timers_.erase({*lane.timer, key});
+  timers_.erase(*lane.timer);
   lane.timer.reset();
 }
 
 std::vector<ObjectKey> Lanes::take_due(MonotonicTime now) {
-  while (!timers_.empty() && timers_.begin()->first <= now) {
-    const ObjectKey key = timers_.begin()->second;
-    drop_timer(key, lanes_[key]);
-    want(key);
+  while (!timers_.empty() && timers_.begin()->first.first <= now) {
+    Entry& entry = *timers_.begin()->second;
+    timers_.erase(timers_.begin());
+    entry.second.timer.reset();
+    want(entry);
   }
   std::vector<ObjectKey> due;
-  for (const ObjectKey& key : std::exchange(queue_, {})) {
-    queued_.erase(key);
-    Lane& lane = lanes_[key];
+  for (Entry* entry : std::exchange(queue_, {})) {
+    Lane& lane = entry->second;
+    lane.queued = false;
     if (lane.writes_under_way > 0) {
       lane.wanted_again = true;
     } else if (now < lane.not_before) {
-      want_at(key, lane.not_before);
+      want_at(*entry, lane.not_before);
     } else {
       // The reconciler says anew when it wants to be asked again.
-      drop_timer(key, lane);
-      due.push_back(key);
-      if (lane.failures == 0) lanes_.erase(key);
+      drop_timer(lane);
+      due.push_back(entry->first);
+      if (lane.failures == 0) lanes_.erase(due.back());
     }
   }
   return due;
 }
 
 void Lanes::write_started(const ObjectKey& key) {
-  ++lanes_[key].writes_under_way;
+  ++entry(key).second.writes_under_way;
 }
 
 void Lanes::write_finished(const ObjectKey& key, bool succeeded, MonotonicTime now) {
-  Lane& lane = lanes_[key];
+  Entry& its = entry(key);
+  Lane& lane = its.second;
   --lane.writes_under_way;
   lane.wanted_again = true;
   if (succeeded) {
@@ -78,22 +100,24 @@ void Lanes::write_finished(const ObjectKey& key, bool succeeded, MonotonicTime n
     lane.not_before = now + delay_after(lane.failures);
   }
   if (lane.writes_under_way > 0 || !std::exchange(lane.wanted_again, false)) return;
-  want(key);
+  want(its);
 }
 
 void Lanes::rest(const ObjectKey& key, MonotonicTime until) {
-  Lane& lane = lanes_[key];
+  Lane& lane = entry(key).second;
   lane.not_before = std::max(lane.not_before, until);
 }
 
 std::optional<MonotonicTime> Lanes::next() const {
   if (!queue_.empty()) return MonotonicTime{};
   if (timers_.empty()) return std::nullopt;
-  return timers_.begin()->first;
+  return timers_.begin()->first.first;
 }
 
 void Lanes::clear() {
-  *this = Lanes();
+  queue_.clear();
+  timers_.clear();
+  lanes_.clear();
 }
 
 }  // namespace muster

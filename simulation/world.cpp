@@ -29,6 +29,7 @@ EngineSettings engine_of(const WorldOptions& options) {
   EngineSettings settings;
   settings.keep_webhook_configurations = false;
   settings.reconcilers.native_jobsets = options.native_jobsets;
+  settings.reconcilers.queues = options.queues;
   return settings;
 }
 

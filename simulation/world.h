@@ -57,6 +57,8 @@ struct WorldOptions {
   // Whether the JobSet CRD is installed.
   bool jobsets_served = true;
   std::vector<std::string> namespaces = {"default"};
+  // What muster is configured with.
+  QueueSettings queues{};
   ApiServerOptions api_server{};
   NodeOptions nodes{};
   ProcessOptions process{};

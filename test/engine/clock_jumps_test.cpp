@@ -1,0 +1,87 @@
+// Deadlines that are stamps in objects, and a wall clock that is set while they are waited for.
+#include <doctest/doctest.h>
+
+#include "api/watched_kinds.h"
+#include "engine/engine.h"
+
+using namespace muster;
+using nlohmann::json;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr TimePoint kStart{seconds(1'800'000'000)};
+
+// `passed` since the start, after the wall clock was set by `jump`.
+Now after(Duration passed, Duration jump = {}) {
+  return {kStart + passed + jump, MonotonicTime(passed)};
+}
+
+TypedObject workload(int version) {
+  return read_object(
+      kWorkloads,
+      {{"apiVersion", kWorkloads.api_version},
+       {"kind", "Workload"},
+       {"metadata",
+        {{"namespace", "team-a"}, {"name", "wl"}, {"uid", "u"}, {"resourceVersion", std::to_string(version)}}}});
+}
+
+// Writes once ten minutes have passed since the start.
+Plan late(const ObjectKey& key, const ClusterState&, const ReconcilerSettings&, Now now) {
+  const TimePoint end = kStart + minutes(10);
+  Plan plan;
+  if (now.wall < end) {
+    plan.wake_at(end);
+  } else {
+    plan.writes.push_back({.verb = Verb::kPatchStatus, .target = key, .body = {{"status", {{"late", true}}}}});
+  }
+  return plan;
+}
+
+void all_concern(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
+  keys.push_back(key_of(object));
+}
+
+const Reconciler kLate{.name = "late", .concerns = all_concern, .reconcile = late};
+const Reconciler* const kLateOnly[] = {&kLate};
+
+Engine engine_with_workload() {
+  Engine engine({}, kLateOnly);
+  for (const WatchedKind& kind : watched_kinds()) engine.apply(KindListed{kind.type, {}}, after({}));
+  engine.apply(LeadershipChanged{true}, after({}));
+  engine.apply(ObjectChanged{workload(1)}, after({}));
+  return engine;
+}
+
+}  // namespace
+
+TEST_CASE("clock jumps: what is waited for comes after the time that has really passed") {
+  for (const Duration jump : {Duration(0), Duration(hours(1)), Duration(-hours(1)), Duration(minutes(-7))}) {
+    for (const bool touched : {false, true}) {
+      Engine engine = engine_with_workload();
+      CHECK(engine.plan(after({})).writes.empty());
+      // The clock was set after three minutes; then, perhaps, something happens to the object.
+      if (touched) engine.apply(ObjectChanged{workload(2)}, after(minutes(4), jump));
+      CHECK(engine.plan(after(minutes(4), jump)).writes.empty());
+      REQUIRE(engine.next_tick().has_value());
+      CHECK(*engine.next_tick() == after(minutes(10)).monotonic);
+      CHECK(engine.plan(after(minutes(10) - seconds(1), jump)).writes.empty());
+      CHECK(engine.plan(after(minutes(10), jump)).writes.size() == 1);
+    }
+  }
+}
+
+TEST_CASE("clock jumps: a new leader knows only the stamps and the wall clock") {
+  Engine engine = engine_with_workload();
+  CHECK(engine.plan(after({})).writes.empty());
+  engine.apply(LeadershipChanged{false}, after(minutes(1)));
+  CHECK_FALSE(engine.next_tick().has_value());
+  engine.apply(LeadershipChanged{true}, after(minutes(2)));
+  CHECK(engine.plan(after(minutes(2))).writes.empty());
+  CHECK(*engine.next_tick() == after(minutes(10)).monotonic);
+  engine.apply(LeadershipChanged{false}, after(minutes(3)));
+  engine.apply(LeadershipChanged{true}, after(minutes(4), hours(1)));
+  CHECK(engine.plan(after(minutes(4), hours(1))).writes.size() == 1);
+}
