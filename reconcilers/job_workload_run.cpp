@@ -63,6 +63,8 @@ bool is_stopped(const JobScene& scene, const Workload* like, std::string note, P
     return false;
   }
   if (restore.is_null() && !marked) return true;
+  // Until its pods have gone Kubernetes would refuse; the status that says so leads back here.
+  if (in_steps && job.active() && restore.is_object() && restore["spec"].contains("template")) return false;
   if (restore.is_null()) restore = json::object();
   if (marked) {
     restore.update(stopping_mark(nullptr), true);

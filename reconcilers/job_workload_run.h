@@ -11,8 +11,8 @@ namespace muster {
 
 // Adds the next step of a stop, or says that there is none left. A Job is first suspended
 // and marked as stopping; then its start time is taken away, without which Kubernetes
-// does not let its template change; then the template becomes what `like` holds (nullptr:
-// nobody knows) and the mark goes. A Job that was never started takes one write, a
+// does not let its template change; then, when no pod of it runs any more, the template
+// becomes what `like` holds (nullptr: nobody knows) and the mark goes. A Job that was never started takes one write, a
 // JobSet too. `note` is told when it is done.
 bool is_stopped(const JobScene& scene, const Workload* like, std::string note, Plan& plan);
 

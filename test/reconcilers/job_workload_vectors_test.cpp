@@ -114,11 +114,28 @@ bool is_alignment(const Plan& plan) {
   return false;
 }
 
+// A stop that waits until no pod runs any more, since Kubernetes refuses a change of the template
+// before. The API server of the recordings did not mind, so here they are gone for one step.
+Plan step_of_stop(JobCluster& cluster, const ObjectKey& key) {
+  Plan plan = cluster.reconcile(key);
+  const json job = cluster.get(*key.type, key.name);
+  const int64_t active = int_at(job, {"status", "active"}).value_or(0);
+  const bool stopping = object_at(job, {"metadata", "annotations"}).contains("kueue.x-k8s.io/stopping");
+  if (!plan.writes.empty() || active == 0 || !stopping || !bool_at(job, {"spec", "suspend"})) return plan;
+  const auto set_active = [&](int64_t pods) {
+    cluster.edit(*key.type, key.name, [&](json& edited) { edited["status"]["active"] = pods; });
+  };
+  set_active(0);
+  plan = cluster.reconcile(key);
+  set_active(active);
+  return plan;
+}
+
 // Upstream does several of our plans in one pass: the steps of a stop with what follows
 // it, and bringing a Workload in line with its job.
 void run_pass(JobCluster& cluster, const ObjectKey& key) {
   for (int step = 0; step < 8; ++step) {
-    const Plan plan = cluster.reconcile(key);
+    const Plan plan = step_of_stop(cluster, key);
     if (!is_stop_step(plan, *key.type) && !is_alignment(plan)) return;
   }
   FAIL("a pass does not end");
