@@ -63,3 +63,13 @@ func OnHollowNodes(spec *corev1.PodSpec) {
 		Key: NodeLabel, Value: "hollow", Effect: corev1.TaintEffectNoSchedule,
 	})
 }
+
+// AllocatableCPU is what pods may ask for on a node, in thousandths.
+func (c *Cluster) AllocatableCPU(t testing.TB, node string) int64 {
+	t.Helper()
+	found, err := c.Client.CoreV1().Nodes().Get(Context(t), node, metav1.GetOptions{})
+	if err != nil {
+		t.Fatalf("reading node %s: %v", node, err)
+	}
+	return found.Status.Allocatable.Cpu().MilliValue()
+}

@@ -26,6 +26,8 @@ type Wire struct {
 	Kubeconfig string // for the muster that shall use it
 
 	mutex   sync.Mutex
+	writing int // now, and at most
+	most    int
 	counts  map[string]int
 	journal []string
 	kill    func() // ends the process that is armed; nil: nobody dies
@@ -59,6 +61,10 @@ func (c *Cluster) Wire(t testing.TB) *Wire {
 		if w.isCut() {
 			panic(http.ErrAbortHandler)
 		}
+		if request.Method != http.MethodGet {
+			w.count(1)
+			defer w.count(-1)
+		}
 		proxy.ServeHTTP(writer, request)
 	}))
 	server.Config.ErrorLog = nil
@@ -75,6 +81,20 @@ func (c *Cluster) Wire(t testing.TB) *Wire {
 		t.Fatal(err)
 	}
 	return w
+}
+
+func (w *Wire) count(by int) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.writing += by
+	w.most = max(w.most, w.writing)
+}
+
+// MostWrites is how many writes were on their way at one time, at most.
+func (w *Wire) MostWrites() int {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.most
 }
 
 // Arm kills the process after its next write on a Job, JobSet or Workload.

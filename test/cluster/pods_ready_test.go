@@ -1,0 +1,284 @@
+package cluster
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"muster.batch/test/cluster/harness"
+)
+
+// The integration scenarios of KEP-349 and KEP-1282, with muster as the scheduler and
+// timeouts of a few seconds.
+
+// startPodsReadyMuster starts muster with waitForPodsReady; `rest` goes into its block.
+func startPodsReadyMuster(t *testing.T, timeout time.Duration, rest string) {
+	t.Helper()
+	startQueueMuster(t, "--backoff-jitter", "0", "--config", writeFile(t, "config.yaml",
+		"apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nwaitForPodsReady: {timeout: "+timeout.String()+", "+rest+"}\n"))
+}
+
+// letIn lets the scheduler admit what is in the queues.
+func letIn(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
+	t.Helper()
+	cluster.Patch(t, harness.ClusterQueues, "", queues.ClusterQueue, `{"spec":{"stopPolicy":"None"}}`)
+}
+
+// letInWith does so with one flavor and so much quota.
+func letInWith(t *testing.T, cluster *harness.Cluster, queues harness.Queues, flavor, cpu, preemption string) {
+	t.Helper()
+	cluster.Patch(t, harness.ClusterQueues, "", queues.ClusterQueue, fmt.Sprintf(`{"spec":{"stopPolicy":"None",
+		"preemption":{"withinClusterQueue":%q},"resourceGroups":[{"coveredResources":["cpu"],
+		"flavors":[{"name":%q,"resources":[{"name":"cpu","nominalQuota":%q}]}]}]}}`, preemption, flavor, cpu))
+}
+
+// createLate makes a Job whose pods no node takes.
+func createLate(t *testing.T, cluster *harness.Cluster, queues harness.Queues, name string) {
+	t.Helper()
+	job := queuedJob(name, 1)
+	job.Spec.Template.Spec.NodeSelector = map[string]string{"muster.batch/nowhere": "yes"}
+	cluster.CreateJob(t, queues.Namespace, job)
+}
+
+func workloadIs(t *testing.T, cluster *harness.Cluster, queues harness.Queues, job, what, kind, status, reason string) *unstructured.Unstructured {
+	t.Helper()
+	return cluster.WaitForWorkload(t, queues.Namespace, job, what, harness.HasCondition(kind, status, reason))
+}
+
+func tries(want any) func(*unstructured.Unstructured) error {
+	return harness.FieldIs(want, "status", "requeueState", "count")
+}
+
+// evictions is how often a Workload was evicted for this reason and cause.
+func evictions(workload *unstructured.Unstructured, reason, cause string) (count int64) {
+	list, _, _ := unstructured.NestedSlice(workload.Object, "status", "schedulingStats", "evictions")
+	for _, entry := range list {
+		eviction := entry.(map[string]any)
+		if eviction["reason"] == reason && fmt.Sprint(eviction["underlyingCause"]) == cause {
+			count, _ = eviction["count"].(int64)
+		}
+	}
+	return count
+}
+
+func TestPodsThatAreNotReadyInTime(t *testing.T) {
+	cluster := harness.Connect(t)
+	cluster.HollowNodes(t)
+	startPodsReadyMuster(t, 3*time.Second, "recoveryTimeout: 3s, requeuingStrategy: {backoffBaseSeconds: 2, backoffMaxSeconds: 2, backoffLimitCount: 2}")
+	runBehaviours(t, cluster, []behaviour{
+		{"a late Workload is evicted, tried again, deactivated, and reactivated by hand", lateWorkload},
+		{"a lost pod that is not replaced within recoveryTimeout costs the place", lateRecovery},
+	})
+}
+
+func TestPodsThatAreNotReadyOnAKubelet(t *testing.T) {
+	cluster := harness.Connect(t)
+	cluster.RealNode(t)
+	startPodsReadyMuster(t, 8*time.Second, "recoveryTimeout: 4s, requeuingStrategy: {backoffBaseSeconds: 2, backoffMaxSeconds: 2}")
+	queues := cluster.Queues(t)
+	doesNotFit(t, cluster, queues)
+	kubeletRecovery(t, cluster, queues)
+}
+
+func lateWorkload(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
+	letIn(t, cluster, queues)
+	createLate(t, cluster, queues, "train")
+	workloadIs(t, cluster, queues, "train", "is admitted", "PodsReady", "False", "WaitForStart")
+	evicted := cluster.WaitForWorkload(t, queues.Namespace, "train", "is evicted and has given its quota back",
+		harness.HasCondition("Evicted", "True", "PodsReadyTimeout"), harness.HasCondition("Requeued", "False", "PodsReadyTimeout"),
+		harness.Released, tries(1))
+	if count := evictions(evicted, "PodsReadyTimeout", "WaitForStart"); count != 1 {
+		t.Errorf("its evictions are counted as %v", evicted.Object["status"])
+	}
+	awaitStopped(t, cluster, queues.Namespace, "train")
+	workloadIs(t, cluster, queues, "train", "comes back after its backoff", "Requeued", "True", "BackoffFinished")
+	workloadIs(t, cluster, queues, "train", "is tried again", "QuotaReserved", "True", "QuotaReserved")
+	cluster.WaitForWorkload(t, queues.Namespace, "train", "has had its second try", tries(2))
+
+	end := cluster.WaitForWorkload(t, queues.Namespace, "train", "is deactivated", harness.FieldIs(false, "spec", "active"),
+		harness.HasCondition("Evicted", "True", "DeactivatedDueToRequeuingLimitExceeded"), harness.Released)
+	awaitStopped(t, cluster, queues.Namespace, "train")
+	if err := tries(2)(end); err != nil {
+		t.Errorf("people cannot see how often it was tried: %v", err)
+	}
+	cluster.Patch(t, harness.Workloads, queues.Namespace, end.GetName(), `{"spec":{"active":true}}`)
+	workloadIs(t, cluster, queues, "train", "is tried again", "QuotaReserved", "True", "QuotaReserved")
+	cluster.WaitForWorkload(t, queues.Namespace, "train", "begins a new count", tries(1))
+	if told := strings.Join(cluster.EventsAbout(t, queues.Namespace, end.GetName()), "\n"); !strings.Contains(told, "EvictedDueToPodsReadyTimeout") ||
+		!strings.Contains(told, "EvictedDueToDeactivatedDueToRequeuingLimitExceeded") {
+		t.Errorf("its events are\n%s", told)
+	}
+}
+
+func lateRecovery(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
+	letIn(t, cluster, queues)
+	job := queuedJob("train", 2)
+	*job.Spec.BackoffLimit = 5
+	cluster.CreateJob(t, queues.Namespace, job)
+	workloadIs(t, cluster, queues, "train", "runs", "PodsReady", "True", "Started")
+	// The Job controller waits ten seconds before it replaces a failed pod.
+	cluster.EndHollowPods(t, queues.Namespace, 1)
+	evicted := cluster.WaitForWorkload(t, queues.Namespace, "train", "is evicted", harness.HasCondition("Evicted", "True", "PodsReadyTimeout"), tries(1))
+	if evictions(evicted, "PodsReadyTimeout", "WaitForRecovery") != 1 {
+		t.Errorf("its evictions are counted as %v", evicted.Object["status"])
+	}
+	workloadIs(t, cluster, queues, "train", "comes back after its backoff", "Requeued", "True", "BackoffFinished")
+}
+
+// doesNotFit: the node has too little for both pods of the first Job at once, so it leaves,
+// the next one runs, and the first comes back.
+func doesNotFit(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
+	cpu := resource.NewMilliQuantity(cluster.AllocatableCPU(t, cluster.RealNode(t))*6/10, resource.DecimalSI)
+	job := func(name, command string, pods int32) {
+		made := queuedJob(name, pods)
+		made.Spec.Template.Spec.Containers[0].Command = []string{"sh", "-c", command}
+		made.Spec.Template.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = *cpu
+		cluster.CreateJob(t, queues.Namespace, made)
+	}
+	letInWith(t, cluster, queues, queues.Real, "1000", "Never")
+	job("big", "sleep 600", 2)
+	workloadIs(t, cluster, queues, "big", "is admitted", "Admitted", "True", "Admitted")
+	cluster.WaitForWorkload(t, queues.Namespace, "big", "is evicted", harness.HasCondition("Evicted", "True", "PodsReadyTimeout"), tries(1))
+	job("small", "sleep 1", 1)
+	workloadIs(t, cluster, queues, "small", "runs to its end", "Finished", "True", "Succeeded")
+	again := workloadIs(t, cluster, queues, "big", "comes back after its backoff", "Requeued", "True", "BackoffFinished")
+	if evictions(again, "PodsReadyTimeout", "WaitForStart") < 1 {
+		t.Errorf("its evictions are counted as %v", again.Object["status"])
+	}
+	cluster.Kubectl(t, "", "delete", "job", "big", "-n", queues.Namespace)
+}
+
+func kubeletRecovery(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
+	made := queuedJob("fails", 1)
+	*made.Spec.BackoffLimit = 5
+	made.Spec.Template.Spec.Containers[0].Command = []string{"sh", "-c", "sleep 3; exit 1"}
+	cluster.CreateJob(t, queues.Namespace, made)
+	workloadIs(t, cluster, queues, "fails", "runs", "PodsReady", "True", "Started")
+	evicted := cluster.WaitForWorkload(t, queues.Namespace, "fails", "is evicted", harness.HasCondition("Evicted", "True", "PodsReadyTimeout"), tries(1))
+	if evictions(evicted, "PodsReadyTimeout", "WaitForRecovery") != 1 {
+		t.Errorf("its evictions are counted as %v", evicted.Object["status"])
+	}
+}
+
+// Who is not ready keeps everybody out, in all queues: one after the other.
+func TestOneWorkloadAtATime(t *testing.T) {
+	cluster := harness.Connect(t)
+	cluster.HollowNodes(t)
+	startPodsReadyMuster(t, 3*time.Second, "recoveryTimeout: 1m, blockAdmission: true, requeuingStrategy: {timestamp: Creation, backoffBaseSeconds: 600}")
+	for _, each := range []behaviour{
+		{"the next one is admitted when the one before is ready", nextAfterReady},
+		{"the next one is admitted when the one before is late and evicted", nextAfterLate},
+		{"the next one is admitted when the one before is deleted", nextAfterDeleted},
+		{"a lost pod that is replaced in time costs nothing", recoversInTime},
+		{"a preempted Workload does not come back before its preemptor", noFlapping},
+	} {
+		t.Run(each.name, func(t *testing.T) { each.run(t, cluster, cluster.Queues(t)) })
+	}
+}
+
+// awaitBlocked waits until the Workload says that it waits for that of the other job.
+func awaitBlocked(t *testing.T, cluster *harness.Cluster, queues harness.Queues, job, by string) {
+	t.Helper()
+	blocker := cluster.WaitForWorkload(t, queues.Namespace, by, "is there").GetName()
+	cluster.WaitForWorkload(t, queues.Namespace, job, "waits for "+by, harness.HasCondition("QuotaReserved", "False", "WaitingForPodsReady"),
+		func(workload *unstructured.Unstructured) error {
+			if message := fmt.Sprint(harness.ConditionOf(workload, "QuotaReserved")["message"]); !strings.Contains(message, queues.Namespace+"/"+blocker) {
+				return fmt.Errorf("it says %q", message)
+			}
+			return nil
+		})
+	if !suspended(getJob(t, cluster, queues.Namespace, job)) {
+		t.Errorf("%s is not suspended", job)
+	}
+}
+
+func nextAfterReady(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
+	timeline := cluster.Timeline(t, queues.Namespace)
+	const count = 5
+	for i := range count {
+		cluster.CreateJob(t, queues.Namespace, queuedJob(fmt.Sprint("train-", i), 1))
+	}
+	letIn(t, cluster, queues)
+	for i := range count {
+		workloadIs(t, cluster, queues, fmt.Sprint("train-", i), "is ready", "PodsReady", "True", "Started")
+	}
+	// The one before was ready when the next was admitted.
+	var reserved, ready []time.Time
+	for i := range count {
+		workload := cluster.WaitForWorkload(t, queues.Namespace, fmt.Sprint("train-", i), "is there")
+		reserved, ready = append(reserved, transition(t, workload, "QuotaReserved")), append(ready, transition(t, workload, "PodsReady"))
+	}
+	for i := range count {
+		for j := range count {
+			if reserved[i].Before(reserved[j]) && reserved[j].Before(ready[i]) {
+				t.Errorf("train-%d was admitted at %v, while train-%d was not ready from %v to %v", j, reserved[j], i, reserved[i], ready[i])
+			}
+		}
+	}
+	timeline.Check(t)
+}
+
+func transition(t *testing.T, workload *unstructured.Unstructured, kind string) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339, fmt.Sprint(harness.ConditionOf(workload, kind)["lastTransitionTime"]))
+	must(t, err)
+	return at
+}
+
+func nextAfterLate(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
+	createLate(t, cluster, queues, "late")
+	letIn(t, cluster, queues)
+	workloadIs(t, cluster, queues, "late", "is admitted", "Admitted", "True", "Admitted")
+	cluster.CreateJob(t, queues.Namespace, queuedJob("next", 1))
+	awaitBlocked(t, cluster, queues, "next", "late")
+	workloadIs(t, cluster, queues, "next", "is ready", "PodsReady", "True", "Started")
+	cluster.WaitForWorkload(t, queues.Namespace, "late", "waits for its backoff", harness.HasCondition("Evicted", "True", "PodsReadyTimeout"),
+		harness.HasCondition("Requeued", "False", "PodsReadyTimeout"), harness.Released, tries(1))
+}
+
+func nextAfterDeleted(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
+	createLate(t, cluster, queues, "late")
+	letIn(t, cluster, queues)
+	workloadIs(t, cluster, queues, "late", "is admitted", "Admitted", "True", "Admitted")
+	cluster.CreateJob(t, queues.Namespace, queuedJob("next", 1))
+	awaitBlocked(t, cluster, queues, "next", "late")
+	cluster.Kubectl(t, "", "delete", "job", "late", "-n", queues.Namespace, "--wait=false")
+	workloadIs(t, cluster, queues, "next", "is ready", "PodsReady", "True", "Started")
+}
+
+func recoversInTime(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
+	letIn(t, cluster, queues)
+	job := queuedJob("train", 1)
+	*job.Spec.BackoffLimit = 5
+	cluster.CreateJob(t, queues.Namespace, job)
+	workloadIs(t, cluster, queues, "train", "runs", "PodsReady", "True", "Started")
+	cluster.EndHollowPods(t, queues.Namespace, 1)
+	workloadIs(t, cluster, queues, "train", "has lost a pod", "PodsReady", "False", "WaitForRecovery")
+	recovered := workloadIs(t, cluster, queues, "train", "runs again", "PodsReady", "True", "Recovered")
+	if harness.ConditionOf(recovered, "Evicted") != nil {
+		t.Errorf("it was evicted: %v", recovered.Object["status"])
+	}
+}
+
+func noFlapping(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
+	high := queues.Namespace + "-high"
+	cluster.CreatePriorityClass(t, high, 1000)
+	letInWith(t, cluster, queues, queues.Hollow, "10m", "LowerPriority")
+	cluster.CreateJob(t, queues.Namespace, queuedJob("low", 1))
+	workloadIs(t, cluster, queues, "low", "is ready", "PodsReady", "True", "Started")
+	preemptor := queuedJob("high", 1)
+	preemptor.Labels[harness.PriorityLabel] = high
+	cluster.CreateJob(t, queues.Namespace, preemptor)
+	workloadIs(t, cluster, queues, "high", "is ready", "PodsReady", "True", "Started")
+	low := cluster.WaitForWorkload(t, queues.Namespace, "low", "waits", harness.Released, harness.HasCondition("Requeued", "True", "Preempted"))
+	if count := evictions(low, "Preempted", "<nil>") + evictions(low, "Preempted", ""); count != 1 {
+		t.Errorf("it was preempted %d times: %v", count, low.Object["status"])
+	}
+	cluster.EndHollowPods(t, queues.Namespace, 0)
+	workloadIs(t, cluster, queues, "low", "runs after it", "PodsReady", "True", "Started")
+}
