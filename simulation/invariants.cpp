@@ -53,7 +53,10 @@ std::string seconds_text(Duration duration) {
 
 }  // namespace
 
-Invariants::Invariants(ApiServer& server, Timeline& timeline) : server_(server), timeline_(timeline) {
+Invariants::Invariants(ApiServer& server, Timeline& timeline)
+    : server_(server),
+      timeline_(timeline),
+      quota_(server, timeline, [this](std::string what) { violated(std::move(what)); }) {
   server_.on_change([this](const Change& change) { see(change); });
 }
 
@@ -64,6 +67,7 @@ void Invariants::violated(std::string what) {
 void Invariants::see(const Change& change) {
   if (change.type->plural == kPods.plural) see_pod(change);
   if (change.type->plural == kJobs.plural) see_job(change);
+  quota_.see(change);
 }
 
 void Invariants::see_job(const Change& change) {

@@ -8,6 +8,7 @@
 //                    pod of the run lives
 //   no write twice   a process does not repeat a write that was answered and after which
 //                    nobody has changed the object
+//   quota            see simulation/quota_invariants.h
 //   no orphans       asked for at the end: nothing is left whose owner is gone
 //
 // It watches the API server's history, step by step, and knows nothing of muster's insides.
@@ -20,6 +21,7 @@
 
 #include "api/job.h"
 #include "simulation/api_server.h"
+#include "simulation/quota_invariants.h"
 
 namespace muster::simulation {
 
@@ -63,6 +65,7 @@ class Invariants {
 
   ApiServer& server_;
   Timeline& timeline_;
+  QuotaInvariants quota_;
   std::map<std::string, PodFacts> pods_;                          // live or not, by uid, until removed
   std::map<std::string, std::map<std::string, int>> started_;     // token -> the Job's uid -> pods
   std::map<std::string, std::set<std::string>> tokens_of_owner_;  // owner's uid -> tokens not complete yet

@@ -70,9 +70,11 @@ json without_scheduling_directives(json pod_template) {
 
 bool directives_may_change(const json& job, bool resumed_jobs_may_change) {
   if (!bool_at(job, {"spec", "suspend"})) return false;
-  if (value_at(job, {"status", "startTime"}).is_null()) return true;
-  return resumed_jobs_may_change && int_at(job, {"status", "active"}).value_or(0) == 0 &&
-         condition_is_true(read_conditions(array_at(job, {"status", "conditions"})), "Suspended");
+  const bool not_started = value_at(job, {"status", "startTime"}).is_null();
+  if (!resumed_jobs_may_change) return not_started;
+  // The rule for resumed Jobs, once there is one, holds for all.
+  return int_at(job, {"status", "active"}).value_or(0) == 0 &&
+         (not_started || condition_is_true(read_conditions(array_at(job, {"status", "conditions"})), "Suspended"));
 }
 
 std::optional<std::string> check_job_change(const json& before, const json& after, bool resumed_jobs_may_change) {

@@ -29,6 +29,30 @@ inline std::vector<nlohmann::json> queues(int cpus) {
        {"spec", {{"clusterQueue", "cluster"}}}}};
 }
 
+// Two teams in one cohort, each with a ClusterQueue of so many cpus and a LocalQueue of its
+// name, that take back what they lent and preempt by priority; and the classes `low` and
+// `high`.
+inline std::vector<nlohmann::json> two_teams(int cpus) {
+  using nlohmann::json;
+  std::vector<json> objects = {queues(cpus)[0]};
+  for (const char* team : {"red", "blue"}) {
+    json queue = queues(cpus)[1], local = queues(cpus)[2];
+    queue["metadata"]["name"] = team;
+    queue["spec"]["cohortName"] = "all";
+    queue["spec"]["preemption"] = {{"reclaimWithinCohort", "Any"}, {"withinClusterQueue", "LowerPriority"}};
+    local["metadata"]["name"] = team;
+    local["spec"]["clusterQueue"] = team;
+    objects.insert(objects.end(), {queue, local});
+  }
+  for (const auto& [name, value] : {std::pair("low", 10), std::pair("high", 100)}) {
+    objects.push_back({{"apiVersion", kWorkloadPriorityClasses.api_version},
+                       {"kind", kWorkloadPriorityClasses.kind},
+                       {"metadata", {{"name", name}}},
+                       {"value", value}});
+  }
+  return objects;
+}
+
 // A Job of so many pods that ask for a cpu each, in the queue `team`.
 inline nlohmann::json queued_job(int pods, const std::string& name) {
   nlohmann::json job = job_of(pods, name);

@@ -1,0 +1,158 @@
+#include "simulation/quota_invariants.h"
+
+#include <algorithm>
+
+#include "api/job.h"
+#include "api/typed_object.h"
+
+namespace muster::simulation {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr Duration kGrace = seconds(30);
+
+const ResourceQuota* find_quota(const std::vector<ResourceGroup>& groups, const std::string& flavor,
+                                const std::string& resource) {
+  for (const ResourceGroup& group : groups) {
+    for (const FlavorQuotas& quotas : group.flavors) {
+      if (quotas.name != flavor) continue;
+      for (const ResourceQuota& quota : quotas.resources) {
+        if (quota.name == resource) return &quota;
+      }
+    }
+  }
+  return nullptr;
+}
+
+// Of a pod set's pods so many have ended, and give back their part.
+int64_t without_ended(int64_t amount, const Workload& workload, const PodSetAssignment& pod_set) {
+  const int64_t count = pod_set.count.value_or(1);
+  for (const ReclaimablePod& ended : workload.status.reclaimable_pods) {
+    if (ended.name == pod_set.name && count > 0) return amount / count * std::max<int64_t>(count - ended.count, 0);
+  }
+  return amount;
+}
+
+std::string cpus(int64_t thousandths) {
+  return std::to_string(thousandths) + "m";
+}
+
+}  // namespace
+
+QuotaInvariants::QuotaInvariants(const ApiServer& server, const Timeline& timeline,
+                                 std::function<void(std::string)> violated)
+    : server_(server), timeline_(timeline), violated_(std::move(violated)) {}
+
+void QuotaInvariants::see(const Change& change) {
+  if (change.type->plural == kWorkloads.plural) see_workload(change);
+  if (change.type->plural == kClusterQueues.plural || change.type->plural == kCohorts.plural) see_node(change);
+}
+
+void QuotaInvariants::see_node(const Change& change) {
+  const bool is_queue = change.type->plural == kClusterQueues.plural;
+  Node now;
+  std::string name;
+  if (is_queue) {
+    const ClusterQueuePtr queue = read_cluster_queue(*change.after);
+    name = "ClusterQueue " + queue->meta.name;
+    now = {queue->cohort, queue->resource_groups, {}, std::nullopt};
+  } else {
+    const CohortPtr cohort = read_cohort(*change.after);
+    name = "Cohort " + cohort->meta.name;
+    now = {cohort->parent, cohort->resource_groups, {}, std::nullopt};
+  }
+  if (change.removed) now.groups.clear();
+  const bool same_spec = change.before != nullptr && !change.removed &&
+                         read_meta(*change.before).generation == read_meta(*change.after).generation;
+  if (same_spec) return;
+  Node& node = nodes_[name];
+  now.earlier = std::move(node.groups);
+  now.changed = timeline_.elapsed();
+  node = std::move(now);
+}
+
+void QuotaInvariants::see_workload(const Change& change) {
+  const WorkloadPtr workload = read_workload(*change.after);
+  const auto found = held_.find(workload->meta.uid);
+  const std::optional<Holding> before =
+      found == held_.end() ? std::nullopt : std::make_optional(std::move(found->second));
+  if (found != held_.end()) held_.erase(found);
+  if (change.removed || workload->finished()) return;
+  if (!workload->has_quota_reserved() || !workload->status.admission) {
+    if (before) check_release(*workload, *before);
+    return;
+  }
+  Holding now{workload->status.admission->cluster_queue, {}};
+  for (const PodSetAssignment& pod_set : workload->status.admission->pod_sets) {
+    for (const auto& [resource, flavor] : pod_set.flavors) {
+      const auto usage = pod_set.resource_usage.find(resource);
+      if (usage == pod_set.resource_usage.end()) continue;
+      now.used[{flavor, resource}] += without_ended(usage->second.saturating_milli_value(), *workload, pod_set);
+    }
+  }
+  held_[workload->meta.uid] = now;
+  if (!before) return check_fits(*workload, now);
+  if (before->queue != now.queue)
+    violated_("Workload " + workload->meta.name + " moved from ClusterQueue " + before->queue + " to " + now.queue);
+}
+
+void QuotaInvariants::check_release(const Workload& workload, const Holding& held) {
+  if (!workload.evicted())
+    violated_("Workload " + workload.meta.name + " gave back the quota of ClusterQueue " + held.queue +
+              " without an eviction");
+  if (!workload.meta.controller || workload.meta.controller->kind != kJobs.kind) return;
+  const ObjectPtr object = server_.get({&kJobs, workload.meta.ns, workload.meta.controller->name});
+  if (object == nullptr) return;
+  const JobPtr job = read_job(*object);
+  if (job->meta.uid == workload.meta.controller->uid && !job->meta.deleting && job->status.active > 0)
+    violated_("Workload " + workload.meta.name + " gave back its quota while " + std::to_string(job->status.active) +
+              " pods of its Job were active");
+}
+
+std::string QuotaInvariants::root(std::string node) const {
+  for (size_t steps = 0; steps <= nodes_.size(); ++steps) {
+    const auto found = nodes_.find(node);
+    if (found == nodes_.end() || found->second.parent.empty()) return node;
+    node = "Cohort " + found->second.parent;
+  }
+  return node;
+}
+
+const ResourceQuota* QuotaInvariants::quota(const Node& node, const Flavored& flavored) const {
+  const ResourceQuota* now = find_quota(node.groups, flavored.first, flavored.second);
+  if (!node.changed || timeline_.elapsed() - *node.changed > kGrace) return now;
+  const ResourceQuota* earlier = find_quota(node.earlier, flavored.first, flavored.second);
+  if (earlier == nullptr || (now != nullptr && now->nominal.compare(earlier->nominal) > 0)) return now;
+  return earlier;
+}
+
+void QuotaInvariants::check_fits(const Workload& workload, const Holding& holding) {
+  const std::string queue = "ClusterQueue " + holding.queue;
+  const std::string tree = root(queue);
+  for (const auto& [flavored, amount] : holding.used) {
+    int64_t own = 0, all = 0, most = 0;
+    for (const auto& [uid, other] : held_) {
+      const auto used = other.used.find(flavored);
+      if (used == other.used.end()) continue;
+      if (other.queue == holding.queue) own += used->second;
+      if (root("ClusterQueue " + other.queue) == tree) all += used->second;
+    }
+    for (const auto& [name, node] : nodes_) {
+      const ResourceQuota* has = quota(node, flavored);
+      if (has != nullptr && root(name) == tree) most += has->nominal.saturating_milli_value();
+    }
+    const auto node = nodes_.find(queue);
+    const ResourceQuota* has = node == nodes_.end() ? nullptr : quota(node->second, flavored);
+    const std::string what = "Workload " + workload.meta.name + " makes ";
+    if (has != nullptr && has->borrowing_limit) {
+      const int64_t limit = has->nominal.saturating_milli_value() + has->borrowing_limit->saturating_milli_value();
+      if (own > limit) violated_(what + queue + " use " + cpus(own) + " and it may use " + cpus(limit));
+    }
+    if (all > most)
+      violated_(what + "the tree of " + tree + " use " + cpus(all) + " of " + flavored.second + " in " +
+                flavored.first + " and it has " + cpus(most));
+  }
+}
+
+}  // namespace muster::simulation
