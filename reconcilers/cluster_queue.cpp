@@ -1,5 +1,8 @@
 #include "reconcilers/cluster_queue.h"
 
+#include <set>
+#include <string_view>
+
 #include "api/workload_conditions.h"
 #include "reconcilers/in_use.h"
 #include "reconcilers/queue_status.h"
@@ -8,7 +11,19 @@
 namespace muster {
 namespace {
 
-QueueSurroundings surroundings_in(const ClusterState& state) {
+// Above the queue there is no root, but Cohorts that are each other's ancestors.
+bool is_in_cycle(const ClusterQueue& queue, const ClusterState& state) {
+  std::set<std::string_view> above;
+  for (const std::string* name = &queue.cohort; !name->empty();) {
+    if (!above.insert(*name).second) return true;
+    const TypedObject* cohort = state.find(kCohorts, "", *name);
+    if (cohort == nullptr) return false;
+    name = &std::get<CohortPtr>(*cohort)->parent;
+  }
+  return false;
+}
+
+QueueSurroundings surroundings_of(const ClusterQueue& queue, const ClusterState& state) {
   return {.has_flavor = [&state](const std::string& flavor) { return state.resource_flavor(flavor) != nullptr; },
           .check =
               [&state](const std::string& name) {
@@ -16,7 +31,8 @@ QueueSurroundings surroundings_in(const ClusterState& state) {
                 if (check == nullptr) return CheckPresence::kMissing;
                 return condition_is_true(check->conditions, kActiveCondition) ? CheckPresence::kActive
                                                                               : CheckPresence::kInactive;
-              }};
+              },
+          .in_cohort_cycle = is_in_cycle(queue, state)};
 }
 
 int32_t pending_in(const ClusterQueue& queue, const ClusterState& state) {
@@ -40,7 +56,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   QueueStatus status = queue->status;
   status.pending_workloads = pending_in(*queue, state);
   show_counts(status, *queue, counts, true);
-  QueueReadiness readiness = readiness_of(*queue, surroundings_in(state));
+  QueueReadiness readiness = readiness_of(*queue, surroundings_of(*queue, state));
   set_active(status, queue->meta, readiness.ready, std::move(readiness.reason), std::move(readiness.message), now);
   write_queue_status(kClusterQueues, queue->meta, queue->status, status, plan);
   return plan;
@@ -65,6 +81,9 @@ void concerns(const ClusterState& state, const TypedObject& object, std::vector<
   } else if (std::holds_alternative<AdmissionCheckPtr>(object)) {
     for (const ClusterQueue* queue : state.cluster_queues_of_check(meta_of(object).name))
       add_key(queue->meta.name, keys);
+  } else if (std::holds_alternative<CohortPtr>(object)) {
+    // It may be anywhere above any of them.
+    state.for_each_of(kClusterQueues, [&](const TypedObject& queue) { keys.push_back(key_of(queue)); });
   }
 }
 

@@ -48,6 +48,8 @@ QueueReadiness readiness_of(const ClusterQueue& queue, const QueueSurroundings& 
   }
   if (!missing.empty()) add(kAdmissionCheckNotFoundReason, "references missing AdmissionCheck(s): " + join(missing));
   if (!inactive.empty()) add(kAdmissionCheckInactiveReason, "references inactive AdmissionCheck(s): " + join(inactive));
+  if (surroundings.in_cohort_cycle)
+    add("CohortCycle", "the parents of its Cohort form a cycle; change one spec.parentName");
   if (reason.empty()) return {true, std::string(kReadyReason), "Can admit new workloads"};
   return {false, std::move(reason), "Can't admit new workloads: " + message + "."};
 }

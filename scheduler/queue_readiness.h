@@ -21,6 +21,7 @@ enum class CheckPresence { kMissing, kInactive, kActive };
 struct QueueSurroundings {
   std::function<bool(const std::string& flavor)> has_flavor;
   std::function<CheckPresence(const std::string& admission_check)> check;
+  bool in_cohort_cycle;  // above it there is no root, but Cohorts that are each other's ancestors
 };
 
 // The first thing that is wrong gives the reason; the message names them all.

@@ -53,12 +53,10 @@ std::optional<Scheduler::Inactive> Scheduler::why_inactive(const std::string& cl
                                           const auto check = checks_.find(name);
                                           if (check == checks_.end()) return CheckPresence::kMissing;
                                           return check->second ? CheckPresence::kActive : CheckPresence::kInactive;
-                                        }});
-  if (!readiness.ready) return Inactive{std::move(readiness.reason), std::move(readiness.message)};
-  if (state_.ledger.root(queue->node) == kNoNode)
-    return Inactive{"CohortCycle",
-                    "Can't admit new workloads: the parents of its Cohort form a cycle; change one spec.parentName."};
-  return std::nullopt;
+                                        },
+                                    .in_cohort_cycle = state_.ledger.root(queue->node) == kNoNode});
+  if (readiness.ready) return std::nullopt;
+  return Inactive{std::move(readiness.reason), std::move(readiness.message)};
 }
 
 void Scheduler::refresh_activity() {

@@ -89,6 +89,25 @@ TEST_CASE("a ClusterQueue follows its flavors and checks when they come and go")
   CHECK(cluster.condition_of(kLocalQueues, "lq", "Active") == "False ClusterQueueIsInactive");
 }
 
+TEST_CASE("a ClusterQueue below a cycle of Cohorts says so until it is broken") {
+  QueueCluster cluster;
+  const auto put_cohort = [&](const char* name, const char* parent) {
+    cluster.put(kCohorts, name, {{"spec", {{"parentName", parent}}}});
+  };
+  put_cohort("x", "y");
+  put_cohort("y", "z");
+  cluster.put_queues({{"cohortName", "x"}});
+  cluster.settle_concerned();
+  CHECK(cluster.condition_of(kClusterQueues, "cq", "Active") == "True Ready");
+  put_cohort("z", "y");
+  cluster.settle_concerned();
+  CHECK(cluster.condition_of(kClusterQueues, "cq", "Active") == "False CohortCycle");
+  CHECK(message_of(cluster, kClusterQueues, "cq").find("change one spec.parentName") != std::string::npos);
+  put_cohort("z", "");
+  cluster.settle_concerned();
+  CHECK(cluster.condition_of(kClusterQueues, "cq", "Active") == "True Ready");
+}
+
 TEST_CASE("a LocalQueue says whether it takes Workloads") {
   QueueCluster cluster;
   cluster.put_queues();
