@@ -180,10 +180,24 @@ void EventRecorder::patch(const EventRecord& record, std::stop_token stop) {
   tell(answer, EventOutcome::kPatched);
 }
 
+bool EventRecorder::await_turn(std::stop_token stop) {
+  const Duration wait = throttle_.take(timing_.clock.now().monotonic);
+  if (wait <= Duration::zero()) return true;
+  if (last_words_until_) return false;
+  timing_.sleeper.sleep(wait, stop);
+  return !stop.stop_requested();
+}
+
 KubeApi::Answer EventRecorder::send(KubeRequest request, std::stop_token stop) {
   request.once = true;
   for (int tries = 1;; ++tries) {
     request.timeout = kRequestTimeout;
+    if (!await_turn(stop)) {
+      if (last_words_until_)
+        return fail_with(unanswered(kNoAnswerInTimeReason, "muster stops, and has sent enough events for now"));
+      unsent_.push_back(std::move(request));
+      return fail_with(unanswered(kCancelledReason, "muster stops"));
+    }
     if (last_words_until_) {
       request.timeout = *last_words_until_ - timing_.clock.now().monotonic;
       if (request.timeout <= Duration::zero()) return fail_with(unanswered(kNoAnswerInTimeReason, "muster stops"));

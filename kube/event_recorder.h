@@ -1,6 +1,6 @@
-// Writes Events (events.k8s.io/v1) about objects, behind everybody's back: one thread
-// and a bounded queue. An Event is a courtesy; nothing ever waits for one, and what
-// cannot be written is counted and forgotten.
+// Writes Events (events.k8s.io/v1) about objects, behind everybody's back: one thread, a
+// bounded queue and a bounded rate. An Event is a courtesy; nothing ever waits for one,
+// and what cannot be written is counted and forgotten, the oldest first.
 #pragma once
 
 #include <deque>
@@ -15,6 +15,7 @@
 #include "kube/api.h"
 #include "kube/event_series.h"
 #include "kube/observer.h"
+#include "kube/throttle.h"
 #include "kube/timing.h"
 
 namespace muster::kube {
@@ -32,6 +33,9 @@ class EventRecorder {
  public:
   // Past this many waiting events the oldest are dropped.
   static constexpr size_t kMaxQueued = 1000;
+  // Requests, retries among them: an admitted Workload is worth three Events, and a
+  // thousand of them at once must not cost the API server what their admission needs.
+  static constexpr RateLimit kRate{.per_second = 50, .burst = 500};
   // One event is tried this often while the API server does not answer.
   static constexpr int kMaxTries = 12;
   static constexpr Duration kRetryPeriod = std::chrono::seconds(10);
@@ -60,6 +64,8 @@ class EventRecorder {
   void create(const EventRecord& record, std::stop_token stop);
   void patch(const EventRecord& record, std::stop_token stop);
   KubeApi::Answer send(KubeRequest request, std::stop_token stop);
+  // Waits until the rate allows one more request. False: the end comes first.
+  bool await_turn(std::stop_token stop);
   void tell(const KubeApi::Answer& answer, EventOutcome done);
   void say_last_words();
 
@@ -70,6 +76,7 @@ class EventRecorder {
 
   // Of the thread.
   EventCorrelator correlator_;
+  Throttle throttle_{kRate};
   std::vector<KubeRequest> unsent_;                // cut short by the end
   std::optional<MonotonicTime> last_words_until_;  // set at the end
 

@@ -234,6 +234,8 @@ TEST_CASE("a flood pushes out the oldest and holds nobody up") {
   CHECK(system_clock().now().monotonic - before < 1s);
   CHECK(test.observer.count("event: queue_full") == 500);
   stuck = false;
+  REQUIRE(test.heard("created", 500));
+  test.pass(11s);
   REQUIRE(test.heard("created", 1001));
   std::set<std::string> names;
   for (const auto& request : test.server.requests()) {
@@ -243,6 +245,51 @@ TEST_CASE("a flood pushes out the oldest and holds nobody up") {
   CHECK(names.contains("first"));
   CHECK_FALSE(names.contains("job-499"));
   CHECK(names.contains("job-500"));
+}
+
+TEST_CASE("past a burst of 500 there are 50 requests a second and no more") {
+  TestRecorder test;
+  for (int i = 0; i < 1000; ++i) test.record(event_about("job-" + std::to_string(i)));
+  REQUIRE(test.heard("created", 500));
+  test.pass(0s);
+  CHECK(test.server.requests().size() == 500);
+  for (const size_t sent : {550, 600, 650}) {
+    test.pass(1s);
+    CHECK(test.server.requests().size() == sent);
+  }
+  test.pass(7s);
+  CHECK(test.server.requests().size() == 1000);
+  CHECK(test.observer.count("event: created") == 1000);
+  // A quiet hour buys one burst and no second one.
+  test.pass(1h);
+  for (int i = 0; i < 600; ++i) test.record(event_about("later-" + std::to_string(i)));
+  REQUIRE(test.heard("created", 1500));
+  test.pass(0s);
+  CHECK(test.server.requests().size() == 1500);
+}
+
+TEST_CASE("what the rate holds back is dropped from the oldest on and counted") {
+  TestRecorder test;
+  for (int i = 0; i < 501; ++i) test.record(event_about("job-" + std::to_string(i)));
+  REQUIRE(test.heard("created", 500));
+  test.pass(0s);
+  // One is held in the hand; a thousand wait, and 200 are too many.
+  for (int i = 501; i < 1701; ++i) test.record(event_about("job-" + std::to_string(i)));
+  CHECK(test.observer.count("event: queue_full") == 200);
+  test.pass(5s);
+  CHECK(test.server.requests().size() == 750);
+  std::set<std::string> names;
+  for (const auto& request : test.server.requests()) {
+    names.insert(json::parse(request.body)["regarding"]["name"].get<std::string>());
+  }
+  CHECK(names.contains("job-500"));
+  CHECK_FALSE(names.contains("job-501"));
+  CHECK_FALSE(names.contains("job-700"));
+  CHECK(names.contains("job-701"));
+  // The end sends no more than the rate allows either.
+  test.recorder.reset();
+  CHECK(test.server.requests().size() == 750);
+  CHECK(test.observer.count("event: unanswered") == 751);
 }
 
 TEST_CASE("the end writes what waits and finishes the series") {
