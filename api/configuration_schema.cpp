@@ -53,8 +53,8 @@ constexpr ConfigField kLeaderElectionFields[] = {
 constexpr ConfigStruct kLeaderElection{"LeaderElectionConfiguration", kLeaderElectionFields};
 
 constexpr ConfigField kLocalQueueMetricsFields[] = {
-    {"enable", kBool, kOne, kOmitEmpty, "bool"},
-    {"localQueueSelector", kStruct, kOne, kPointer, "v1.LabelSelector", &kLabelSelector},
+    {"enable", kBool, kOne, kOmitEmpty, "bool", nullptr, kBoth, kActs},
+    {"localQueueSelector", kStruct, kOne, kPointer, "v1.LabelSelector", &kLabelSelector, kBoth, kActs},
 };
 constexpr ConfigStruct kLocalQueueMetrics{"LocalQueueMetrics", kLocalQueueMetricsFields};
 
@@ -69,7 +69,7 @@ constexpr ConfigStruct kCustomLabel{"ControllerMetricsCustomLabel", kCustomLabel
 
 constexpr ConfigField kMetricsFields[] = {
     {"bindAddress", kString, kOne, kOmitEmpty, "string", nullptr, kBoth, kActs},
-    {"enableClusterQueueResources", kBool, kOne, kOmitEmpty, "bool"},
+    {"enableClusterQueueResources", kBool, kOne, kOmitEmpty, "bool", nullptr, kBoth, kActs},
     {"customLabels", kStruct, kList, kOmitEmpty, "~ControllerMetricsCustomLabel", &kCustomLabel},
     {"localQueueMetrics", kStruct, kOne, kPointer, "~LocalQueueMetrics", &kLocalQueueMetrics},
 };

@@ -118,6 +118,7 @@ FieldErrors validate_configuration(const Configuration& configuration) {
   validate_tls(effective, errors);
   validate_visibility_server(effective, errors);
   validate_custom_labels(effective, errors);
+  validate_local_queue_metrics(effective, errors);
   std::sort(errors.begin(), errors.end(), [](const FieldError& a, const FieldError& b) { return a.text() < b.text(); });
   return errors;
 }

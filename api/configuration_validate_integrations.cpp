@@ -115,6 +115,13 @@ void validate_managed_namespaces(const json& configuration, FieldErrors& errors)
   }
 }
 
+// Kueue ends at its start-up with no word about it.
+void validate_local_queue_metrics(const json& configuration, FieldErrors& errors) {
+  const json* selector = find_path(configuration, {"metrics", "localQueueMetrics", "localQueueSelector"});
+  if (selector != nullptr)
+    check_selector(*selector, FieldPath("metrics").child("localQueueMetrics").child("localQueueSelector"), errors);
+}
+
 void validate_integrations(const json& configuration, FieldErrors& errors) {
   const FieldPath path("integrations");
   std::set<std::string> seen;

@@ -63,6 +63,18 @@ std::vector<FairStrategy> read_strategies(const json& effective) {
   return strategies;
 }
 
+QueueMetricsSettings read_metrics(const json& object) {
+  QueueMetricsSettings metrics;
+  metrics.cluster_queue_resources = bool_at(object, {"enableClusterQueueResources"});
+  metrics.local_queues = bool_at(object, {"localQueueMetrics", "enable"});
+  const json* selector = find_path(object, {"localQueueMetrics", "localQueueSelector"});
+  if (selector == nullptr) return metrics;
+  // One that cannot be read matches nothing; validation says what is wrong with it.
+  const auto parsed = LabelSelector::parse(*selector);
+  metrics.local_queue_selector = parsed ? *parsed : LabelSelector();
+  return metrics;
+}
+
 }  // namespace
 
 QueueSettings make_queue_settings(const Configuration& configuration, const MusterConfiguration& muster,
@@ -82,6 +94,7 @@ QueueSettings make_queue_settings(const Configuration& configuration, const Must
   settings.retain_finished = duration_at(retention, "afterFinished");
   settings.retain_deactivated = duration_at(retention, "afterDeactivatedByKueue");
   settings.fair_sharing = read_strategies(effective);
+  settings.metrics = read_metrics(object_at(effective, {"metrics"}));
   return settings;
 }
 

@@ -46,6 +46,13 @@ struct ResourceTransformation {
 // Up to which share of its cohort a preemptor may take quota from others.
 enum class FairStrategy { kLessThanOrEqualToFinalShare, kLessThanInitialShare };
 
+// metrics.
+struct QueueMetricsSettings {
+  bool cluster_queue_resources = false;  // enableClusterQueueResources
+  bool local_queues = true;              // localQueueMetrics.enable
+  LabelSelector local_queue_selector = LabelSelector::everything();
+};
+
 struct QueueSettings {
   // Which jobs are queued, and feature gates.
   RuleSettings rules{};
@@ -66,6 +73,7 @@ struct QueueSettings {
   // has deactivated, are kept. nullopt: for ever.
   std::optional<Duration> retain_finished{};
   std::optional<Duration> retain_deactivated{};
+  QueueMetricsSettings metrics{};
 };
 
 }  // namespace muster

@@ -110,11 +110,21 @@ void EngineLoop::take_in(const std::deque<Event>& events) {
     const auto& bundles = engine_.live_bundles();
     if (bundles != told_bundles_) callbacks_.bundles_seen(told_bundles_ = bundles);
   }
-  Commands commands = engine_.plan(clock_.now());
+  const Now before = clock_.now();
+  Commands commands = engine_.plan(before);
+  const Duration took = clock_.now().monotonic - before.monotonic;
   publish();
   for (Command& command : commands.writes) outbox_->post(std::move(command));
-  if (!callbacks_.tell) return;
-  for (ObjectEvent& event : commands.events) callbacks_.tell(std::move(event));
+  if (callbacks_.tell) {
+    for (ObjectEvent& event : commands.events) callbacks_.tell(std::move(event));
+  }
+  if (!callbacks_.measure) return;
+  for (Measurement& measurement : commands.measurements) {
+    // The engine has no clock of its own.
+    if (measurement.what == Measured::kAdmissionAttempt)
+      measurement.seconds = std::chrono::duration<double>(took).count();
+    callbacks_.measure(measurement);
+  }
 }
 
 // One new view per batch, however many events it held.

@@ -25,6 +25,8 @@ class EngineLoop {
     std::function<std::optional<MonotonicTime>()> leads_until;
     // Something to tell the users of an object. On the engine's thread; may be empty.
     std::function<void(ObjectEvent)> tell;
+    // Something to count. On the engine's thread; may be empty.
+    std::function<void(const Measurement&)> measure{};
     // Which CA bundles the webhook configurations hold, whenever that changed; answered
     // by posting CaBundleIssued. On the engine's thread; may be empty.
     std::function<void(std::vector<std::string>)> bundles_seen;

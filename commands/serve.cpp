@@ -22,6 +22,8 @@
 #include "kube/authorizer.h"
 #include "kube/event_recorder.h"
 #include "manifests/webhooks.h"
+#include "reconcilers/queue_gauges.h"
+#include "server/queue_metrics.h"
 
 namespace muster {
 namespace {
@@ -74,6 +76,7 @@ class Process {
   Outcome<> connect();
   Outcome<> find_jobset_mode();
   void make_engine_loop();
+  std::optional<GaugeReadings> read_gauges();
   Outcome<> start_serving();
   Authorizer metrics_authorizer();
   void start_certificates();
@@ -93,6 +96,7 @@ class Process {
   bool native_jobsets_ = false;
   std::unique_ptr<kube::EventRecorder> events_;
   std::unique_ptr<Leadership> leadership_;
+  std::unique_ptr<QueueMetrics> queue_metrics_;
   std::unique_ptr<EngineLoop> loop_;
   std::unique_ptr<Serving> serving_;
   std::unique_ptr<CertificateKeeper> keeper_;
@@ -156,6 +160,8 @@ void Process::make_engine_loop() {
   events_ = std::make_unique<kube::EventRecorder>(cluster_->api(), kube::EventOptions{.instance = identity},
                                                   cluster_->observer(), cluster_->timing());
   leadership_ = std::make_unique<Leadership>(*cluster_, kueue().leader_election, namespace_, identity);
+  queue_metrics_ =
+      std::make_unique<QueueMetrics>(kueue().leader_election.leader_elect, [this] { return read_gauges(); });
   EngineSettings engine;
   engine.webhooks = registration_of(settings_, namespace_, flags_.webhook_url, native_jobsets_);
   engine.keep_webhook_configurations = flags_.keep_webhook_configurations;
@@ -167,6 +173,7 @@ void Process::make_engine_loop() {
                           std::stop_token stop) { return cluster_->write(command, not_after, std::move(stop)); },
           .leads_until = [this] { return leadership_->leads_until(); },
           .tell = [this](ObjectEvent event) { events_->record(std::move(event)); },
+          .measure = [this](const Measurement& measurement) { queue_metrics_->record(measurement); },
           .bundles_seen =
               [this](std::vector<std::string> bundles) {
                 if (keeper_)
@@ -181,6 +188,14 @@ void Process::make_engine_loop() {
               }});
 }
 
+std::optional<GaugeReadings> Process::read_gauges() {
+  GaugeReadings readings;
+  const bool asked = loop_->ask([&](const Engine& engine) {
+    readings = {engine.leads(), queue_gauges(engine.state(), engine.queue_settings())};
+  });
+  return asked ? std::optional(std::move(readings)) : std::nullopt;
+}
+
 Outcome<> Process::start_serving() {
   ViewProvider view = [this] { return loop_->view(); };
   if (!cluster_) view = [empty = std::make_shared<const ClusterView>()] { return empty; };
@@ -192,7 +207,10 @@ Outcome<> Process::start_serving() {
                                 .authorizer = metrics_authorizer()});
   if (!serving) return fail(serving.error().message);
   serving_ = std::move(*serving);
-  if (cluster_) serving_->metrics().include(cluster_->metrics().collectable());
+  if (cluster_) {
+    serving_->metrics().include(cluster_->metrics().collectable());
+    serving_->metrics().include(queue_metrics_->collectable());
+  }
   return serving_->start();
 }
 

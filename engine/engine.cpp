@@ -6,6 +6,7 @@
 #include "api/watched_kinds.h"
 #include "base/overloaded.h"
 #include "reconcilers/admissions.h"
+#include "reconcilers/measurements.h"
 
 namespace muster {
 namespace {
@@ -59,6 +60,7 @@ void Engine::put(const TypedObject& object, bool watched, Now now) {
   if (WebhookKeeper::keeps(type_of(object), meta_of(object).name)) return webhooks_.put(std::get<PlainObject>(object));
   const auto change = watched ? state_.put_watched(object) : state_.put(object);
   if (!change) return;
+  if (change->before) note_ended_series(*change->before, state_, settings_.queues, measurements_);
   state_.admissions().put(*change->after, state_, now);
   if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
     if (view_.note_workload(**workload, true)) published_ = nullptr;
@@ -78,6 +80,7 @@ void Engine::remove(const TypedObject& object, Now now) {
 
 void Engine::forget(const TypedObject& removed, Now now) {
   state_.admissions().remove(removed, state_, now);
+  note_ended_series(removed, state_, settings_.queues, measurements_);
   const ObjectMeta& meta = meta_of(removed);
   const ResourceType& type = type_of(removed);
   if (const auto* workload = std::get_if<WorkloadPtr>(&removed)) {
@@ -137,7 +140,10 @@ void Engine::finish(const WriteFinished& finished, Now now) {
 void Engine::take_answer(const UnderWay& write, const WriteFinished& finished, Now now) {
   const ObjectKey& target = write.target;
   const bool done = finished.outcome == WriteOutcome::kDone;
-  if (done) events_.insert(events_.end(), write.events.begin(), write.events.end());
+  if (done) {
+    events_.insert(events_.end(), write.events.begin(), write.events.end());
+    for (const Measurement& measurement : write.measurements) measure(measurement);
+  }
   if (done && finished.object) return put(*finished.object, false, now);
   if (finished.outcome == WriteOutcome::kRefused && write.verb == Verb::kPatchStatus)
     state_.admissions().refuse(target, now);
@@ -164,8 +170,8 @@ Commands Engine::plan(Now now) {
     schedule(now);
     for (const ObjectKey& key : lanes_.take_due(now.monotonic)) reconcile(key, commands, now);
   }
-  commands.events = std::move(events_);
-  events_.clear();
+  commands.events = std::exchange(events_, {});
+  commands.measurements = std::exchange(measurements_, {});
   return commands;
 }
 
@@ -173,15 +179,29 @@ void Engine::add(Commands& commands, std::optional<ObjectKey> lane, Write write)
   const uint64_t id = ++last_id_;
   if (lane) lanes_.write_started(*lane);
   const bool needs_leadership = lane.has_value();
-  under_way_.emplace(
-      id, UnderWay{std::move(lane), write.verb, write.target, write.uid, std::exchange(write.events, {}), write.rest});
+  under_way_.emplace(id, UnderWay{std::move(lane), write.verb, write.target, write.uid, std::exchange(write.events, {}),
+                                  std::exchange(write.measurements, {}), write.rest});
   commands.writes.push_back({id, std::move(write), needs_leadership});
 }
 
+void Engine::measure(Measurement measurement) {
+  complete(measurement, state_, settings_.queues);
+  measurements_.push_back(std::move(measurement));
+}
+
 void Engine::schedule(Now now) {
+  Admissions& admissions = state_.admissions();
+  const uint64_t turns = admissions.scheduler().turns();
   std::vector<ObjectKey> decided;
-  state_.admissions().decide(now, decided);
-  for (const ObjectKey& key : decided) lanes_.want(key);
+  admissions.decide(now, decided);
+  bool admits = false;
+  for (const ObjectKey& key : decided) {
+    const Ruling* ruling = admissions.ruling_on(key.ns, key.name);
+    admits = admits || (ruling != nullptr && std::holds_alternative<Admitted>(*ruling));
+    lanes_.want(key);
+  }
+  if (admissions.scheduler().turns() == turns) return;
+  measure({.what = Measured::kAdmissionAttempt, .reason = admits ? kAttemptSuccess : kAttemptInadmissible});
 }
 
 // One reconciler's writes at a time: the next one shall see what came of them.

@@ -56,6 +56,7 @@ class Engine {
   std::optional<MonotonicTime> next_tick() const;
 
   const ClusterState& state() const { return state_; }
+  const QueueSettings& queue_settings() const { return settings_.queues; }
 
  private:
   struct UnderWay {
@@ -64,6 +65,7 @@ class Engine {
     ObjectKey target;
     std::string uid;
     std::vector<ObjectEvent> events;
+    std::vector<Measurement> measurements;
     Duration rest;
   };
 
@@ -75,6 +77,7 @@ class Engine {
   void take_answer(const UnderWay& write, const WriteFinished& finished, Now now);
   void lead(bool leads, Now now);
   void concern(const TypedObject& object);
+  void measure(Measurement measurement);
   void add(Commands& commands, std::optional<ObjectKey> lane, Write write);
   void schedule(Now now);
   void reconcile(const ObjectKey& key, Commands& commands, Now now);
@@ -92,7 +95,9 @@ class Engine {
   std::map<uint64_t, UnderWay> under_way_;   // by Command::id
   // Keys that met a name which a stranger has, and when to look again.
   std::map<ObjectKey, MonotonicTime> blocked_;
-  std::vector<ObjectEvent> events_;  // to be handed out
+  // To be handed out.
+  std::vector<ObjectEvent> events_;
+  std::vector<Measurement> measurements_;
   uint64_t last_id_ = 0;
   bool leads_ = false;
 };

@@ -72,8 +72,10 @@ struct Command {
 struct Commands {
   std::vector<Command> writes;
   std::vector<ObjectEvent> events;
+  // Of what has happened; the seconds of an admission attempt are for whoever has a clock.
+  std::vector<Measurement> measurements;
 
-  bool empty() const { return writes.empty() && events.empty(); }
+  bool empty() const { return writes.empty() && events.empty() && measurements.empty(); }
 };
 
 }  // namespace muster

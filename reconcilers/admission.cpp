@@ -6,6 +6,7 @@
 #include "base/overloaded.h"
 #include "reconcilers/admissions.h"
 #include "reconcilers/job_workload_status.h"
+#include "reconcilers/measurements.h"
 #include "reconcilers/workload_checks.h"
 #include "reconcilers/workload_draft.h"
 
@@ -82,6 +83,8 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
                  [&](const Refused& refused) { refuse(refused, settings.queues, draft, plan); },
              },
              *ruling);
+  if (const auto* preempted = std::get_if<Preempted>(ruling))
+    draft.measure(preemption_by(*preempted->preemptor, to_text(preempted->reason), state));
   draft.write_into(plan);
   return plan;
 }

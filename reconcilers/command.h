@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "api/measurement.h"
 #include "api/object_event.h"
 #include "api/time.h"
 #include "api/typed_object.h"
@@ -30,6 +31,8 @@ struct Write {
   Propagation propagation = Propagation::kBackground;
   // Told once the write has succeeded, so that nobody reads of what did not happen.
   std::vector<ObjectEvent> events{};
+  // Counted then, for the same reason.
+  std::vector<Measurement> measurements{};
   // Once it is done, its key is left alone for so long: for what changes often and may
   // be told late, such as the counts of a queue.
   Duration rest{};

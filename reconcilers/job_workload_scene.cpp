@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reconcilers/measurements.h"
+
 namespace muster {
 
 using nlohmann::json;
@@ -23,7 +25,9 @@ Write patch_workload(const Workload& workload, Verb verb, json patch) {
 }
 
 Write write_status(const Workload& workload, const WorkloadStatus& status) {
-  return patch_workload(workload, Verb::kPatchStatus, {{"status", status_patch(workload.status, status)}});
+  Write write = patch_workload(workload, Verb::kPatchStatus, {{"status", status_patch(workload.status, status)}});
+  write.measurements = measurements_of(workload, status);
+  return write;
 }
 
 }  // namespace muster

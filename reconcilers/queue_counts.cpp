@@ -2,6 +2,9 @@
 
 #include "scheduler/reservation.h"
 
+#include "api/workload_conditions.h"
+#include "reconcilers/measurements.h"
+
 namespace muster {
 namespace {
 
@@ -15,6 +18,19 @@ void add_amounts(FlavorAmounts& sum, const FlavorAmounts& amounts, int sign) {
     }
     if (total.empty()) sum.erase(flavor);
   }
+}
+
+std::string reason_of(const Workload& workload, std::string_view type, std::string_view otherwise) {
+  const Condition* condition = find_condition(workload.status.conditions, type);
+  return condition == nullptr ? std::string(otherwise) : reason_label(condition->reason);
+}
+
+void count_unadmitted(UnadmittedCounts& counts, const Workload& workload, int sign) {
+  const std::string cause =
+      workload.has_quota_reserved() ? "" : reason_of(workload, kQuotaReservedCondition, kPendingEvaluationReason);
+  const auto entry = counts.try_emplace({reason_of(workload, kAdmittedCondition, kNoReservationReason), cause}).first;
+  entry->second += sign;
+  if (entry->second == 0) counts.erase(entry);
 }
 
 const QueueCounts& at_or_zeros(const std::map<std::string, QueueCounts, std::less<>>& counts, std::string_view key) {
@@ -38,28 +54,33 @@ FlavorAmounts reserved_amounts(const Workload& workload) {
 }
 
 void QueueCountIndex::count(const Workload& workload, int sign) {
-  if (workload.finished()) return;
-  const auto& admission = workload.status.admission;
-  const bool reserving = admission && workload.has_quota_reserved();
-  if (!reserving && !workload.active) return;
-
-  const auto update = [&](Counts& counts, const std::string& key, bool counts_pending) {
+  const auto update = [](Counts& counts, const std::string& key, const auto& change) {
     QueueCounts& queue = counts[key];
-    if (reserving) {
-      const FlavorAmounts amounts = reserved_amounts(workload);
-      queue.reserving += sign;
-      add_amounts(queue.reserved, amounts, sign);
-      if (workload.admitted()) {
-        queue.admitted += sign;
-        add_amounts(queue.used, amounts, sign);
-      }
-    } else if (counts_pending) {
-      queue.pending += sign;
-    }
+    change(queue);
     if (queue == QueueCounts()) counts.erase(key);
   };
-  if (reserving) update(cluster_queues_, admission->cluster_queue, false);
-  update(local_queues_, path_of(workload.meta.ns, workload.queue_name), true);
+  const auto& admission = workload.status.admission;
+  const bool finished = workload.finished(), admitted = workload.admitted();
+  const bool reserving = !finished && admission && workload.has_quota_reserved();
+  const auto count_reservation = [&](QueueCounts& queue) {
+    const FlavorAmounts amounts = reserved_amounts(workload);
+    queue.reserving += sign;
+    add_amounts(queue.reserved, amounts, sign);
+    if (!admitted) return;
+    queue.admitted += sign;
+    add_amounts(queue.used, amounts, sign);
+  };
+  if (reserving) update(cluster_queues_, admission->cluster_queue, count_reservation);
+  update(local_queues_, path_of(workload.meta.ns, workload.queue_name), [&](QueueCounts& queue) {
+    if (reserving)
+      count_reservation(queue);
+    else if (!finished && workload.active)
+      queue.pending += sign;
+    if (finished)
+      queue.finished += sign;
+    else if (!admitted)
+      count_unadmitted(queue.unadmitted, workload, sign);
+  });
 }
 
 const QueueCounts& QueueCountIndex::of_cluster_queue(std::string_view name) const {

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "api/requests.h"
 #include "api/workload.h"
@@ -19,12 +20,19 @@ using FlavorAmounts = std::map<std::string, Requests, std::less<>>;
 // What the Workload has reserved, without what it has given back for finished pods.
 FlavorAmounts reserved_amounts(const Workload& workload);
 
+// Workloads that are not admitted, by the reasons of Admitted=False and QuotaReserved=False,
+// worded for metrics; the second is empty when quota is reserved.
+using UnadmittedCounts = std::map<std::pair<std::string, std::string>, int32_t>;
+
 struct QueueCounts {
   int32_t pending = 0;    // active, not finished, without reservation; of LocalQueues only
   int32_t reserving = 0;  // those that are admitted are among them
   int32_t admitted = 0;
   FlavorAmounts reserved;
   FlavorAmounts used;  // by those that are admitted
+  // Of LocalQueues only.
+  int32_t finished = 0;
+  UnadmittedCounts unadmitted;
 
   bool operator==(const QueueCounts&) const = default;
 };
@@ -38,9 +46,11 @@ class QueueCountIndex {
   // Zeros when nothing is known.
   const QueueCounts& of_cluster_queue(std::string_view name) const;
   const QueueCounts& of_local_queue(std::string_view ns, std::string_view name) const;
+  // By "ns/name": all that Workloads name, whether they exist or not.
+  using Counts = std::map<std::string, QueueCounts, std::less<>>;
+  const Counts& local_queues() const { return local_queues_; }
 
  private:
-  using Counts = std::map<std::string, QueueCounts, std::less<>>;
   void count(const Workload& workload, int sign);
 
   Counts cluster_queues_;

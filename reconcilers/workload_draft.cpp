@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reconcilers/measurements.h"
+
 namespace muster {
 namespace {
 
@@ -105,10 +107,13 @@ void WorkloadDraft::tell(std::string_view type, std::string reason, std::string 
 
 void WorkloadDraft::write_into(Plan& plan) const {
   if (!changed()) return;
+  std::vector<Measurement> measurements = measurements_of(workload_, status);
+  measurements.insert(measurements.end(), measurements_.begin(), measurements_.end());
   plan.writes.push_back({.verb = Verb::kPatchStatus,
                          .target = key_of(kWorkloads, workload_.meta),
                          .body = with_version(workload_.meta, {{"status", status_patch(workload_.status, status)}}),
-                         .events = events_});
+                         .events = events_,
+                         .measurements = std::move(measurements)});
 }
 
 }  // namespace muster

@@ -39,6 +39,10 @@ class WorkloadDraft {
   // Told with the write.
   void tell(std::string_view type, std::string reason, std::string note);
 
+  // Counted with the write, beside what its change of the status stands for by itself
+  // (reconcilers/measurements.h).
+  void measure(Measurement measurement) { measurements_.push_back(std::move(measurement)); }
+
   // Nothing when nothing has changed.
   void write_into(Plan& plan) const;
 
@@ -52,6 +56,7 @@ class WorkloadDraft {
   TimePoint now_;
   Timestamp stamp_;
   std::vector<ObjectEvent> events_;
+  std::vector<Measurement> measurements_;
 };
 
 ObjectEvent event_about(const Workload& workload, std::string_view type, std::string reason, std::string note);

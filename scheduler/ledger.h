@@ -86,6 +86,8 @@ class Ledger {
   const std::string& name(NodeId node) const { return nodes_[node].name; }
   double weight(NodeId node) const { return nodes_[node].weight; }
   NodeId cohort(std::string_view name) const;
+  // All that have an object or are named, by name.
+  const std::map<std::string, NodeId, std::less<>>& cohorts() const { return cohorts_; }
 
   int64_t nominal(NodeId node, QuotaId quota) const { return cell(node, quota).nominal; }
   int64_t borrowing_limit(NodeId node, QuotaId quota) const { return cell(node, quota).borrowing; }

@@ -32,6 +32,7 @@
 #include "scheduler/cycle.h"
 #include "scheduler/decision.h"
 #include "scheduler/explanation.h"
+#include "scheduler/queue_readings.h"
 #include "scheduler/state.h"
 
 namespace muster {
@@ -89,6 +90,10 @@ class Scheduler {
     std::string message;
   };
   std::optional<Inactive> why_inactive(const std::string& cluster_queue) const;
+  // Counts and usage of all queues at once, for metrics: one pass over the Workloads that wait.
+  QueueReadings readings(bool with_requests) const;
+  // How many turns had a Workload to look at.
+  uint64_t turns() const { return state_.cycle; }
 
   // Why a Workload waits; nullopt when it is unknown or does not wait.
   std::optional<Explanation> explain(const std::string& ns, const std::string& name) const;

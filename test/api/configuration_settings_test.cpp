@@ -32,11 +32,12 @@ TEST_CASE("what the file sets and nobody reads is listed and defaults are not") 
       {"settings that act",
        "webhook: {port: 1, host: h, certDir: d}\nhealth: {healthProbeBindAddress: x}\nnamespace: ns\n"
        "managedJobsNamespaceSelector: {matchLabels: {a: b}}\nmanageJobsWithoutQueueName: false\n"
-       "integrations: {frameworks: [pod]}\nclientConnection: {qps: 1, burst: 1}",
+       "integrations: {frameworks: [pod]}\nclientConnection: {qps: 1, burst: 1}\n"
+       "metrics: {enableClusterQueueResources: true, localQueueMetrics: {enable: true, localQueueSelector: {}}}",
        {}},
       {"blocks that do not act by their leaves",
-       "waitForPodsReady: {timeout: 1m, blockAdmission: true}\nmetrics: {enableClusterQueueResources: true}",
-       {"metrics.enableClusterQueueResources"}},
+       "waitForPodsReady: {timeout: 1m, blockAdmission: true}\nmetrics: {customLabels: [{name: a}]}",
+       {"metrics.customLabels"}},
       {"a list counts as one",
        "resources: {deviceClassMappings: [{name: a, deviceClassNames: [b]}, {name: c, deviceClassNames: [d]}]}",
        {"resources.deviceClassMappings"}},

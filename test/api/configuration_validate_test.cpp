@@ -170,6 +170,12 @@ TEST_CASE("labels of metrics are checked") {
       {"an unknown source",
        "metrics: {customLabels: [{name: a, sourceKind: Pod}]}",
        {"metrics.customLabels: Invalid value: [{\"name\":\"a\",\"sourceKind\":\"Pod\"}]: unknown source kind: Pod"}},
+      {"a selector of LocalQueues that cannot be read",
+       "metrics: {localQueueMetrics: {enable: true, localQueueSelector: {matchLabels: {a: 'b c'}}}}",
+       {"metrics.localQueueMetrics.localQueueSelector.matchLabels: Invalid value: \"b c\": a valid label must be an "
+        "empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+        "alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+        "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"}},
   });
 }
 

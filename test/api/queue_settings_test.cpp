@@ -75,6 +75,26 @@ objectRetentionPolicies: {workloads: {afterFinished: 1h, afterDeactivatedByKueue
   CHECK(settings_of("v1beta1", "fairSharing: {enable: false}").fair_sharing.empty());
 }
 
+TEST_CASE("queue settings: what metrics show arrives") {
+  const QueueMetricsSettings plain = settings_of("v1beta2", "").metrics;
+  CHECK_FALSE(plain.cluster_queue_resources);
+  CHECK(plain.local_queues);
+  CHECK(plain.local_queue_selector.matches({{"any", "label"}}));
+  CHECK(settings_of("v1beta1", "").metrics.local_queues);
+  const QueueMetricsSettings chosen = settings_of("v1beta2", R"(
+metrics:
+  enableClusterQueueResources: true
+  localQueueMetrics: {enable: true, localQueueSelector: {matchLabels: {team: a}}}
+)")
+                                          .metrics;
+  CHECK(chosen.cluster_queue_resources);
+  CHECK(chosen.local_queues);
+  CHECK(chosen.local_queue_selector.matches({{"team", "a"}}));
+  CHECK_FALSE(chosen.local_queue_selector.matches({{"team", "b"}}));
+  // A block that does not say so does not enable them.
+  CHECK_FALSE(settings_of("v1beta2", "metrics: {localQueueMetrics: {}}").metrics.local_queues);
+}
+
 TEST_CASE("queue settings: waiting for ready pods has the defaults of the file's version") {
   struct Row {
     const char* name;

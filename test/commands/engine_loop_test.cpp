@@ -114,3 +114,39 @@ TEST_CASE("engine loop: questions from many threads are all answered") {
   CHECK(answered == 400);
   CHECK(answers == 400);
 }
+
+TEST_CASE("engine loop: what happened is handed out to be counted and an attempt bears its time") {
+  std::promise<Measurement> attempted;
+  bool told = false;  // of the engine's thread
+  EngineLoop loop({}, 1, system_clock(),
+                  {.write = done,
+                   .leads_until = never_leads,
+                   .tell = nullptr,
+                   .measure =
+                       [&](const Measurement& measurement) {
+                         const bool attempt = measurement.what == Measured::kAdmissionAttempt;
+                         if (attempt && !std::exchange(told, true)) attempted.set_value(measurement);
+                       },
+                   .bundles_seen = nullptr,
+                   .synced = nullptr});
+  const auto post = [&](const ResourceType& type, const char* ns, const char* name, json spec) {
+    json object = {{"metadata", {{"name", name}, {"resourceVersion", "7"}}}, {"spec", std::move(spec)}};
+    if (*ns != '\0') object["metadata"]["namespace"] = ns;
+    loop.post(ObjectChanged{read_object(type, object)});
+  };
+  loop.begin_leadership();
+  post(kNamespaces, "", "team", json::object());
+  post(kClusterQueues, "", "cq", {{"namespaceSelector", json::object()}});
+  post(kLocalQueues, "team", "lq", {{"clusterQueue", "cq"}});
+  post(kWorkloads, "team", "wl", {{"queueName", "lq"}, {"podSets", json::array()}});
+  for (const WatchedKind& kind : watched_kinds()) {
+    if (kind.type->group != kWorkloads.group && kind.type->kind != kNamespaces.kind) loop.post(KindAbsent{kind.type});
+  }
+  for (const ResourceType* type : {&kCohorts, &kResourceFlavors, &kAdmissionChecks, &kWorkloadPriorityClasses})
+    loop.post(KindAbsent{type});
+  for (const ResourceType* type : {&kNamespaces, &kClusterQueues, &kLocalQueues, &kWorkloads})
+    loop.post(KindListed{type, {}, 1});
+  auto attempt = attempted.get_future();
+  REQUIRE(attempt.wait_for(std::chrono::seconds(10)) == std::future_status::ready);
+  CHECK(attempt.get().seconds > 0);
+}

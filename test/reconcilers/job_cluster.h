@@ -26,7 +26,8 @@ class JobCluster {
   ReconcilerSettings settings;
   // 2026-01-01T12:00:00Z
   Now now{TimePoint(std::chrono::seconds(1'767'268'800)), MonotonicTime(std::chrono::hours(1))};
-  std::vector<ObjectEvent> events;    // told so far
+  std::vector<ObjectEvent> events;  // told so far
+  std::vector<Measurement> measurements;
   std::map<std::string, int> writes;  // "jobs", "workloads", "workloads/status"
 
   // As JSON; null when there is none.
@@ -98,6 +99,7 @@ class JobCluster {
       return false;
     }
     events.insert(events.end(), write.events.begin(), write.events.end());
+    measurements.insert(measurements.end(), write.measurements.begin(), write.measurements.end());
     return true;
   }
 

@@ -30,6 +30,7 @@ class QueueCluster {
   // 2026-01-01T12:00:00Z
   Now now{TimePoint(std::chrono::seconds(1'767'268'800)), MonotonicTime(std::chrono::hours(1))};
   std::vector<std::string> events;  // reasons told so far
+  std::vector<Measurement> measurements;
 
   static ObjectKey key(const ResourceType& type, const std::string& name) {
     return {&type, type.namespaced ? "team-a" : "", name};
@@ -191,6 +192,7 @@ class QueueCluster {
     const json before = get(type, name);
     REQUIRE(before.is_object());
     for (const ObjectEvent& event : write.events) events.push_back(event.reason);
+    measurements.insert(measurements.end(), write.measurements.begin(), write.measurements.end());
     if (write.verb == Verb::kDelete) {
       CHECK(write.uid == before["metadata"]["uid"]);
       ask_to_go(type, name);

@@ -1,0 +1,98 @@
+// What muster measures, as values: reconcilers attach measurements to their writes, the
+// engine hands them on once the write has succeeded, and server/queue_metrics.h adds them
+// up for Prometheus. The gauges are read from the engine's state when somebody asks.
+//
+// Names and labels of the families are Kueue's; docs/metrics.md has the whole table. A new
+// measurement is an enumerator here, a line in reconcilers/measurements.cpp that makes it
+// and a row of the table in server/queue_metrics.cpp that shows it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace muster {
+
+enum class Measured {
+  kAdmissionAttempt,    // `reason`: kAttemptSuccess or kAttemptInadmissible; `seconds`: of deciding
+  kQuotaReserved,       // `seconds`: since it was created or requeued
+  kAdmitted,            // the same; `cohorts`: above its ClusterQueue
+  kChecksPassed,        // admitted, and it has checks; `seconds`: since its reservation
+  kReady,               // `seconds`: since it was created or requeued
+  kReadySinceAdmitted,  // `seconds`: since its admission
+  kEvicted,             // `reason`, `cause`
+  kEvictedFirst,        // the first time for this reason and cause
+  kEvictedWhileReady,   // `reason`, `cause`; `seconds`: since its pods were ready
+  kEvictionOver,        // `reason`; `seconds`: from its eviction to the end of its reservation
+  kPreempted,           // `cluster_queue`: the preemptor's; `reason`
+  kFinished,
+  kExecuted,  // finished; `seconds`: all the time that it was admitted
+
+  // Their series end, so that a queue of the same name begins anew.
+  kClusterQueueGone,  // `cluster_queue`
+  kLocalQueueGone,    // `ns`, `local_queue`
+  kCohortGone,        // `cohorts`: its name
+};
+
+inline constexpr const char* kAttemptSuccess = "success";
+inline constexpr const char* kAttemptInadmissible = "inadmissible";
+
+struct Measurement {
+  Measured what = Measured::kAdmissionAttempt;
+  std::string cluster_queue{};  // empty: none of which there are metrics
+  std::string ns{};
+  std::string local_queue{};  // empty: the same
+  std::string priority_class{};
+  std::string reason{};
+  std::string cause{};
+  std::vector<std::string> cohorts{};
+  double seconds = 0;
+
+  bool operator==(const Measurement&) const = default;
+};
+
+// Families of gauges, with the values of their labels in this order.
+enum class Gauge {
+  kPendingWorkloads,          // cluster_queue, status
+  kReservingWorkloads,        // cluster_queue
+  kAdmittedWorkloads,         // cluster_queue
+  kFinishedWorkloads,         // cluster_queue
+  kUnadmittedWorkloads,       // cluster_queue, reason, underlying_cause
+  kClusterQueueStatus,        // cluster_queue, status
+  kClusterQueueInfo,          // cluster_queue, parent_cohort, root_cohort
+  kClusterQueueShare,         // cluster_queue, cohort
+  kResourceReservation,       // cohort, cluster_queue, flavor, resource
+  kResourceUsage,             // the same
+  kNominalQuota,              // the same
+  kBorrowingLimit,            // the same
+  kLendingLimit,              // the same
+  kResourcePending,           // cluster_queue, resource
+  kCohortInfo,                // cohort, parent_cohort, root_cohort
+  kCohortShare,               // cohort
+  kCohortQuota,               // cohort, flavor, resource
+  kCohortReservations,        // cohort, flavor, resource
+  kCohortAdmitted,            // cohort
+  kLocalPendingWorkloads,     // name, namespace, status
+  kLocalReservingWorkloads,   // name, namespace
+  kLocalAdmittedWorkloads,    // name, namespace
+  kLocalFinishedWorkloads,    // name, namespace
+  kLocalUnadmittedWorkloads,  // name, namespace, cluster_queue, reason, underlying_cause
+  kLocalQueueStatus,          // name, namespace, active
+  kLocalResourceReservation,  // name, namespace, flavor, resource
+  kLocalResourceUsage,        // the same
+};
+
+struct GaugeReading {
+  Gauge gauge;
+  std::vector<std::string> labels;
+  double value;
+
+  bool operator==(const GaugeReading&) const = default;
+};
+
+// All gauges of one moment.
+struct GaugeReadings {
+  bool leads = false;  // of this replica
+  std::vector<GaugeReading> gauges{};
+};
+
+}  // namespace muster

@@ -1,0 +1,55 @@
+// What the scheduler knows of its queues, counted: what metrics show of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "api/requests.h"
+
+namespace muster {
+
+struct PendingReading {
+  int32_t active = 0;        // compete
+  int32_t inadmissible = 0;  // parked, or in a queue that admits nothing
+};
+
+// Where a node stands in its tree; both empty outside of any Cohort, and `root` in a cycle.
+struct TreeReading {
+  std::string parent;
+  std::string root;
+  // The weighted share of fair sharing, borrowed quota * 1000 / lendable; infinite for who
+  // borrows with weight 0.
+  double share = 0;
+};
+
+struct ClusterQueueReading {
+  std::string name;
+  bool active = false;
+  PendingReading pending;
+  Requests requested{};  // by all that wait; of resources that the queue covers
+  TreeReading tree;
+};
+struct LocalQueueReading {
+  std::string key;  // "namespace/name"
+  PendingReading pending;
+};
+struct CohortReading {
+  struct Quota {
+    std::string flavor;
+    std::string resource;
+    int64_t amount;
+  };
+  std::string name;
+  TreeReading tree;
+  std::vector<Quota> subtree{};  // its own and what its children lend
+};
+
+// In the order of names, but for the LocalQueues.
+struct QueueReadings {
+  std::vector<ClusterQueueReading> cluster_queues;
+  std::vector<LocalQueueReading> local_queues;
+  std::vector<CohortReading> cohorts;
+};
+
+}  // namespace muster

@@ -1,0 +1,81 @@
+// What metrics show of the queues, in one pass over the Workloads that wait.
+#include "scheduler/fair_sharing.h"
+#include "scheduler/queue_readings.h"
+#include "scheduler/scheduler.h"
+
+namespace muster {
+namespace {
+
+TreeReading tree_of(const SchedulerState& state, NodeId node) {
+  const Ledger& ledger = state.ledger;
+  const NodeId parent = ledger.parent(node), root = ledger.root(node);
+  return {.parent = parent == kNoNode ? "" : ledger.name(parent),
+          .root = root == kNoNode ? "" : ledger.name(root),
+          .share = root == kNoNode ? 0 : dominant_share(state.names, ledger, node).weighted()};
+}
+
+void add_requests(const SchedulerState& state, const WorkloadState& workload, Requests& sum) {
+  const auto add_one = [&](ResourceId resource, int64_t amount) {
+    const auto entry = sum.find(state.names.resource_name(resource));
+    if (entry != sum.end()) entry->second = saturating_add(entry->second, amount);
+  };
+  for (const PodSetState& pod_set : workload.pod_sets) {
+    for (const ResourceAmount& each : pod_set.per_pod)
+      add_one(each.resource, saturating_multiply(each.amount, pod_set.count));
+    if (workload.queue->covers_pods) add_one(state.pods, pod_set.count);
+  }
+}
+
+// What each ClusterQueue covers, as zeros.
+Requests zeros_of(const SchedulerState& state, const QueueState& queue) {
+  Requests zeros;
+  for (const QueueGroup& group : queue.groups) {
+    for (const ResourceId resource : group.resources) zeros[state.names.resource_name(resource)] = 0;
+  }
+  return zeros;
+}
+
+void add_pending(PendingReading& pending, const QueueState& queue, size_t active, size_t parked) {
+  pending.active += queue.active ? static_cast<int32_t>(active) : 0;
+  pending.inadmissible += static_cast<int32_t>(queue.active ? parked : active + parked);
+}
+
+}  // namespace
+
+QueueReadings Scheduler::readings(bool with_requests) const {
+  QueueReadings readings;
+  std::unordered_map<const QueueState*, Requests> requested;
+  for (const auto& [key, local] : local_queues_) {
+    LocalQueueReading& reading = readings.local_queues.emplace_back(LocalQueueReading{key, {}});
+    for (const WorkloadState* workload : local->workloads) {
+      if (!workload->in_queue()) continue;
+      const bool competes = workload->queue->pending.competes(*workload);
+      add_pending(reading.pending, *workload->queue, competes ? 1 : 0, competes ? 0 : 1);
+      if (!with_requests || workload->queue->object == nullptr) continue;
+      auto sum = requested.find(workload->queue);
+      if (sum == requested.end()) sum = requested.emplace(workload->queue, zeros_of(state_, *workload->queue)).first;
+      add_requests(state_, *workload, sum->second);
+    }
+  }
+  for (const auto& [name, queue] : queues_) {
+    if (queue->object == nullptr) continue;
+    ClusterQueueReading& reading = readings.cluster_queues.emplace_back(ClusterQueueReading{
+        .name = name, .active = queue->active, .pending = {}, .tree = tree_of(state_, queue->node)});
+    add_pending(reading.pending, *queue, queue->pending.active(), queue->pending.parked());
+    if (!with_requests) continue;
+    const auto sum = requested.find(queue.get());
+    reading.requested = sum == requested.end() ? zeros_of(state_, *queue) : std::move(sum->second);
+  }
+  for (const auto& [name, node] : state_.ledger.cohorts()) {
+    CohortReading& reading = readings.cohorts.emplace_back(CohortReading{.name = name, .tree = tree_of(state_, node)});
+    for (const QuotaId quota : state_.ledger.quotas(node)) {
+      const auto [flavor, resource] = state_.names.quota(quota);
+      reading.subtree.push_back({.flavor = state_.names.flavor_name(flavor),
+                                 .resource = state_.names.resource_name(resource),
+                                 .amount = state_.ledger.subtree_quota(node, quota)});
+    }
+  }
+  return readings;
+}
+
+}  // namespace muster

@@ -1,0 +1,44 @@
+// The metrics of queues and Workloads, for Prometheus, under Kueue's names: measurements
+// are added up as they come, gauges are read whenever somebody asks. docs/metrics.md has
+// the table of all families.
+//
+// Counters and histograms of a queue end with the queue (Measured::kClusterQueueGone and
+// its like), gauges with the state that they are read from.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "api/measurement.h"
+
+namespace prometheus {
+class Collectable;
+}
+
+namespace muster {
+
+class QueueMetrics {
+ public:
+  // Reads all gauges; nullopt: there is nothing to show yet. On the thread of whoever
+  // collects, so it may wait.
+  using Read = std::function<std::optional<GaugeReadings>()>;
+
+  // `elects_leader`: replicas choose a leader among them, otherwise this one stands alone.
+  // What `read` refers to must live until the last collection.
+  QueueMetrics(bool elects_leader, Read read);
+  ~QueueMetrics();
+
+  // One thread; collections may go on meanwhile.
+  void record(const Measurement& measurement);
+
+  std::shared_ptr<prometheus::Collectable> collectable() const;
+
+ private:
+  class Collector;
+  class Recorder;
+  std::shared_ptr<Recorder> recorder_;
+  std::shared_ptr<Collector> collector_;
+};
+
+}  // namespace muster
