@@ -1,0 +1,103 @@
+// What a scrape of the queues' metrics costs: the part on the engine's thread, which holds
+// everything else up, and all of it. Arguments: Workloads, of which one in fifty has quota,
+// and ClusterQueues with one LocalQueue each.
+#include <benchmark/benchmark.h>
+
+#include <nlohmann/json.hpp>
+
+#include "api/watched_kinds.h"
+#include "engine/engine.h"
+#include "reconcilers/queue_gauges.h"
+#include "server/metrics.h"
+#include "server/queue_metrics.h"
+
+namespace {
+
+using namespace muster;
+using nlohmann::json;
+
+constexpr Now kNow{TimePoint(std::chrono::seconds(1'800'000'000)), MonotonicTime(std::chrono::seconds(0))};
+
+void put(Engine& engine, const ResourceType& type, const std::string& name, json object) {
+  static int version = 0;
+  object["metadata"] = {{"name", name}, {"uid", name}, {"resourceVersion", std::to_string(++version)}};
+  if (type.namespaced) object["metadata"]["namespace"] = "team";
+  engine.apply(ObjectChanged{read_object(type, object)}, kNow);
+}
+
+std::unique_ptr<Engine> cluster_of(int64_t workloads, int64_t queues) {
+  EngineSettings settings;
+  settings.reconcilers.queues.metrics.cluster_queue_resources = true;
+  auto engine = std::make_unique<Engine>(settings);
+  for (const WatchedKind& kind : watched_kinds()) engine->apply(KindListed{kind.type, {}}, kNow);
+  engine->apply(LeadershipChanged{true}, kNow);
+  put(*engine, kNamespaces, "team", json::object());
+  put(*engine, kResourceFlavors, "default", json::object());
+  const json quotas = {{{"name", "cpu"}, {"nominalQuota", std::to_string(workloads / queues / 50)}},
+                       {{"name", "memory"}, {"nominalQuota", "1Ti"}}};
+  const json group = {{"coveredResources", {"cpu", "memory"}},
+                      {"flavors", {{{"name", "default"}, {"resources", quotas}}}}};
+  for (int64_t i = 0; i < queues; ++i) {
+    const std::string name = std::to_string(i);
+    put(*engine, kClusterQueues, "cluster-queue-" + name,
+        {{"spec",
+          {{"cohortName", "cohort-" + std::to_string(i / 100)},
+           {"namespaceSelector", json::object()},
+           {"resourceGroups", {group}}}}});
+    put(*engine, kLocalQueues, "local-queue-" + name, {{"spec", {{"clusterQueue", "cluster-queue-" + name}}}});
+  }
+  const json container = {{"name", "main"}, {"resources", {{"requests", {{"cpu", "1"}, {"memory", "1Gi"}}}}}};
+  for (int64_t i = 0; i < workloads; ++i) {
+    put(*engine, kWorkloads, "workload-" + std::to_string(i),
+        {{"spec",
+          {{"queueName", "local-queue-" + std::to_string(i % queues)},
+           {"podSets", {{{"name", "main"}, {"count", 1}, {"template", {{"spec", {{"containers", {container}}}}}}}}}}}});
+  }
+  engine->plan(kNow);
+  return engine;
+}
+
+void read_gauges(benchmark::State& state) {
+  const auto engine = cluster_of(state.range(0), state.range(1));
+  size_t gauges = 0;
+  for (auto _ : state) {
+    gauges = queue_gauges(engine->state(), engine->queue_settings()).size();
+    benchmark::DoNotOptimize(gauges);
+  }
+  state.counters["series"] = static_cast<double>(gauges);
+}
+
+void scrape(benchmark::State& state) {
+  const auto engine = cluster_of(state.range(0), state.range(1));
+  QueueMetrics queues(true, [&] {
+    return GaugeReadings{engine->leads(), queue_gauges(engine->state(), engine->queue_settings())};
+  });
+  Metrics metrics(MetricsOptions{.version = "1", .rules = {}});
+  metrics.include(queues.collectable());
+  size_t bytes = 0;
+  for (auto _ : state) {
+    bytes = metrics.expose().size();
+    benchmark::DoNotOptimize(bytes);
+  }
+  state.counters["bytes"] = static_cast<double>(bytes);
+}
+
+BENCHMARK(read_gauges)->Args({1000, 10})->Args({50000, 10})->Args({50000, 1000})->Unit(benchmark::kMillisecond);
+BENCHMARK(scrape)->Args({1000, 10})->Args({50000, 1000})->Unit(benchmark::kMillisecond);
+
+// One Workload's admission, as the engine's thread pays for it.
+void record(benchmark::State& state) {
+  QueueMetrics queues(true, [] { return std::nullopt; });
+  const Measurement admitted{.what = Measured::kAdmitted,
+                             .cluster_queue = "cluster-queue-1",
+                             .ns = "team",
+                             .local_queue = "local-queue-1",
+                             .cohorts = {"cohort-1"},
+                             .seconds = 3};
+  for (auto _ : state) queues.record(admitted);
+}
+BENCHMARK(record);
+
+}  // namespace
+
+BENCHMARK_MAIN();
