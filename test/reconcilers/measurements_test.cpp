@@ -198,11 +198,7 @@ TEST_CASE("measurements: every way out of a Workload's reservation is measured")
        {"Evicted cq team-a/lq Deactivated/AdmissionCheck", "EvictedFirst cq team-a/lq Deactivated/AdmissionCheck"}},
       {"its owner is gone",
        [](QueueCluster& cluster) {
-         const json owner = {
-             {"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", "j"}, {"uid", "u"}, {"controller", true}};
-         cluster.patch(kWorkloads, "wl",
-                       {{"metadata",
-                         {{"labels", {{"kueue.x-k8s.io/job-uid", "u"}}}, {"ownerReferences", json::array({owner})}}}});
+         cluster.patch(kWorkloads, "wl", {{"metadata", {{"labels", {{"kueue.x-k8s.io/job-uid", "u"}}}}}});
          cluster.pass(seconds(9));
        },
        {"Finished cq team-a/lq", "Executed cq team-a/lq 9s"}},
