@@ -13,6 +13,7 @@
 #include "commands/certificate_keeper.h"
 #include "commands/cluster.h"
 #include "commands/engine_loop.h"
+#include "commands/explain_service.h"
 #include "commands/external_certificates.h"
 #include "commands/jobset_mode.h"
 #include "commands/leadership.h"
@@ -79,6 +80,7 @@ class Process {
   std::optional<GaugeReadings> read_gauges();
   Outcome<> start_serving();
   Authorizer metrics_authorizer();
+  std::optional<Explainer> explainer();
   void start_certificates();
   std::unique_ptr<CertificateStore> certificate_store();
   ServingNames serving_names() const;
@@ -198,13 +200,15 @@ std::optional<GaugeReadings> Process::read_gauges() {
 
 Outcome<> Process::start_serving() {
   ViewProvider view = [this] { return loop_->view(); };
+  if (cluster_) authorizer_ = std::make_unique<kube::Authorizer>(cluster_->api(), clock_);
   if (!cluster_) view = [empty = std::make_shared<const ClusterView>()] { return empty; };
   auto serving = Serving::make({.addresses = listen_addresses(flags_, kueue()),
                                 .tls = kueue().tls,
                                 .workers = worker_count(flags_),
                                 .rules = rules_,
                                 .view = std::move(view),
-                                .authorizer = metrics_authorizer()});
+                                .authorizer = metrics_authorizer(),
+                                .explainer = explainer()});
   if (!serving) return fail(serving.error().message);
   serving_ = std::move(*serving);
   if (cluster_) {
@@ -216,21 +220,15 @@ Outcome<> Process::start_serving() {
 
 Authorizer Process::metrics_authorizer() {
   if (!cluster_ || !flags_.metrics_authorization) return nullptr;
-  authorizer_ = std::make_unique<kube::Authorizer>(cluster_->api(), clock_, "get", "/metrics");
   return [this](std::string_view token) {
-    if (token.empty()) return AuthDecision::kUnauthenticated;
-    auto decision = authorizer_->decide(std::string(token));
-    if (!decision) return AuthDecision::kUnavailable;
-    switch (*decision) {
-      case kube::AccessDecision::kAllow:
-        return AuthDecision::kAllowed;
-      case kube::AccessDecision::kUnauthenticated:
-        return AuthDecision::kUnauthenticated;
-      case kube::AccessDecision::kForbidden:
-        return AuthDecision::kForbidden;
-    }
-    return AuthDecision::kUnavailable;
+    return decide_access(*authorizer_, token, {.verb = "get", .path = "/metrics"});
   };
+}
+
+// Whatever is said about the metrics: who asks here must be known.
+std::optional<Explainer> Process::explainer() {
+  if (!cluster_) return std::nullopt;
+  return make_explainer(*authorizer_, *loop_, reconciler_settings_of(settings_, native_jobsets_), clock_);
 }
 
 void Process::start_certificates() {

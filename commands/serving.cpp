@@ -47,8 +47,8 @@ Serving::Serving(Options options, std::shared_ptr<TlsContext> tls)
     probes_ = std::make_unique<ProbeServer>(listener(options_.addresses.health_probe, nullptr, 1), readiness_);
   }
   if (!is_off(options_.addresses.metrics)) {
-    metrics_server_ =
-        std::make_unique<MetricsServer>(listener(options_.addresses.metrics, tls_, 2), metrics_, options_.authorizer);
+    metrics_server_ = std::make_unique<MetricsServer>(listener(options_.addresses.metrics, tls_, 4), metrics_,
+                                                      options_.authorizer, Routes{explain_route(options_.explainer)});
   }
   metrics_.watch_connections("webhook", [this] { return webhook_.open_connections(); });
 }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "commands/log_observers.h"
 #include "commands/serve.h"
 #include "server/convert_handler.h"
+#include "server/explain_route.h"
 #include "server/http_server.h"
 #include "server/metrics.h"
 #include "server/metrics_server.h"
@@ -31,7 +33,8 @@ class Serving {
     size_t workers = 4;
     std::shared_ptr<const RuleSettings> rules;
     ViewProvider view;
-    Authorizer authorizer;  // of the metrics; empty: everybody may read them
+    Authorizer authorizer;                 // of the metrics; empty: everybody may read them
+    std::optional<Explainer> explainer{};  // nullopt: no cluster
     const Clock* clock = &system_clock();
   };
 

@@ -169,6 +169,8 @@ Commands Engine::plan(Now now) {
   if (leads_) {
     schedule(now);
     for (const ObjectKey& key : lanes_.take_due(now.monotonic)) reconcile(key, commands, now);
+  } else {
+    state_.admissions().follow(now);
   }
   commands.events = std::exchange(events_, {});
   commands.measurements = std::exchange(measurements_, {});

@@ -21,6 +21,14 @@ KubeRequest review(std::string path, std::string_view kind, std::string_view ver
   return request;
 }
 
+json attributes_of(const AccessQuestion& question) {
+  if (!question.path.empty()) return {{"nonResourceAttributes", {{"path", question.path}, {"verb", question.verb}}}};
+  json attributes = {{"verb", question.verb}, {"group", question.group}, {"resource", question.resource}};
+  if (!question.ns.empty()) attributes["namespace"] = question.ns;
+  if (!question.name.empty()) attributes["name"] = question.name;
+  return {{"resourceAttributes", std::move(attributes)}};
+}
+
 template <class Map>
 auto recall(const Map& map, const std::string& key, MonotonicTime now) {
   const auto found = map.find(key);
@@ -30,15 +38,13 @@ auto recall(const Map& map, const std::string& key, MonotonicTime now) {
 
 }  // namespace
 
-Authorizer::Authorizer(KubeApi& api, const Clock& clock, std::string verb, std::string path)
-    : api_(api), clock_(clock), verb_(std::move(verb)), path_(std::move(path)) {}
-
-Result<AccessDecision, StatusError> Authorizer::decide(const std::string& token, std::stop_token stop) {
+Result<AccessDecision, StatusError> Authorizer::decide(const std::string& token, const AccessQuestion& question,
+                                                       std::stop_token stop) {
   if (token.empty()) return AccessDecision::kUnauthenticated;
   const auto user = user_of(token, stop);
   if (!user.ok()) return fail_with(user.error());
   if (user->empty()) return AccessDecision::kUnauthenticated;
-  const auto allow = allowed(*user, stop);
+  const auto allow = allowed(*user, question, stop);
   if (!allow.ok()) return fail_with(allow.error());
   return *allow ? AccessDecision::kAllow : AccessDecision::kForbidden;
 }
@@ -61,12 +67,13 @@ Result<Authorizer::User, StatusError> Authorizer::user_of(const std::string& tok
   return user;
 }
 
-Result<bool, StatusError> Authorizer::allowed(const User& user, std::stop_token stop) {
+Result<bool, StatusError> Authorizer::allowed(const User& user, const AccessQuestion& question, std::stop_token stop) {
+  json spec = attributes_of(question);
+  const std::string digest = sha256_hex(to_text(spec) + user);
   {
     const MutexLock lock(mutex_);
-    if (auto known = recall(allowances_, user, clock_.now().monotonic)) return *known;
+    if (auto known = recall(allowances_, digest, clock_.now().monotonic)) return *known;
   }
-  json spec = {{"nonResourceAttributes", {{"path", path_}, {"verb", verb_}}}};
   const auto parsed = parse_json(user);
   if (!parsed.ok()) return fail_with(unanswered(kUnreadableReason, "TokenReview: " + parsed.error().message));
   spec["user"] = string_at(*parsed, {"username"});
@@ -81,7 +88,7 @@ Result<bool, StatusError> Authorizer::allowed(const User& user, std::stop_token 
   const MutexLock lock(mutex_);
   if (allowances_.size() >= kMaxRemembered) allowances_.clear();
   allowances_.insert_or_assign(
-      user, Remembered<bool>{allow, clock_.now().monotonic + (allow ? kRememberAllow : kRememberDeny)});
+      digest, Remembered<bool>{allow, clock_.now().monotonic + (allow ? kRememberAllow : kRememberDeny)});
   return allow;
 }
 

@@ -1,6 +1,6 @@
-// Whether the bearer of a token may do one thing, by the API server's word: TokenReview
-// says who it is, SubjectAccessReview what they may. muster's metrics are behind it,
-// as those of every controller-runtime program are (metrics/filters).
+// Whether the bearer of a token may do something, by the API server's word: TokenReview
+// says who it is, SubjectAccessReview what they may. muster's metrics are behind it, as
+// those of every controller-runtime program are (metrics/filters), and `muster explain`.
 #pragma once
 
 #include <map>
@@ -21,6 +21,15 @@ enum class AccessDecision {
   kForbidden,        // somebody's who lacks the right: 403
 };
 
+// What somebody wants to do: to a non-resource URL, or, where `path` is empty, to objects.
+struct AccessQuestion {
+  std::string verb;
+  std::string path{};
+  std::string group{}, resource{};
+  std::string ns{};    // empty: in all namespaces
+  std::string name{};  // empty: to all objects
+};
+
 // Thread-safe. Answers are remembered: who a token is for 1 minute, an allowance for
 // 5 minutes, a refusal for 30 s. Tokens themselves are not kept, only their digests.
 class Authorizer {
@@ -29,14 +38,14 @@ class Authorizer {
   static constexpr Duration kRememberAllow = std::chrono::minutes(5);
   static constexpr Duration kRememberDeny = std::chrono::seconds(30);
 
-  // Asks whether a bearer may `verb` the non-resource URL `path` ("get", "/metrics").
   // muster itself needs create on tokenreviews and subjectaccessreviews
   // (ClusterRole system:auth-delegator).
-  Authorizer(KubeApi& api, const Clock& clock, std::string verb, std::string path);
+  Authorizer(KubeApi& api, const Clock& clock) : api_(api), clock_(clock) {}
 
   // Blocks for two requests when nothing is remembered. An error means that the API
   // server gave no answer: let nobody in, but say 500 and not 403.
-  Result<AccessDecision, StatusError> decide(const std::string& token, std::stop_token stop = {}) EXCLUDES(mutex_);
+  Result<AccessDecision, StatusError> decide(const std::string& token, const AccessQuestion& question,
+                                             std::stop_token stop = {}) EXCLUDES(mutex_);
 
  private:
   // Strangers may send any number of tokens; past this many, the memory starts anew.
@@ -51,16 +60,15 @@ class Authorizer {
   using User = std::string;
 
   Result<User, StatusError> user_of(const std::string& token, std::stop_token stop) EXCLUDES(mutex_);
-  Result<bool, StatusError> allowed(const User& user, std::stop_token stop) EXCLUDES(mutex_);
+  Result<bool, StatusError> allowed(const User& user, const AccessQuestion& question, std::stop_token stop)
+      EXCLUDES(mutex_);
 
   KubeApi& api_;
   const Clock& clock_;
-  const std::string verb_;
-  const std::string path_;
 
   Mutex mutex_;
-  std::map<std::string, Remembered<User>> users_ GUARDED_BY(mutex_);  // by SHA-256 of the token
-  std::map<User, Remembered<bool>> allowances_ GUARDED_BY(mutex_);
+  std::map<std::string, Remembered<User>> users_ GUARDED_BY(mutex_);       // by SHA-256 of the token
+  std::map<std::string, Remembered<bool>> allowances_ GUARDED_BY(mutex_);  // by SHA-256 of user and question
 };
 
 }  // namespace muster::kube

@@ -49,6 +49,8 @@ class Admissions {
   // A write that may carry what is ruled on this Workload is on its way: from now on it can
   // only be taken back by another write.
   void sent(const ObjectKey& workload);
+  // For a replica that does not lead: keeps the scheduler's numbers true, decides nothing.
+  void follow(Now now) { scheduler_.follow(now); }
   // What is to be written into this Workload; nullptr: nothing.
   const Ruling* ruling_on(std::string_view ns, std::string_view workload) const;
   // The API server refused it: as if it had not been decided, and it is decided again.

@@ -11,6 +11,7 @@
 #include "reconcilers/in_use.h"
 #include "reconcilers/job_workload_choice.h"
 #include "reconcilers/job_workload_make.h"
+#include "reconcilers/job_workload_owner.h"
 #include "reconcilers/job_workload_run.h"
 #include "reconcilers/job_workload_scene.h"
 #include "reconcilers/job_workload_status.h"
@@ -23,24 +24,7 @@ constexpr Duration kUndecidedInterval = std::chrono::seconds(5);
 // Somebody else's Workload may have been removed.
 constexpr Duration kTakenInterval = std::chrono::seconds(30);
 
-std::optional<QueuedJob> find_job(const ObjectKey& key, const ClusterState& state) {
-  if (key.type->plural == kJobs.plural) {
-    if (const Job* job = state.job(key.ns, key.name)) return QueuedJob(*job);
-  } else if (key.type->plural == kJobSets.plural) {
-    if (const JobSet* jobset = state.jobset(key.ns, key.name)) return QueuedJob(*jobset);
-  }
-  return std::nullopt;
-}
-
 // --- Whose job it is ---
-
-OwnerLookup owners_in(const ClusterState& state, const std::string& ns) {
-  return [&state, &ns](const OwnerReference& owner) -> std::optional<OwnerFacts> {
-    const ResourceType* type = job_type_of(owner);
-    const TypedObject* job = type == nullptr ? nullptr : state.find(*type, ns, owner.name);
-    return job == nullptr ? std::nullopt : std::optional(owner_facts(meta_of(*job)));
-  };
-}
 
 Result<bool, Undecided> is_queued(const JobScene& scene) {
   const RuleSettings& rules = scene.settings.rules;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/flavor_assignment.h"
 #include "scheduler/scheduler.h"
 
 namespace muster {
@@ -11,31 +12,87 @@ std::string text(const SchedulerState& state, ResourceId resource, int64_t amoun
   return to_quantity(state.names.resource_name(resource), amount).text();
 }
 
-// One flavor's part in the last evaluation, with what is free now.
-FlavorExplanation explain_flavor(const SchedulerState& state, const QueueState& queue, const std::string& pod_set,
-                                 const Obstacle& obstacle) {
-  using Kind = Obstacle::Kind;
-  FlavorExplanation made{
-      .pod_set = pod_set, .flavor = state.names.flavor_name(obstacle.flavor), .resource = {}, .verdict = {}};
-  if (obstacle.kind == Kind::kTaint) made.verdict = "the pods do not tolerate its taint " + obstacle.detail;
-  if (obstacle.kind == Kind::kAffinity) made.verdict = "node selector or affinity of the pods exclude its labels";
-  if (obstacle.kind == Kind::kFlavorMissing) made.verdict = "there is no such ResourceFlavor";
-  if (obstacle.kind != Kind::kExceedsMax && obstacle.kind != Kind::kNoneUnused) return made;
-  made.resource = state.names.resource_name(obstacle.resource);
-  made.requested = saturating_add(obstacle.earlier, obstacle.requested);
-  made.free = state.ledger.available(queue.node, obstacle.quota);
-  made.nominal = state.ledger.nominal(queue.node, obstacle.quota);
-  made.most = state.ledger.potential(queue.node, obstacle.quota);
-  const auto amount = [&](int64_t value) { return text(state, obstacle.resource, value); };
-  if (made.requested > made.most) {
-    made.verdict = "asks for " + amount(made.requested) + ", more than the " + amount(made.most) +
-                   " that the ClusterQueue could ever have";
-  } else if (made.requested > made.free) {
-    made.verdict = "asks for " + amount(made.requested) + ", " + amount(made.free) + " are free";
-  } else {
-    made.verdict = "has room now, and will be looked at again";
+// What the pod sets before it ask of the same quota, as the last evaluation saw it.
+int64_t asked_before(const Refusal* refusal, uint32_t pod_set, FlavorId flavor, ResourceId resource) {
+  if (refusal == nullptr) return 0;
+  for (const PodSetObstacles& obstacles : refusal->pod_sets) {
+    if (obstacles.pod_set != pod_set) continue;
+    for (const Obstacle& obstacle : obstacles.obstacles) {
+      if (obstacle.flavor == flavor && obstacle.resource == resource) return obstacle.earlier;
+    }
   }
-  return made;
+  return 0;
+}
+
+std::string why_unsuitable(const Obstacle& obstacle) {
+  if (obstacle.kind == Obstacle::Kind::kTaint) return "the pods do not tolerate its taint " + obstacle.detail;
+  if (obstacle.kind == Obstacle::Kind::kAffinity) return "node selector or affinity of the pods exclude its labels";
+  return "there is no such ResourceFlavor";
+}
+
+void compare(const SchedulerState& state, const QueueState& queue, FlavorId flavor, ResourceId resource,
+             FlavorExplanation& row) {
+  for (const QuotaId quota : state.ledger.quotas(queue.node)) {
+    const auto [its_flavor, its_resource] = state.names.quota(quota);
+    if (its_flavor != flavor || its_resource != resource) continue;
+    row.free = state.ledger.available(queue.node, quota);
+    row.nominal = state.ledger.nominal(queue.node, quota);
+    row.most = state.ledger.potential(queue.node, quota);
+  }
+  const auto amount = [&](int64_t value) { return text(state, resource, value); };
+  if (row.requested > row.most) {
+    row.verdict = "asks for " + amount(row.requested) + ", more than the " + amount(row.most) +
+                  " that the ClusterQueue could ever have";
+  } else if (row.requested > row.free) {
+    row.verdict = "asks for " + amount(row.requested) + ", " + amount(row.free) + " are free";
+  } else {
+    row.verdict = "has room";
+  }
+}
+
+// The flavors that one pod set's request for one resource may get.
+void add_rows(const SchedulerState& state, const WorkloadState& workload, const Refusal* refusal, uint32_t pod_set,
+              ResourceAmount request, std::vector<FlavorExplanation>& rows) {
+  const QueueState& queue = *workload.queue;
+  const PodSet& object = workload.object->pod_sets[pod_set];
+  FlavorExplanation row{.pod_set = object.name,
+                        .flavor = {},
+                        .resource = state.names.resource_name(request.resource),
+                        .requested = request.amount,
+                        .verdict = {}};
+  const QueueGroup* group = queue.group_of(request.resource);
+  if (group == nullptr) {
+    if (state.settings.ignore_undeclared_resources) return;
+    row.suitable = false;
+    row.verdict = "the ClusterQueue has no quota for this resource";
+    rows.push_back(std::move(row));
+    return;
+  }
+  for (const FlavorId flavor : group->flavors) {
+    FlavorExplanation& made = rows.emplace_back(row);
+    made.flavor = state.names.flavor_name(flavor);
+    made.requested = saturating_add(request.amount, asked_before(refusal, pod_set, flavor, request.resource));
+    compare(state, queue, flavor, request.resource, made);
+    const std::optional<Obstacle> obstacle = why_ineligible(state, flavor, *object.pod_template.spec);
+    if (!obstacle) continue;
+    made.suitable = false;
+    made.verdict = why_unsuitable(*obstacle);
+  }
+}
+
+std::vector<FlavorExplanation> explain_flavors(const SchedulerState& state, const WorkloadState& workload,
+                                               const Refusal* refusal) {
+  std::vector<FlavorExplanation> rows;
+  for (uint32_t i = 0; i < workload.pod_sets.size(); ++i) {
+    const PodSetState& pod_set = workload.pod_sets[i];
+    for (const ResourceAmount& per_pod : pod_set.per_pod) {
+      if (workload.queue->covers_pods && per_pod.resource == state.pods) continue;
+      const int64_t amount = saturating_multiply(per_pod.amount, pod_set.count);
+      if (amount > 0) add_rows(state, workload, refusal, i, {per_pod.resource, amount}, rows);
+    }
+    if (workload.queue->covers_pods) add_rows(state, workload, refusal, i, {state.pods, pod_set.count}, rows);
+  }
+  return rows;
 }
 
 // What would change it, by the reason that decides.
@@ -70,38 +127,35 @@ std::optional<Explanation> Scheduler::explain(const std::string& ns, const std::
   if (workload == nullptr || !workload->in_queue()) return std::nullopt;
   const QueueState& queue = *workload->queue;
   Explanation explanation{.cluster_queue = queue.name, .reason = {}, .message = {}, .outlook = {}, .flavors = {}};
-
-  // One that was parked with its shape has the answer that the first of the shape got.
-  const Refusal* refusal = workload->refusal.get();
-  bool found = false;
-  for (const WorkloadState* other : queue.pending.list()) {
-    found |= other == workload;
-    if (!found) ++explanation.position;
-    if (!found && explanation.ahead.size() < kMostAhead)
-      explanation.ahead.push_back(other->object->meta.ns + "/" + other->object->meta.name);
-    const bool parked_with = other->shape == workload->shape && !queue.pending.competes(*workload);
-    if (refusal == nullptr && parked_with) refusal = other->refusal.get();
-  }
+  const PendingQueue::Ahead ahead = queue.pending.ahead_of(*workload, kMostAhead);
+  explanation.position = ahead.count;
+  for (const WorkloadState* other : ahead.first)
+    explanation.ahead.push_back(other->object->meta.ns + "/" + other->object->meta.name);
   if (const std::optional<Inactive> inactive = why_inactive(queue.name)) {
     explanation.reason = "Suspended";
     explanation.message = "ClusterQueue " + queue.name + " takes no Workloads: " + inactive->message;
     explanation.outlook = "Is looked at when the ClusterQueue is active again.";
     return explanation;
   }
-  if (refusal == nullptr) {
+  explanation.strict = queue.strict();
+
+  // One that was parked with its shape has the answer that the first of the shape got.
+  const Refusal* refusal = workload->refusal.get();
+  if (refusal == nullptr && !queue.pending.competes(*workload)) {
+    if (const WorkloadState* first = queue.pending.evaluated(workload->shape)) refusal = first->refusal.get();
+  }
+  explanation.flavors = explain_flavors(state_, *workload, refusal);
+  if (const std::optional<Invalid> invalid = why_invalid(*workload)) {
+    explanation.reason = to_text(invalid->reason);
+    explanation.message = invalid->message;
+    explanation.outlook = outlook_of({.reason = invalid->reason});
+  } else if (refusal == nullptr) {
     explanation.message = "Has not been looked at yet: " + std::to_string(explanation.position) + " are ahead of it.";
     explanation.outlook = "Is looked at when it is the first of its ClusterQueue.";
-    return explanation;
-  }
-  explanation.reason = to_text(refusal->reason);
-  explanation.message = to_message(state_.names, *workload->object, *refusal);
-  explanation.outlook = outlook_of(*refusal);
-  for (const PodSetObstacles& pod_set : refusal->pod_sets) {
-    for (const Obstacle& obstacle : pod_set.obstacles) {
-      if (obstacle.kind == Obstacle::Kind::kNotCovered || obstacle.kind == Obstacle::Kind::kPinned) continue;
-      explanation.flavors.push_back(
-          explain_flavor(state_, queue, workload->object->pod_sets[pod_set.pod_set].name, obstacle));
-    }
+  } else {
+    explanation.reason = to_text(refusal->reason);
+    explanation.message = to_message(state_.names, *workload->object, *refusal);
+    explanation.outlook = outlook_of(*refusal);
   }
   return explanation;
 }

@@ -1,5 +1,4 @@
-// Why a Workload waits, with the numbers: what `muster explain` and the status of queues
-// say about it.
+// Why a Workload waits, with the numbers: what `muster explain` says about it.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +8,33 @@
 
 namespace muster {
 
-// One flavor for one resource of one pod set.
+// One flavor for one resource of one pod set, as it is now.
 struct FlavorExplanation {
   std::string pod_set;
-  std::string flavor;
+  std::string flavor;  // empty: the ClusterQueue has no quota for the resource
   std::string resource;
   int64_t requested = 0;  // by all pods of it and of the pod sets before it
-  int64_t free = 0;       // unused and within reach of the ClusterQueue, now
+  int64_t free = 0;       // unused and within reach of the ClusterQueue
   int64_t nominal = 0;    // of the ClusterQueue
   int64_t most = 0;       // what it could have if nobody else used anything
-  std::string verdict;    // a sentence
+  // Its pods may run there at all: the flavor exists, with no taint or label against it.
+  bool suitable = true;
+  std::string verdict;  // a sentence
+
+  bool fits() const { return suitable && requested <= free; }
+  bool could_fit() const { return suitable && requested <= most; }
 };
 
 struct Explanation {
   std::string cluster_queue;
-  std::string reason;   // Kueue's token of QuotaReserved=False; "" before the first evaluation
+  // Kueue's token of QuotaReserved=False; "" before the first evaluation, and always where
+  // nothing is decided (a replica that does not lead).
+  std::string reason;
   std::string message;  // a sentence
   std::string outlook;  // what would change it; a sentence
+  // Every flavor that the ClusterQueue has for a resource, for each pod set and resource.
   std::vector<FlavorExplanation> flavors;
+  bool strict = false;               // nobody passes the first one of the queue
   size_t position = 0;               // in the ClusterQueue's queue, from 0
   std::vector<std::string> ahead{};  // "namespace/name" of the first ones before it
 };

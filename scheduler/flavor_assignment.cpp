@@ -117,7 +117,7 @@ FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t pod_se
       scan.obstacles.push_back({.kind = Obstacle::Kind::kPinned, .flavor = flavor, .resource = first});
       continue;
     }
-    if (std::optional<Obstacle> obstacle = ineligible(flavor, spec)) {
+    if (std::optional<Obstacle> obstacle = why_ineligible(state_, flavor, spec)) {
       scan.obstacles.push_back(std::move(*obstacle));
       refuse(PendingReason::kNoMatchingFlavor);
       continue;
@@ -136,8 +136,8 @@ FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t pod_se
   return scan;
 }
 
-std::optional<Obstacle> FlavorAssigner::ineligible(FlavorId id, const PodSpec& spec) const {
-  const ResourceFlavor* flavor = state_.flavor(id);
+std::optional<Obstacle> why_ineligible(const SchedulerState& state, FlavorId id, const PodSpec& spec) {
+  const ResourceFlavor* flavor = state.flavor(id);
   if (flavor == nullptr) return Obstacle{.kind = Obstacle::Kind::kFlavorMissing, .flavor = id};
   for (const Taint& taint : flavor->node_taints) {
     if (!taint.counts_for_scheduling() || any_tolerates(spec.tolerations, taint, ComparisonOperators::kHonoured) ||

@@ -17,6 +17,9 @@
 
 namespace muster {
 
+// Why pods of this spec cannot run on a flavor, whatever its quota; nullopt: they can.
+std::optional<Obstacle> why_ineligible(const SchedulerState& state, FlavorId flavor, const PodSpec& spec);
+
 // From worst to best.
 enum class FitMode { kNoFit, kPreempt, kDeferredFit, kFit };
 
@@ -84,7 +87,6 @@ class FlavorAssigner {
   bool place_pod_set(size_t index, Placement& placement, PodSetPlacement& pod_set) const;
   Scan scan(const QueueGroup& group, size_t pod_set, const std::vector<ResourceAmount>& requests, ResourceId first,
             const Amounts& before) const;
-  std::optional<Obstacle> ineligible(FlavorId flavor, const PodSpec& spec) const;
   bool pinned_out(size_t pod_set, ResourceId resource, FlavorId flavor) const;
   Try try_flavor(const QueueGroup& group, FlavorId flavor, const std::vector<ResourceAmount>& requests,
                  const Amounts& before, std::vector<Obstacle>& obstacles) const;

@@ -199,11 +199,51 @@ std::vector<const WorkloadState*> PendingQueue::list() const {
     for (const Members& side : its.sides) all.insert(all.end(), side.begin(), side.end());
   }
   for (const auto& [until, workload] : held_) all.push_back(workload);
-  std::sort(all.begin(), all.end(), [&](const WorkloadState* a, const WorkloadState* b) {
-    if ((a == preferred_) != (b == preferred_)) return a == preferred_;
-    return queued_before(*a, *b);
-  });
+  std::sort(all.begin(), all.end(),
+            [&](const WorkloadState* a, const WorkloadState* b) { return comes_before(*a, *b); });
   return all;
+}
+
+bool PendingQueue::comes_before(const WorkloadState& a, const WorkloadState& b) const {
+  if ((&a == preferred_) != (&b == preferred_)) return &a == preferred_;
+  return queued_before(a, b);
+}
+
+PendingQueue::Ahead PendingQueue::ahead_of(const WorkloadState& workload, size_t most) const {
+  std::vector<const WorkloadState*> before;
+  const auto consider = [&](const WorkloadState* other) {
+    if (other != &workload && comes_before(*other, workload)) before.push_back(other);
+  };
+  for (const auto& [shape, its] : groups_) {
+    for (const Members& side : its.sides) {
+      for (const WorkloadState* other : side) {
+        if (other == preferred_) continue;
+        if (!queued_before(*other, workload)) break;
+        consider(other);
+      }
+    }
+  }
+  for (const auto& [until, other] : held_) {
+    if (other != preferred_) consider(other);
+  }
+  if (preferred_ != nullptr) consider(preferred_);
+  Ahead ahead{.count = before.size(), .first = {}};
+  const auto end = before.begin() + static_cast<std::ptrdiff_t>(std::min(most, before.size()));
+  std::partial_sort(before.begin(), end, before.end(),
+                    [&](const WorkloadState* a, const WorkloadState* b) { return comes_before(*a, *b); });
+  ahead.first.assign(before.begin(), end);
+  return ahead;
+}
+
+const WorkloadState* PendingQueue::evaluated(const Shape& shape) const {
+  const auto found = groups_.find(shape);
+  if (found == groups_.end()) return nullptr;
+  for (const Members& side : found->second.sides) {
+    for (const WorkloadState* workload : side) {
+      if (workload->refusal != nullptr) return workload;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace muster

@@ -55,6 +55,15 @@ class PendingQueue {
   bool competes(const WorkloadState& workload) const;
   size_t active() const { return active_; }
   size_t parked() const { return parked_ + held_.size(); }
+  // How many come before a Workload that is in this queue, and the first of them. Costs as
+  // much as there are.
+  struct Ahead {
+    size_t count = 0;
+    std::vector<const WorkloadState*> first;
+  };
+  Ahead ahead_of(const WorkloadState& workload, size_t most) const;
+  // The first of a shape that has been looked at, or null.
+  const WorkloadState* evaluated(const Shape& shape) const;
   // All of them, in the order of the queue.
   std::vector<const WorkloadState*> list() const;
 
@@ -91,6 +100,7 @@ class PendingQueue {
   void wake(Group& group);
   void wake_held(Timestamp now);
   void insert(WorkloadState& workload, bool compete);
+  bool comes_before(const WorkloadState& a, const WorkloadState& b) const;
   static void join(Members& from, Members& into, int side);
 
   std::unordered_map<Shape, Group, ShapeHash> groups_;

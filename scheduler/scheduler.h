@@ -84,6 +84,10 @@ class Scheduler {
   // the last one of their Workload are told, and AwaitedVictim not at all.
   std::vector<Decision> drain(Now now);
 
+  // Takes in what events have left to be done, and decides nothing: where somebody else
+  // decides, this makes numbers and places true.
+  void follow(Now now);
+
   // Why a ClusterQueue takes no Workloads, as its Active condition says it; nullopt: it does.
   struct Inactive {
     std::string reason;

@@ -115,6 +115,10 @@ void Scheduler::prepare(Timestamp now, bool only_what_it_helps) {
   }
 }
 
+void Scheduler::follow(Now now) {
+  prepare(to_timestamp(now.wall), true);
+}
+
 bool Scheduler::namespace_matches(const WorkloadState& state) const {
   const auto labels = namespaces_.find(state.object->meta.ns);
   return labels != namespaces_.end() && state.queue->object->namespace_selector.matches(labels->second);

@@ -14,9 +14,12 @@ namespace muster {
 
 // One complete request. The views live until the handler returns.
 struct HttpRequest {
-  std::string_view path;          // exactly the route's path
+  std::string_view path;          // exactly the route's path, or what begins with it
   std::string_view query;         // behind the '?', undecoded; may be empty
   std::string_view bearer_token;  // of the Authorization header; empty when there is none
+  // Of the X-Muster-Token header, for requests that come through a proxy which takes the
+  // Authorization header for itself.
+  std::string_view own_token{};
   std::string_view body;
 };
 
@@ -35,12 +38,14 @@ enum class HttpMethod {
   kPost,  // must come with Content-Length and the content type application/json
 };
 
-// Paths are compared byte by byte: no patterns, no decoding, no directories.
+// Paths are compared byte by byte: no patterns, no decoding, no directories. What follows a
+// prefix is of letters, digits, '-', '.' and '/', and short.
 struct Route {
   HttpMethod method;
   std::string path;
   HttpHandler handler;
   size_t max_body_bytes = 0;  // instead of HttpLimits' for this path; 0: that one
+  bool prefix = false;        // every path that begins with `path`
 };
 using Routes = std::vector<Route>;
 

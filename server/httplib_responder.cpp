@@ -81,13 +81,14 @@ class HttplibEngine : public httplib::Server {
 
 namespace {
 
-HttpRequest to_request(const httplib::Request& request, const std::string& token) {
+HttpRequest to_request(const httplib::Request& request, const std::string& token, const std::string& own_token) {
   HttpRequest result;
   const std::string_view target = request.target;
   const auto question = target.find('?');
   result.path = target.substr(0, question);
   if (question != std::string_view::npos) result.query = target.substr(question + 1);
   result.bearer_token = token;
+  result.own_token = own_token;
   result.body = request.body;
   return result;
 }
@@ -95,7 +96,8 @@ HttpRequest to_request(const httplib::Request& request, const std::string& token
 httplib::Server::Handler wrap(const HttpHandler& handler) {
   return [handler](const httplib::Request& request, httplib::Response& response) {
     const auto token = request.get_header_value("Authorization");
-    auto made = handler(to_request(request, token));
+    const auto own_token = request.get_header_value("X-Muster-Token");
+    auto made = handler(to_request(request, token, own_token));
     response.status = made.status;
     response.body = std::move(made.body);
     response.set_header("Content-Type", made.content_type);
@@ -119,10 +121,12 @@ class HttplibResponder::Engine : public HttplibEngine {
  public:
   Engine(const Routes& routes, Duration keep_alive, ServerEventSink* events) {
     for (const auto& route : routes) {
+      // httplib's paths are patterns; parse_head lets nothing but short plain text behind a prefix.
+      const std::string pattern = route.path + (route.prefix ? "[-./0-9A-Za-z]*" : "");
       if (route.method == HttpMethod::kGet) {
-        Get(route.path, wrap(route.handler));
+        Get(pattern, wrap(route.handler));
       } else {
-        Post(route.path, wrap(route.handler));
+        Post(pattern, wrap(route.handler));
       }
     }
     // By default 0.11 puts what() into a header (CVE-2026-28434).
@@ -147,6 +151,7 @@ std::string HttplibResponder::answer(const RequestHead& head, std::string_view b
   clean += head.target + " HTTP/1.1\r\n";
   // 0.11 percent-decodes values of headers; parse_head lets no '%' into a token.
   if (!head.bearer_token.empty()) clean += "Authorization: " + head.bearer_token + "\r\n";
+  if (!head.own_token.empty()) clean += "X-Muster-Token: " + head.own_token + "\r\n";
   if (head.route->method == HttpMethod::kPost) {
     clean += "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";
   }

@@ -26,7 +26,16 @@ Route metrics_route(const Metrics& metrics, Authorizer authorizer) {
   return {HttpMethod::kGet, "/metrics", handler};
 }
 
-MetricsServer::MetricsServer(HttpServerOptions options, const Metrics& metrics, Authorizer authorizer)
-    : server_(std::move(options), {metrics_route(metrics, std::move(authorizer))}) {}
+namespace {
+
+Routes with(Route route, Routes others) {
+  others.push_back(std::move(route));
+  return others;
+}
+
+}  // namespace
+
+MetricsServer::MetricsServer(HttpServerOptions options, const Metrics& metrics, Authorizer authorizer, Routes others)
+    : server_(std::move(options), with(metrics_route(metrics, std::move(authorizer)), std::move(others))) {}
 
 }  // namespace muster

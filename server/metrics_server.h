@@ -1,4 +1,4 @@
-// GET /metrics over HTTPS, for those who may.
+// GET /metrics over HTTPS, for those who may; other routes may share its listener.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ Route metrics_route(const Metrics& metrics, Authorizer authorizer);
 // options.bind_address is ":8443" by convention; options.tls is shared with the webhooks.
 class MetricsServer {
  public:
-  MetricsServer(HttpServerOptions options, const Metrics& metrics, Authorizer authorizer);
+  MetricsServer(HttpServerOptions options, const Metrics& metrics, Authorizer authorizer, Routes others = {});
 
   Outcome<> start() { return server_.start(); }
   uint16_t port() const { return server_.port(); }

@@ -57,7 +57,7 @@ bool lists_word(std::string_view list, std::string_view word) {
 // these is how requests are smuggled past a proxy that takes the other one.
 struct KnownHeaders {
   std::optional<std::string_view> host, content_length, transfer_encoding, content_encoding, content_type, expect,
-      connection, authorization;
+      connection, authorization, own_token;
 
   std::optional<std::string_view>* find(std::string_view name) {
     if (same_word(name, "host")) return &host;
@@ -68,6 +68,7 @@ struct KnownHeaders {
     if (same_word(name, "expect")) return &expect;
     if (same_word(name, "connection")) return &connection;
     if (same_word(name, "authorization")) return &authorization;
+    if (same_word(name, "x-muster-token")) return &own_token;
     return nullptr;
   }
 };
@@ -117,11 +118,21 @@ std::string_view to_word(HttpMethod method) {
   return method == HttpMethod::kGet ? "GET" : "POST";
 }
 
+// Longer than a namespace, a kind and a name can be.
+constexpr size_t kMaxBehindPrefix = 512;
+
+bool serves(const Route& route, std::string_view path) {
+  if (!route.prefix) return route.path == path;
+  if (!path.starts_with(route.path)) return false;
+  const std::string_view rest = path.substr(route.path.size());
+  return rest.size() <= kMaxBehindPrefix && consists_of(rest, "-./");
+}
+
 Result<const Route*, HttpRefusal> find_route(const RequestLine& line, const Routes& routes) {
   const auto path = line.target.substr(0, line.target.find('?'));
   std::string_view allowed;
   for (const auto& route : routes) {
-    if (route.path != path) continue;
+    if (!serves(route, path)) continue;
     if (to_word(route.method) == line.method) return &route;
     allowed = to_word(route.method);
   }
@@ -177,6 +188,11 @@ Refused read_known(const KnownHeaders& known, RequestHead& head) {
     head.bearer_token = trim(known.authorization->substr(kBearer.size()));
     if (!is_bearer_token(head.bearer_token))
       return HttpRefusal{400, "the bearer token contains characters that no token has"};
+  }
+  if (known.own_token) {
+    head.own_token = *known.own_token;
+    if (!is_bearer_token(head.own_token))
+      return HttpRefusal{400, "X-Muster-Token contains characters that no token has"};
   }
   return std::nullopt;
 }

@@ -30,7 +30,8 @@ struct RequestHead {
   const Route* route = nullptr;
   std::string target;  // path and query as sent
   std::string bearer_token;
-  size_t size = 0;  // bytes of the head with its empty line
+  std::string own_token;  // X-Muster-Token
+  size_t size = 0;        // bytes of the head with its empty line
   size_t content_length = 0;
   bool expects_continue = false;
   bool wants_close = false;

@@ -27,10 +27,12 @@ FakeApiServer::Handler reviewer() {
   };
 }
 
+const AccessQuestion kMetrics{.verb = "get", .path = "/metrics"};
+
 struct TestAuthorizer {
-  TestAuthorizer() : server(reviewer()), client(server), authorizer(*client.client, client.time, "get", "/metrics") {}
-  AccessDecision decide(const std::string& token) {
-    const auto decision = authorizer.decide(token);
+  TestAuthorizer() : server(reviewer()), client(server), authorizer(*client.client, client.time) {}
+  AccessDecision decide(const std::string& token, const AccessQuestion& question = kMetrics) {
+    const auto decision = authorizer.decide(token, question);
     REQUIRE(decision.ok());
     return *decision;
   }
@@ -64,6 +66,41 @@ TEST_CASE("the review names the user with groups and the path") {
                               {"groups", {"scrapers"}},
                               {"extra", {{"k", {"v"}}}},
                               {"nonResourceAttributes", {{"path", "/metrics"}, {"verb", "get"}}}});
+}
+
+TEST_CASE("the review of an object names what is done to what and where") {
+  TestAuthorizer test;
+  struct Row {
+    const char* name;
+    AccessQuestion question;
+    json attributes;
+  };
+  const Row rows[] = {
+      {"one object of a namespace",
+       {.verb = "get", .group = "batch", .resource = "jobs", .ns = "team-a", .name = "train"},
+       {{"verb", "get"}, {"group", "batch"}, {"resource", "jobs"}, {"namespace", "team-a"}, {"name", "train"}}},
+      {"a list in all namespaces",
+       {.verb = "list", .group = "kueue.x-k8s.io", .resource = "workloads"},
+       {{"verb", "list"}, {"group", "kueue.x-k8s.io"}, {"resource", "workloads"}}},
+  };
+  for (const Row& row : rows) {
+    INFO(std::string(row.name));
+    CHECK(test.decide("good", row.question) == AccessDecision::kAllow);
+    const json asked = json::parse(test.server.requests().back().body);
+    CHECK(asked["spec"]["resourceAttributes"] == row.attributes);
+    CHECK_FALSE(asked["spec"].contains("nonResourceAttributes"));
+  }
+}
+
+TEST_CASE("an allowance for one thing is none for another") {
+  TestAuthorizer test;
+  test.decide("good", {.verb = "get", .group = "batch", .resource = "jobs", .ns = "a", .name = "x"});
+  test.decide("good", {.verb = "get", .group = "batch", .resource = "jobs", .ns = "a", .name = "x"});
+  CHECK(test.asked("subjectaccessreviews") == 1);
+  test.decide("good", {.verb = "get", .group = "batch", .resource = "jobs", .ns = "b", .name = "x"});
+  test.decide("poor", {.verb = "get", .group = "batch", .resource = "jobs", .ns = "a", .name = "x"});
+  CHECK(test.asked("subjectaccessreviews") == 3);
+  CHECK(test.asked("tokenreviews") == 2);
 }
 
 TEST_CASE("who it is holds for a minute and an allowance for five") {
@@ -100,10 +137,10 @@ TEST_CASE("an API server without an answer is an error and is not remembered") {
     answer(request, exchange);
   });
   TestClient client(server);
-  Authorizer authorizer(*client.client, client.time, "get", "/metrics");
-  CHECK_FALSE(authorizer.decide("good").ok());
+  Authorizer authorizer(*client.client, client.time);
+  CHECK_FALSE(authorizer.decide("good", kMetrics).ok());
   broken = false;
-  const auto decision = authorizer.decide("good");
+  const auto decision = authorizer.decide("good", kMetrics);
   REQUIRE(decision.ok());
   CHECK(*decision == AccessDecision::kAllow);
 }

@@ -1,0 +1,110 @@
+// The answer to "why does it not run?", as muster gives it over the wire and `muster
+// explain` prints it: one dominant reason, the numbers behind it, who is ahead, what would
+// change it. Made by reconcilers/explain.h.
+//
+// Sentences name nothing but the object that was asked about and what it uses itself;
+// Workloads of others stand in `others` only, where they can be taken out for those who may
+// not know them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/resource_type.h"
+#include "api/time.h"
+#include "base/result.h"
+
+namespace muster {
+
+// Amounts are quantities as text: "1500m", "64Gi".
+struct ExplainedFlavor {
+  std::string pod_set;
+  std::string resource;
+  std::string flavor;  // empty: the ClusterQueue has none for the resource
+  std::string requested{}, free{}, nominal{}, most{};
+  std::string verdict{};
+
+  bool operator==(const ExplainedFlavor&) const = default;
+};
+
+struct ExplainedFact {
+  std::string name;  // "LocalQueue"
+  std::string value;
+
+  bool operator==(const ExplainedFact&) const = default;
+};
+
+// Workloads that matter to this one.
+struct ExplainedOthers {
+  std::string role;   // kAheadRole and so on
+  int64_t count = 0;  // all of them
+  struct Name {
+    std::string ns, name;
+
+    bool operator==(const Name&) const = default;
+  };
+  std::vector<Name> names;  // of the first ones, as far as the reader may know them
+
+  bool operator==(const ExplainedOthers&) const = default;
+};
+inline constexpr std::string_view kAheadRole = "ahead";      // before it in its queue
+inline constexpr std::string_view kVictimRole = "victim";    // evicted for it, and not gone yet
+inline constexpr std::string_view kBlockerRole = "blocker";  // not ready, which holds up all admissions
+
+struct ExplainedTries {
+  int32_t failed = 0;            // evictions because its pods were not ready
+  std::optional<int32_t> limit;  // tries in all; nullopt: no limit
+  Timestamp next_at;             // zero: the next try waits for no time
+
+  bool operator==(const ExplainedTries&) const = default;
+};
+
+struct ExplainedMoment {
+  Timestamp time;
+  std::string what;
+
+  bool operator==(const ExplainedMoment&) const = default;
+};
+
+struct Explained {
+  std::string kind, ns, name;  // of the object that was asked about
+  bool found = true;           // there is such an object
+  Timestamp at;                // when it was asked
+
+  std::string reason;                // one token
+  std::string headline;              // a sentence
+  std::vector<std::string> because;  // sentences
+  std::vector<ExplainedFact> facts;
+  std::vector<ExplainedFlavor> flavors;
+  std::vector<ExplainedOthers> others;
+  std::vector<std::string> change;  // sentences: what would change it
+  std::optional<ExplainedTries> tries;
+  std::vector<ExplainedMoment> timeline;  // earliest first
+  std::vector<std::string> notes;         // what the answer does not know
+
+  bool operator==(const Explained&) const = default;
+
+  // "Job team-a/train".
+  std::string subject() const { return kind + " " + ns + "/" + name; }
+  void say(std::string_view token, std::string sentence);
+  void add_fact(std::string_view fact, std::string value);
+};
+
+nlohmann::json to_json(const Explained& explained);
+// What another version leaves out reads as empty. An error when it is no such answer at all.
+Result<Explained> read_explained(const nlohmann::json& object);
+
+// The namespaces whose Workloads it names, each once, sorted.
+std::vector<std::string> namespaces_named(const Explained& explained);
+// Takes out the names of the namespaces for which `may_know` is false; counts stay.
+void hide_names(Explained& explained, const std::function<bool(const std::string& ns)>& may_know);
+
+// Of "job", "jobs", "jobset", ...; nullptr when muster explains no such thing.
+const ResourceType* explainable_type(std::string_view singular_or_plural);
+
+}  // namespace muster

@@ -1,0 +1,42 @@
+#include "commands/explain_service.h"
+
+#include "reconcilers/explain.h"
+
+namespace muster {
+
+AuthDecision decide_access(kube::Authorizer& authorizer, std::string_view token, const kube::AccessQuestion& question) {
+  if (token.empty()) return AuthDecision::kUnauthenticated;
+  const auto decision = authorizer.decide(std::string(token), question);
+  if (!decision) return AuthDecision::kUnavailable;
+  switch (*decision) {
+    case kube::AccessDecision::kAllow:
+      return AuthDecision::kAllowed;
+    case kube::AccessDecision::kUnauthenticated:
+      return AuthDecision::kUnauthenticated;
+    case kube::AccessDecision::kForbidden:
+      return AuthDecision::kForbidden;
+  }
+  return AuthDecision::kUnavailable;
+}
+
+Explainer make_explainer(kube::Authorizer& authorizer, EngineLoop& loop, ReconcilerSettings settings,
+                         const Clock& clock) {
+  Explainer explainer;
+  explainer.authorize = [&authorizer](std::string_view token, std::string_view verb, const ObjectKey& object) {
+    return decide_access(authorizer, token,
+                         {.verb = std::string(verb),
+                          .group = std::string(object.type->group),
+                          .resource = std::string(object.type->plural),
+                          .ns = object.ns,
+                          .name = object.name});
+  };
+  explainer.ask = [&loop, &clock, settings = std::move(settings)](const ObjectKey& key) {
+    std::optional<Explained> explained;
+    loop.ask(
+        [&](const Engine& engine) { explained = explain(key, engine.state(), settings, engine.leads(), clock.now()); });
+    return explained;
+  };
+  return explainer;
+}
+
+}  // namespace muster

@@ -1,0 +1,116 @@
+#include "commands/explain_text.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace muster {
+namespace {
+
+using Cells = std::vector<std::string>;
+
+constexpr size_t kMostRows = 20;
+constexpr size_t kMostMoments = 12;
+
+// Columns as wide as their widest cell; nothing behind the last one.
+std::string table(const std::vector<Cells>& rows) {
+  std::vector<size_t> widths;
+  for (const Cells& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Cells& row : rows) {
+    text += " ";
+    for (size_t i = 0; i < row.size(); ++i) {
+      text += " " + row[i];
+      if (i + 1 < row.size()) text.append(widths[i] - row[i].size() + 1, ' ');
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += "\n";
+  }
+  return text;
+}
+
+std::string section(const std::string& title, const std::string& body) {
+  return body.empty() ? "" : "\n" + title + "\n" + body;
+}
+
+std::string list(const std::vector<std::string>& sentences) {
+  std::string text;
+  for (const std::string& sentence : sentences) text += "  " + sentence + "\n";
+  return text;
+}
+
+std::string numbers(const std::vector<ExplainedFlavor>& flavors) {
+  if (flavors.empty()) return "";
+  std::vector<Cells> rows = {{"POD SET", "RESOURCE", "FLAVOR", "ASKS FOR", "FREE", "NOMINAL", "AT MOST", ""}};
+  for (size_t i = 0; i < std::min(flavors.size(), kMostRows); ++i) {
+    const ExplainedFlavor& row = flavors[i];
+    rows.push_back(
+        {row.pod_set, row.resource, row.flavor, row.requested, row.free, row.nominal, row.most, row.verdict});
+  }
+  std::string text = table(rows);
+  if (flavors.size() > kMostRows)
+    text += "  and " + std::to_string(flavors.size() - kMostRows) + " more; -o json has all\n";
+  return text;
+}
+
+std::string title_of(const std::string& role) {
+  if (role == kAheadRole) return "before it in the queue";
+  if (role == kVictimRole) return "evicted for it and not gone yet";
+  if (role == kBlockerRole) return "admitted and not ready";
+  return role;
+}
+
+std::string others_text(const std::vector<ExplainedOthers>& all) {
+  std::string text;
+  for (const ExplainedOthers& others : all) {
+    std::string names;
+    for (const auto& other : others.names)
+      names.append(names.empty() ? "" : ", ").append(other.ns).append("/").append(other.name);
+    const int64_t rest = others.count - static_cast<int64_t>(others.names.size());
+    if (rest > 0)
+      names +=
+          (names.empty() ? "" : " and ") + std::to_string(rest) + (names.empty() ? " that you may not list" : " more");
+    text += "  " + std::to_string(others.count) + " " + title_of(others.role) + ": " + names + "\n";
+  }
+  return text;
+}
+
+std::string tries_text(const ExplainedTries& tries) {
+  std::string text = std::to_string(tries.failed) + " failed";
+  if (tries.limit) text += " of at most " + std::to_string(*tries.limit);
+  if (!tries.next_at.is_zero())
+    text += "; try " + std::to_string(tries.failed + 1) + " begins at " + format_rfc3339(tries.next_at);
+  return text;
+}
+
+std::string facts_text(const Explained& explained) {
+  std::vector<Cells> rows;
+  for (const ExplainedFact& fact : explained.facts) rows.push_back({fact.name, fact.value});
+  if (explained.tries) rows.push_back({"Tries", tries_text(*explained.tries)});
+  return table(rows);
+}
+
+std::string history(const std::vector<ExplainedMoment>& timeline) {
+  std::vector<Cells> rows;
+  const size_t first = timeline.size() > kMostMoments ? timeline.size() - kMostMoments : 0;
+  for (size_t i = first; i < timeline.size(); ++i) rows.push_back({format_rfc3339(timeline[i].time), timeline[i].what});
+  return table(rows);
+}
+
+}  // namespace
+
+std::string explain_text(const Explained& explained) {
+  std::string text = explained.headline + "\n";
+  for (const std::string& note : explained.notes) text += "(" + note + ")\n";
+  text += section("Why (" + explained.reason + ")", list(explained.because));
+  text += section("What would change it", list(explained.change));
+  text += section("Quota", numbers(explained.flavors));
+  text += section("Others", others_text(explained.others));
+  text += section("Facts", facts_text(explained));
+  text += section("What has happened", history(explained.timeline));
+  return text;
+}
+
+}  // namespace muster

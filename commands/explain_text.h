@@ -1,0 +1,12 @@
+// The answer of `muster explain` for people: what it is in the first line, the rest below.
+#pragma once
+
+#include <string>
+
+#include "api/explained.h"
+
+namespace muster {
+
+std::string explain_text(const Explained& explained);
+
+}  // namespace muster

@@ -1,0 +1,21 @@
+// Why an object does not run, or what else it does: the answer of `muster explain`, found in
+// what the engine knows. Pure, and a few milliseconds even where 50,000 Workloads wait.
+//
+// One reason is told, the first that stands in the way on the path of a job: it is not
+// queued, has no Workload, is inactive, stops, backs off, its queue is missing or stopped, it
+// waits in it, its checks are pending, its pods are not ready, it runs, it is finished. Reasons
+// are Kueue's tokens where Kueue has one.
+#pragma once
+
+#include "api/explained.h"
+#include "reconcilers/reconciler.h"
+
+namespace muster {
+
+// `key` is of a Job, a JobSet or a Workload, which need not exist. A replica that does not
+// lead (`leads`) decides nothing and knows no decision that is not written yet; the answer
+// says so where it matters.
+Explained explain(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, bool leads,
+                  Now now);
+
+}  // namespace muster

@@ -1,0 +1,40 @@
+// The parts of explain.cpp, and what they have in common. Each says one reason and returns,
+// or finds nothing to say and leaves the answer to the next.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "api/explained.h"
+#include "jobs/queued_job.h"
+#include "reconcilers/reconciler.h"
+
+namespace muster {
+
+struct ExplainScene {
+  const ClusterState& state;
+  const ReconcilerSettings& settings;
+  bool leads;
+  Now now;
+
+  const QueueSettings& queues() const { return settings.queues; }
+};
+
+// "2026-01-01T12:00:12Z, in 12s", or "..., 12s ago".
+std::string when(TimePoint time, Now now);
+// "kubectl -n team-a <rest>".
+std::string kubectl(const std::string& ns, const std::string& rest);
+
+// A job that is in no queue, by whoever's choice: how far its pods are, or who would start it.
+void explain_unqueued(const ExplainScene& scene, const ObjectKey& key, const QueuedJob& job, Explained& told);
+// A job that may run: whether it is started, its gang complete, its pods ready.
+// `workload`: what it was admitted by, or nullptr.
+void explain_pods(const ExplainScene& scene, const QueuedJob& job, const Workload* workload, Explained& told);
+
+// A Workload, from its end backwards. `job`: whose it is, where that is known.
+void explain_workload(const ExplainScene& scene, const Workload& workload, const std::optional<QueuedJob>& job,
+                      Explained& told);
+// One that is active, not in backoff, and has no quota.
+void explain_waiting(const ExplainScene& scene, const Workload& workload, Explained& told);
+
+}  // namespace muster

@@ -1,0 +1,38 @@
+// GET /explain/v1/namespaces/<ns>/<jobs|jobsets|workloads>/<name>: why it does not run, as
+// JSON (api/explained.h), for those who may get that object. It shares the listener of the
+// metrics, and is never open to everybody.
+//
+// The token comes as X-Muster-Token, since the API server's service proxy removes the
+// Authorization header, or as Authorization: Bearer from those who come directly. Errors are
+// Kubernetes' Status objects. Which namespaces' Workloads an answer may name is asked too.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/explained.h"
+#include "api/resource_type.h"
+#include "api/typed_object.h"
+#include "server/http.h"
+#include "server/metrics_server.h"
+
+namespace muster {
+
+inline constexpr std::string_view kExplainPath = "/explain/v1/namespaces/";
+// "/explain/v1/namespaces/team-a/jobs/train".
+std::string explain_path(const ObjectKey& key);
+
+struct Explainer {
+  // Whether the bearer may `verb` objects of a kind; an empty namespace or name means all.
+  std::function<AuthDecision(std::string_view token, std::string_view verb, const ObjectKey& object)> authorize;
+  // nullopt: not everything was read from the API server yet, or muster is ending. One
+  // question at a time is asked.
+  std::function<std::optional<Explained>(const ObjectKey& key)> ask;
+};
+
+// nullopt: there is no cluster to speak of (--standalone), and every answer is 503.
+Route explain_route(std::optional<Explainer> explainer);
+
+}  // namespace muster

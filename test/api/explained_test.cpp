@@ -1,0 +1,73 @@
+#include "api/explained.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace muster {
+namespace {
+
+Explained full() {
+  Explained made;
+  made.kind = "Job";
+  made.ns = "team-a";
+  made.name = "train";
+  made.at = {1'767'268'800, 0};
+  made.say("Backoff", "Job team-a/train waits.");
+  made.because = {"Evicted before."};
+  made.add_fact("LocalQueue", "lq");
+  made.flavors = {{.pod_set = "main",
+                   .resource = "cpu",
+                   .flavor = "f",
+                   .requested = "6",
+                   .free = "4",
+                   .nominal = "10",
+                   .most = "20",
+                   .verdict = "short"}};
+  made.others = {{.role = "ahead", .count = 5, .names = {{"b", "x"}, {"a", "y"}, {"b", "z"}}}};
+  made.change = {"Wait."};
+  made.tries = ExplainedTries{.failed = 2, .limit = 4, .next_at = {1'767'268'812, 0}};
+  made.timeline = {{{1'767'268'000, 0}, "Workload created"}};
+  made.notes = {"Not all is known."};
+  return made;
+}
+
+TEST_CASE("an explanation comes back from JSON as it was") {
+  for (Explained made : {full(), Explained()}) {
+    const auto read = read_explained(to_json(made));
+    REQUIRE(read.ok());
+    CHECK(*read == made);
+  }
+  Explained endless = full();
+  endless.tries->limit.reset();
+  endless.tries->next_at = {};
+  CHECK(*read_explained(to_json(endless)) == endless);
+}
+
+TEST_CASE("what is no explanation is refused with a sentence") {
+  for (const nlohmann::json& other : {nlohmann::json(), nlohmann::json::array(), nlohmann::json{{"kind", "Status"}},
+                                      nlohmann::json{{"kind", "Explanation"}, {"apiVersion", "v2"}}}) {
+    const auto read = read_explained(other);
+    REQUIRE_FALSE(read.ok());
+    CHECK(read.error().message.find("explain.muster.batch/v1") != std::string::npos);
+  }
+}
+
+TEST_CASE("hidden names leave their count behind") {
+  Explained made = full();
+  CHECK(namespaces_named(made) == std::vector<std::string>{"a", "b"});
+  hide_names(made, [](const std::string& ns) { return ns == "a"; });
+  CHECK(made.others[0].count == 5);
+  CHECK(made.others[0].names == std::vector<ExplainedOthers::Name>{{"a", "y"}});
+}
+
+TEST_CASE("jobs jobsets and workloads can be explained and nothing else") {
+  CHECK(explainable_type("job") == &kJobs);
+  CHECK(explainable_type("jobsets") == &kJobSets);
+  CHECK(explainable_type("workload") == &kWorkloads);
+  CHECK(explainable_type("pods") == nullptr);
+  CHECK(explainable_type("") == nullptr);
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,476 @@
+#include "reconcilers/explain.h"
+
+#include <functional>
+
+#include "test/reconcilers/explain_cluster.h"
+
+namespace muster::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Row {
+  const char* name;
+  std::function<void(ExplainCluster&)> arrange;
+  const char* reason;
+  const char* headline;             // a part of it
+  std::vector<const char*> also{};  // somewhere in the answer
+  const ResourceType* type = &kJobs;
+};
+
+ReconcilerSettings with_pods_ready() {
+  ReconcilerSettings settings;
+  settings.queues.wait_for_pods_ready =
+      WaitForPodsReady{.timeout = 5min, .recovery_timeout = 3min, .requeuing = {.backoff_limit_count = 3}};
+  return settings;
+}
+
+// A queued job whose Workload is like this.
+std::function<void(ExplainCluster&)> with_workload(std::function<json(ExplainCluster&)> patch,
+                                                   const json& job = json::object()) {
+  return [patch = std::move(patch), job](ExplainCluster& cluster) {
+    cluster.put(kJobs, ExplainCluster::job(job));
+    cluster.put(kWorkloads, ExplainCluster::workload(patch(cluster)));
+  };
+}
+
+void check(const Row& row, ExplainCluster cluster) {
+  INFO(std::string(row.name));
+  row.arrange(cluster);
+  cluster.decide();
+  const Explained told = cluster.ask(*row.type, row.type == &kWorkloads ? "job-train" : "train");
+  const std::string all = to_json(told).dump();
+  INFO(all);
+  CHECK(told.reason == row.reason);
+  CHECK(told.headline.find(row.headline) != std::string::npos);
+  for (const char* part : row.also) CHECK_MESSAGE(all.find(part) != std::string::npos, part);
+  CHECK(told.headline.ends_with("."));
+  for (const std::string& sentence : told.because) CHECK(sentence.find("..") == std::string::npos);
+}
+
+TEST_CASE("explain: a job that is no business of the queues says why and who would start it") {
+  const auto job = [](const json& patch) {
+    return [patch](ExplainCluster& cluster) { cluster.put(kJobs, ExplainCluster::job(patch)); };
+  };
+  const json no_queue = {{"metadata", {{"labels", nullptr}}}};
+  json running = no_queue;
+  running["spec"]["suspend"] = false;
+  running["status"] = {{"active", 2}, {"ready", 2}};
+  const Row rows[] = {
+      {"there is none", [](ExplainCluster&) {}, "NotFound", "There is no Job team-a/train.", {"jobset/NAME"}},
+      {"there is no namespace", [](ExplainCluster& cluster) { cluster.remove(kNamespaces, "team-a"); }, "NotFound",
+       "There is no namespace team-a."},
+      {"it has no queue name",
+       job(no_queue),
+       "NoQueueName",
+       "is suspended, and muster will not start it",
+       {"kubectl -n team-a label jobs train kueue.x-k8s.io/queue-name=LOCALQUEUE"}},
+      {"it has no queue name and runs", job(running), "Running", "runs: 2 of 2 ready", {"It is in no queue"}},
+      {"another controller manages it",
+       job({{"spec", {{"managedBy", "example.com/other"}}}}),
+       "ManagedByOther",
+       "muster will not start it",
+       {"example.com/other"}},
+      {"it is being deleted", job({{"metadata", {{"deletionTimestamp", "2026-01-01T12:00:00Z"}}}}), "BeingDeleted",
+       "is being deleted"},
+      {"it has failed",
+       job({{"status",
+             {{"conditions", {{{"type", "Failed"}, {"status", "True"}, {"message", "too many pods failed."}}}}}}}),
+       "Finished", "has failed: too many pods failed."},
+      {"a JobSet owns it",
+       [](ExplainCluster& cluster) {
+         cluster.put(kJobSets, {{"metadata", {{"name", "all"}, {"uid", "u"}, {"labels", {{kQueueNameLabel, "lq"}}}}},
+                                {"spec", {{"replicatedJobs", json::array()}}}});
+         json owned = ExplainCluster::job();
+         owned["metadata"]["ownerReferences"] = {{{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
+                                                  {"kind", "JobSet"},
+                                                  {"name", "all"},
+                                                  {"uid", "u"},
+                                                  {"controller", true}}};
+         cluster.put(kJobs, owned);
+       },
+       "OwnedByQueuedJob",
+       "muster will not start it",
+       {"part of JobSet all", "muster explain jobset/all -n team-a"}},
+  };
+  for (const Row& row : rows) check(row, ExplainCluster());
+
+  ReconcilerSettings settings;
+  settings.queues.rules.frameworks = {"jobset.x-k8s.io/jobset"};
+  check({"the integration is off", job({}), "IntegrationOff", "muster will not start it", {"lacks batch/job"}},
+        ExplainCluster(settings));
+  settings = {};
+  settings.queues.rules.managed_jobs_namespace_selector = *LabelSelector::parse({{"matchLabels", {{"team", "b"}}}});
+  check({"the namespace is not selected",
+         job({}),
+         "NamespaceNotSelected",
+         "muster will not start it",
+         {"does not match namespace team-a"}},
+        ExplainCluster(settings));
+}
+
+TEST_CASE("explain: a queued job without a Workload says what it waits for") {
+  const auto job = [](const json& patch) {
+    return [patch](ExplainCluster& cluster) { cluster.put(kJobs, ExplainCluster::job(patch)); };
+  };
+  const json labelled = {{"metadata", {{"labels", {{"kueue.x-k8s.io/priority-class", "gold"}}}}}};
+  json of_pods = json::object();
+  of_pods["spec"]["template"]["spec"]["priorityClassName"] = "silver";
+  const Row rows[] = {
+      {"it was not made yet", job({}), "WorkloadNotMade", "has no Workload yet"},
+      {"its WorkloadPriorityClass is missing", job(labelled), "PriorityClassMissing",
+       "WorkloadPriorityClass gold does not exist"},
+      {"the PriorityClass of its pods is missing", job(of_pods), "PriorityClassMissing", "does not exist"},
+      {"its pods still run", job({{"status", {{"active", 1}}}}), "Stopping",
+       "when the pods that it still has are gone"},
+      {"it names a Workload that is missing",
+       job({{"metadata", {{"labels", {{"kueue.x-k8s.io/prebuilt-workload-name", "mine"}}}}}}),
+       "PrebuiltWorkloadMissing", "waits for Workload mine"},
+  };
+  for (const Row& row : rows) check(row, ExplainCluster());
+}
+
+TEST_CASE("explain: a Workload that its queues keep out says which one and who mends it") {
+  const auto waiting = [](std::function<void(ExplainCluster&)> change) {
+    return [change = std::move(change)](ExplainCluster& cluster) {
+      change(cluster);
+      cluster.put(kJobs, ExplainCluster::job());
+      cluster.put(kWorkloads, ExplainCluster::workload());
+    };
+  };
+  const auto queue = [&](const json& spec) {
+    return waiting(
+        [spec](ExplainCluster& cluster) { cluster.put(kClusterQueues, ExplainCluster::cluster_queue(spec)); });
+  };
+  const Row rows[] = {
+      {"the LocalQueue is missing",
+       waiting([](ExplainCluster& c) { c.remove(kLocalQueues, "lq"); }),
+       "LocalQueueMissing",
+       "LocalQueue lq, which does not exist in team-a",
+       {"kubectl -n team-a get localqueues"}},
+      {"the LocalQueue is stopped", waiting([](ExplainCluster& c) {
+         c.put(kLocalQueues,
+               {{"metadata", {{"name", "lq"}}}, {"spec", {{"clusterQueue", "cq"}, {"stopPolicy", "Hold"}}}});
+       }),
+       "LocalQueueStopped", "LocalQueue lq is stopped"},
+      {"the ClusterQueue is missing", waiting([](ExplainCluster& c) { c.remove(kClusterQueues, "cq"); }),
+       "ClusterQueueMissing", "ClusterQueue cq, which does not exist"},
+      {"the ClusterQueue is stopped", queue({{"stopPolicy", "Hold"}}), "ClusterQueueStopped",
+       "ClusterQueue cq is stopped"},
+      {"a flavor is missing",
+       waiting([](ExplainCluster& c) { c.remove(kResourceFlavors, "f1"); }),
+       "ClusterQueueInactive",
+       "cannot admit anything (FlavorNotFound)",
+       {"missing ResourceFlavor(s): f1"}},
+      {"a check is missing",
+       queue({{"admissionChecksStrategy", {{"admissionChecks", {{{"name", "budget"}}}}}}}),
+       "ClusterQueueInactive",
+       "(AdmissionCheckNotFound)",
+       {"budget"}},
+      {"the ClusterQueue does not take the namespace",
+       queue({{"namespaceSelector", {{"matchLabels", {{"team", "b"}}}}}}), "NamespaceNotAdmitted",
+       "takes nothing from namespace team-a"},
+  };
+  for (const Row& row : rows) check(row, ExplainCluster());
+  check({"its admission is gated", with_workload([](ExplainCluster&) {
+           return json{{"metadata", {{"annotations", {{kAdmissionGatedByAnnotation, "example.com/gate"}}}}}};
+         }),
+         "AdmissionGated", "waits for its admission gates: example.com/gate"},
+        ExplainCluster());
+}
+
+json of_pods(const std::string& cpu) {
+  json spec = ExplainCluster::workload()["spec"];
+  spec["podSets"][0]["template"] = ExplainCluster::pod_template(cpu);
+  return {{"spec", spec}};
+}
+
+TEST_CASE("explain: a Workload that waits for quota has the numbers and who is ahead") {
+  ExplainCluster cluster;
+  cluster.put(kJobs, ExplainCluster::job());
+  cluster.put(kWorkloads, ExplainCluster::workload());
+  cluster.put_other("holder", -30, "3", cluster.admitted());
+  cluster.put_other("early", -20, "3");
+  cluster.decide();
+  const Explained told = cluster.ask();
+  CHECK(told.reason == "WaitingForQuota");
+  CHECK(told.headline ==
+        "Job team-a/train waits for quota in ClusterQueue cq: asks for 6 of cpu, 4 are free in flavor f1.");
+  REQUIRE(told.flavors.size() == 1);
+  CHECK(told.flavors[0] == ExplainedFlavor{.pod_set = "main",
+                                           .resource = "cpu",
+                                           .flavor = "f1",
+                                           .requested = "6",
+                                           .free = "4",
+                                           .nominal = "10",
+                                           .most = "10",
+                                           .verdict = "asks for 6, 4 are free"});
+  REQUIRE(told.others.size() == 1);
+  CHECK(told.others[0] == ExplainedOthers{.role = "ahead", .count = 1, .names = {{"team-a", "early"}}});
+  CHECK(told.facts[0] == ExplainedFact{"Workload", "job-train"});
+}
+
+TEST_CASE("explain: a follower that has read what the leader wrote says the same") {
+  const auto fill = [](ExplainCluster& cluster, const json& status) {
+    cluster.put(kJobs, ExplainCluster::job());
+    cluster.put(kWorkloads, ExplainCluster::workload({{"status", status}}));
+    cluster.put_other("holder", -30, "3", cluster.admitted());
+    cluster.put_other("early", -20, "3");
+  };
+  ExplainCluster leader;
+  fill(leader, json::object());
+  leader.decide();
+  ExplainCluster follower;
+  fill(follower, {{"conditions", {follower.condition("QuotaReserved", false, "WaitingForQuota", "m")}}});
+  follower.follow();
+  const Explained told = follower.ask(kJobs, "train", false);
+  CHECK(told.reason == "WaitingForQuota");
+  CHECK(told.headline == leader.ask().headline);
+  CHECK(told.flavors == leader.ask().flavors);
+  CHECK(told.others == leader.ask().others);
+}
+
+TEST_CASE("explain: a follower without any word of the leader finds by the numbers what can never start") {
+  ExplainCluster cluster;
+  cluster.put(kJobs, ExplainCluster::job());
+  cluster.put(kWorkloads, ExplainCluster::workload(of_pods("6")));
+  cluster.follow();
+  CHECK(cluster.ask(kJobs, "train", false).reason == "ExceedsMaxQuota");
+  cluster.put(kWorkloads, ExplainCluster::workload());
+  cluster.follow();
+  const Explained told = cluster.ask(kJobs, "train", false);
+  CHECK(told.reason == "PendingEvaluation");
+  CHECK(told.notes.size() == 1);
+}
+
+TEST_CASE("explain: what the scheduler refuses is told with what would change it") {
+  const auto tainted = [](ExplainCluster& cluster) {
+    cluster.put(kResourceFlavors,
+                {{"metadata", {{"name", "f1"}}},
+                 {"spec", {{"nodeTaints", {{{"key", "spot"}, {"value", "yes"}, {"effect", "NoSchedule"}}}}}}});
+    cluster.put(kJobs, ExplainCluster::job());
+    cluster.put(kWorkloads, ExplainCluster::workload());
+  };
+  json limits = of_pods("3");
+  limits["spec"]["podSets"][0]["template"]["spec"]["containers"][0]["resources"]["limits"] = {{"cpu", "1"}};
+  json gpus = of_pods("3");
+  gpus["spec"]["podSets"][0]["template"]["spec"]["containers"][0]["resources"]["requests"]["gpu"] = "1";
+  const Row rows[] = {
+      {"more than there could ever be",
+       with_workload([](ExplainCluster&) { return of_pods("6"); }),
+       "ExceedsMaxQuota",
+       "will never start as things are: asks for 12 of cpu, and ClusterQueue cq can have 10 at most",
+       {"raise nominalQuota"}},
+      {"a taint",
+       tainted,
+       "NoMatchingFlavor",
+       "cannot run on any flavor of ClusterQueue cq",
+       {"Flavor f1: the pods do not tolerate its taint spot=yes:NoSchedule"}},
+      {"a resource without quota",
+       with_workload([gpus](ExplainCluster&) { return gpus; }),
+       "NoMatchingFlavor",
+       "cannot run on any flavor",
+       {"Resource gpu: the ClusterQueue has no quota for this resource"}},
+      {"requests above limits",
+       with_workload([limits](ExplainCluster&) { return limits; }),
+       "Misconfigured",
+       "is refused whatever the quota",
+       {"resources validation failed"}},
+      {"a LimitRange",
+       [](ExplainCluster& cluster) {
+         cluster.put(kLimitRanges, {{"metadata", {{"name", "small"}}},
+                                    {"spec", {{"limits", {{{"type", "Container"}, {"max", {{"cpu", "1"}}}}}}}}});
+         cluster.put(kJobs, ExplainCluster::job());
+         cluster.put(kWorkloads, ExplainCluster::workload());
+       },
+       "Misconfigured",
+       "is refused whatever the quota",
+       {"resources validation failed"}},
+  };
+  for (const Row& row : rows) check(row, ExplainCluster());
+}
+
+TEST_CASE("explain: a decision that is not written yet is told as one") {
+  ExplainCluster cluster;
+  cluster.put(kJobs, ExplainCluster::job());
+  cluster.put(kWorkloads, ExplainCluster::workload());
+  cluster.decide();
+  CHECK(cluster.ask().reason == "BeingAdmitted");
+}
+
+TEST_CASE("explain: a preemptor names whom it waits for") {
+  ExplainCluster cluster;
+  cluster.put(kClusterQueues,
+              ExplainCluster::cluster_queue({{"preemption", {{"withinClusterQueue", "LowerPriority"}}}}));
+  json patch = of_pods("3");
+  patch["spec"]["priority"] = 10;
+  cluster.put(kJobs, ExplainCluster::job());
+  cluster.put(kWorkloads, ExplainCluster::workload(patch));
+  cluster.put_other("low", -30, "4", cluster.admitted());
+  cluster.decide();
+  CHECK(cluster.ask().reason == "WaitingForPreemptedWorkloads");
+  CHECK(cluster.ask(kWorkloads, "low").reason == "Preempted");
+
+  const std::string message = "Preempted to accommodate a workload (UID: job-train-uid, JobUID: x)";
+  cluster.put_other("low", -30, "4",
+                    cluster.admitted({cluster.condition("Evicted", true, "Preempted", message),
+                                      cluster.condition("Preempted", true, "InClusterQueue", message)}));
+  cluster.decide();
+  const Explained told = cluster.ask();
+  CHECK(told.headline == "Job team-a/train waits for 1 preempted Workload(s) to stop.");
+  REQUIRE_FALSE(told.others.empty());
+  CHECK(told.others[0] == ExplainedOthers{.role = "victim", .count = 1, .names = {{"team-a", "low"}}});
+  CHECK(cluster.ask(kWorkloads, "low").reason == "Stopping");
+}
+
+TEST_CASE("explain: with blockAdmission the Workloads that are not ready are named and their message is not") {
+  ReconcilerSettings settings = with_pods_ready();
+  settings.queues.wait_for_pods_ready->block_admission = true;
+  ExplainCluster cluster(settings);
+  cluster.put(kJobs, ExplainCluster::job());
+  cluster.put(kWorkloads, ExplainCluster::workload({{"status",
+                                                     {{"conditions",
+                                                       {cluster.condition("QuotaReserved", false, "WaitingForPodsReady",
+                                                                          "waits for Workload secret")}}}}}));
+  cluster.put_other("slow", -30, "1", cluster.admitted());
+  cluster.follow();
+  const Explained told = cluster.ask();
+  CHECK(told.reason == "WaitingForPodsReady");
+  REQUIRE_FALSE(told.others.empty());
+  CHECK(told.others[0] == ExplainedOthers{.role = "blocker", .count = 1, .names = {{"team-a", "slow"}}});
+  CHECK(to_json(told).dump().find("secret") == std::string::npos);
+}
+
+TEST_CASE("explain: from reservation to the end a Workload says what it waits for") {
+  const auto check_state = [](const char* name, const char* state, const char* message) {
+    return json{{"name", name}, {"state", state}, {"message", message}, {"lastTransitionTime", "2026-01-01T11:30:00Z"}};
+  };
+  const json starts = {{"spec", {{"suspend", false}}}, {"status", {{"active", 2}, {"ready", 1}}}};
+  json runs = starts;
+  runs["status"]["ready"] = 2;
+  const auto admitted = [](const json& more = json::array()) {
+    return [more](ExplainCluster& cluster) { return cluster.admitted(more); };
+  };
+  const Row rows[] = {
+      {"its checks are pending",
+       with_workload([&](ExplainCluster& cluster) {
+         json patch = cluster.reserved();
+         patch["status"]["admissionChecks"] = {check_state("budget", "Pending", "asking"),
+                                               check_state("ok", "Ready", "")};
+         return patch;
+       }),
+       "UnsatisfiedAdmissionChecks",
+       "waits for admission checks: budget.",
+       {"AdmissionCheck budget is Pending: asking"}},
+      {"it is about to be started", with_workload(admitted()), "Starting", "about to be started", {"6 cpu of f1"}},
+      {"its pods are not ready",
+       with_workload(admitted(), starts),
+       "PodsNotReady",
+       "1 of its 2 pods are ready",
+       {"2026-01-01T12:04:00Z, in 4m0s", "kubectl -n team-a get pods -l batch.kubernetes.io/job-name=train"}},
+      {"a pod has failed",
+       with_workload(
+           [](ExplainCluster& c) { return c.admitted({c.condition("PodsReady", false, "WaitForRecovery", "", 30s)}); },
+           starts),
+       "PodsNotReady",
+       "1 of its 2 pods are ready",
+       {"2026-01-01T12:02:30Z, in 2m30s", "one has failed"}},
+      {"it runs", with_workload(admitted(), runs), "Running", "runs: 2 of 2 ready"},
+      {"asked for by its Workload",
+       with_workload(admitted(), runs),
+       "Running",
+       "Workload team-a/job-train runs",
+       {},
+       &kWorkloads},
+      {"it is evicted and its pods run",
+       with_workload(
+           [](ExplainCluster& c) {
+             return c.admitted(
+                 {c.condition("Evicted", true, "PodsReadyTimeout", "Exceeded the PodsReady timeout team-a/x")});
+           },
+           runs),
+       "Stopping", "was evicted (PodsReadyTimeout), and its pods are still stopping"},
+      {"it is finished", with_workload([](ExplainCluster& c) {
+         return json{
+             {"status", {{"conditions", {c.condition("Finished", true, "Succeeded", "Job finished successfully")}}}}};
+       }),
+       "Finished", "has finished: Succeeded: Job finished successfully."},
+  };
+  for (const Row& row : rows) check(row, ExplainCluster(with_pods_ready()));
+}
+
+TEST_CASE("explain: backoff says which try comes next and when") {
+  ExplainCluster cluster(with_pods_ready());
+  cluster.put(kJobs, ExplainCluster::job());
+  cluster.put(kWorkloads, ExplainCluster::workload(
+                              {{"status",
+                                {{"requeueState", {{"count", 2}, {"requeueAt", "2026-01-01T12:00:12Z"}}},
+                                 {"conditions",
+                                  {cluster.condition("Evicted", true, "PodsReadyTimeout", "late"),
+                                   cluster.condition("Requeued", false, "PodsReadyTimeout", "late"),
+                                   cluster.condition("QuotaReserved", false, "PendingEvaluation", "late")}}}}}));
+  cluster.follow();
+  const Explained told = cluster.ask();
+  CHECK(told.reason == "Backoff");
+  CHECK(told.headline == "Job team-a/train waits before its next try: try 3 begins at 2026-01-01T12:00:12Z, in 12s.");
+  REQUIRE(told.tries);
+  CHECK(told.tries->failed == 2);
+  CHECK(told.tries->limit == 4);
+  CHECK(format_rfc3339(told.tries->next_at) == "2026-01-01T12:00:12Z");
+  CHECK(told.timeline.front().what == "Workload created");
+  cluster.now.wall += 12s;
+  cluster.follow();
+  CHECK(cluster.ask().reason != "Backoff");
+}
+
+TEST_CASE("explain: what is deactivated says by what and how it comes back") {
+  struct Deactivation {
+    const char* name;
+    const char* evicted;
+    const char* headline;
+  };
+  const Deactivation rows[] = {
+      {"by hand", "Deactivated", "was deactivated by hand"},
+      {"after its last try", "DeactivatedDueToRequeuingLimitExceeded", "was given up"},
+      {"after its longest time", "DeactivatedDueToMaximumExecutionTimeExceeded", "used up its longest time"},
+      {"by a check", "DeactivatedDueToAdmissionCheck", "was deactivated: why"},
+  };
+  for (const Deactivation& row : rows) {
+    INFO(std::string(row.name));
+    ExplainCluster cluster;
+    cluster.put(kJobs, ExplainCluster::job());
+    cluster.put(kWorkloads,
+                ExplainCluster::workload(
+                    {{"spec", {{"active", false}}},
+                     {"status", {{"conditions", {cluster.condition("Evicted", true, row.evicted, "why")}}}}}));
+    const Explained told = cluster.ask();
+    CHECK(told.reason == row.evicted);
+    CHECK(told.headline.find(row.headline) != std::string::npos);
+    REQUIRE(told.change.size() == 1);
+    CHECK(told.change[0].find("patch workload job-train --type merge -p '{\"spec\":{\"active\":true}}'") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("explain: a gang outside of queues says how many have started and until when it waits") {
+  ExplainCluster cluster;
+  json waiter = {{"name", kGroupInitContainer},
+                 {"image", "m"},
+                 {"command", {"/muster-wait", "30"}},
+                 {"volumeMounts", {{{"name", kGroupVolume}, {"mountPath", kGroupMountPath}}}}};
+  json job = ExplainCluster::job({{"metadata", {{"labels", nullptr}}}, {"spec", {{"suspend", false}}}});
+  job["spec"]["template"]["spec"]["initContainers"] = {waiter};
+  job["spec"]["template"]["spec"]["volumes"] = {
+      {{"name", kGroupVolume}, {"configMap", {{"name", "train-job-group-scheduling"}, {"optional", true}}}}};
+  job["spec"]["template"]["metadata"] = {{"labels", {{kGroupLabel, "true"}}},
+                                         {"annotations", {{kGroupEpochAnnotation, "e"}}}};
+  job["status"] = {{"active", 1}};
+  cluster.put(kJobs, job);
+  const Explained told = cluster.ask();
+  INFO(to_json(told).dump());
+  CHECK(told.reason == "StartBarrier");
+  CHECK(told.headline == "Job team-a/train waits at its start barrier: 0 of 2 pods have started.");
+}
+
+}  // namespace
+}  // namespace muster::test

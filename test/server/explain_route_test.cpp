@@ -1,0 +1,173 @@
+#include "server/explain_route.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "test/server/test_server.h"
+
+namespace muster::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kTrain = "/explain/v1/namespaces/team-a/jobs/train";
+
+Explained waiting() {
+  Explained made;
+  made.kind = "Job";
+  made.ns = "team-a";
+  made.name = "train";
+  made.say("WaitingForQuota", "Job team-a/train waits.");
+  made.others = {{.role = "ahead", .count = 3, .names = {{"team-a", "mine"}, {"team-b", "secret"}}}};
+  return made;
+}
+
+// The tokens "admin" (may everything), "dev" (of team-a), "stranger" (known, may nothing),
+// "down" (nobody can say).
+class ExplainServer {
+ public:
+  std::vector<ObjectKey> asked;
+  std::vector<std::string> reviewed;
+  std::optional<Explained> answer = waiting();
+
+  explicit ExplainServer(bool standalone = false) {
+    auto made = TlsContext::create({});
+    REQUIRE(made.ok());
+    const auto certificate = make_certificate("explain");
+    REQUIRE((*made)->set_certificate(certificate.chain_pem, certificate.key_pem).ok());
+    HttpServerOptions options;
+    options.bind_address = "127.0.0.1:0";
+    options.tls = *made;
+    std::optional<Explainer> explainer;
+    if (!standalone)
+      explainer = Explainer{.authorize = [this](auto... all) { return authorize(all...); },
+                            .ask = [this](const ObjectKey& key) { return ask(key); }};
+    server_ = std::make_unique<MetricsServer>(
+        std::move(options), metrics_, [](std::string_view) { return AuthDecision::kAllowed; },
+        Routes{explain_route(std::move(explainer))});
+    REQUIRE(server_->start().ok());
+  }
+  Answer get(std::string_view target, std::string_view headers = "X-Muster-Token: admin\r\n") {
+    TestClient client(server_->port());
+    const auto got = client.exchange(test::get(target, headers));
+    REQUIRE(got);
+    return *got;
+  }
+
+ private:
+  AuthDecision authorize(std::string_view token, std::string_view verb, const ObjectKey& object) {
+    reviewed.push_back(std::string(token) + " " + std::string(verb) + " " + std::string(object.type->plural) + " " +
+                       object.ns + "/" + object.name);
+    if (token == "admin") return AuthDecision::kAllowed;
+    if (token == "down") return AuthDecision::kUnavailable;
+    if (token == "dev") return object.ns == "team-a" ? AuthDecision::kAllowed : AuthDecision::kForbidden;
+    return token == "stranger" ? AuthDecision::kForbidden : AuthDecision::kUnauthenticated;
+  }
+  std::optional<Explained> ask(const ObjectKey& key) {
+    asked.push_back(key);
+    return answer;
+  }
+
+  Metrics metrics_{MetricsOptions{}};
+  std::unique_ptr<MetricsServer> server_;
+};
+
+TEST_CASE("Explain: the answer is JSON beside the metrics and names what the reader may list") {
+  struct Row {
+    const char* name;
+    const char* token;
+    std::vector<ExplainedOthers::Name> names;
+    size_t reviews;
+  };
+  const Row rows[] = {
+      {"who may list everything sees all", "admin", {{"team-a", "mine"}, {"team-b", "secret"}}, 2},
+      {"who may list one namespace sees that", "dev", {{"team-a", "mine"}}, 4},
+  };
+  for (const Row& row : rows) {
+    INFO(std::string(row.name));
+    ExplainServer server;
+    const Answer answer = server.get(kTrain, "X-Muster-Token: " + std::string(row.token) + "\r\n");
+    CHECK(answer.status == 200);
+    CHECK(answer.headers.at("content-type") == "application/json");
+    const auto read = read_explained(json::parse(answer.body));
+    REQUIRE(read.ok());
+    Explained expected = waiting();
+    expected.others[0].names = row.names;
+    CHECK(*read == expected);
+    REQUIRE(server.asked.size() == 1);
+    CHECK(server.asked[0] == ObjectKey{&kJobs, "team-a", "train"});
+    CHECK(server.reviewed.size() == row.reviews);
+    CHECK(server.reviewed[0] == std::string(row.token) + " get jobs team-a/train");
+    CHECK(server.get("/metrics").status == 200);
+  }
+}
+
+TEST_CASE("Explain: refusals are Status objects and nobody is asked") {
+  struct Row {
+    const char* name;
+    std::string target;
+    std::string headers;
+    int status;
+    const char* says;
+  };
+  const std::string admin = "X-Muster-Token: admin\r\n";
+  const std::string prefix = "/explain/v1/namespaces/";
+  const Row rows[] = {
+      {"no token", kTrain, "", 401, "X-Muster-Token: TOKEN"},
+      {"an unknown token", kTrain, "X-Muster-Token: who\r\n", 401, "does not know this token"},
+      {"a stranger", kTrain, "X-Muster-Token: stranger\r\n", 403, "may not get jobs.batch \\\"train\\\""},
+      {"the API server is away", kTrain, "X-Muster-Token: down\r\n", 503, "could not be asked"},
+      {"another kind", prefix + "team-a/pods/x", admin, 400, "jobs, jobsets or workloads"},
+      {"a singular", prefix + "team-a/job/x", admin, 400, "jobs, jobsets or workloads"},
+      {"no name", prefix + "team-a/jobs", admin, 400, "NAMESPACE/KIND/NAME"},
+      {"an empty name", prefix + "team-a/jobs/", admin, 400, "no object can have this name"},
+      {"too many parts", prefix + "team-a/jobs/x/y", admin, 400, "NAMESPACE/KIND/NAME"},
+      {"a bad namespace", prefix + "Team/jobs/x", admin, 400, "no namespace can have this name"},
+      {"a bad name", prefix + "team-a/jobs/..", admin, 400, "no object can have this name"},
+  };
+  for (const Row& row : rows) {
+    INFO(std::string(row.name));
+    ExplainServer server;
+    const Answer answer = server.get(row.target, row.headers);
+    CHECK(answer.status == row.status);
+    CHECK(answer.body.find(row.says) != std::string::npos);
+    const json status = json::parse(answer.body, nullptr, false);
+    CHECK(status["kind"] == "Status");
+    CHECK(status["code"] == row.status);
+    CHECK(server.asked.empty());
+    CHECK(answer.body.find("stranger") == std::string::npos);
+  }
+}
+
+TEST_CASE("Explain: paths that no object can have do not reach the route") {
+  ExplainServer server;
+  const std::string prefix = "/explain/v1/namespaces/";
+  CHECK(server.get(prefix + "team-a/jobs/a%2Fb").status == 404);
+  CHECK(server.get(prefix + std::string(513, 'a')).status == 404);
+  CHECK(server.get(prefix + std::string(512, 'a')).status == 400);
+  CHECK(server.get(kTrain, "X-Muster-Token: a%0ab\r\n").status == 400);
+  CHECK(server.get(kTrain, "X-Muster-Token: " + std::string(8000, 'a') + "\r\n").status == 431);
+  CHECK(server.get(kTrain, "X-Muster-Token: a\r\nX-Muster-Token: b\r\n").status == 400);
+  CHECK(server.asked.empty());
+}
+
+TEST_CASE("Explain: the Authorization header serves those who come directly") {
+  ExplainServer server;
+  CHECK(server.get(kTrain, "Authorization: Bearer admin\r\n").status == 200);
+  CHECK(server.get(kTrain, "Authorization: Bearer admin\r\nX-Muster-Token: stranger\r\n").status == 403);
+}
+
+TEST_CASE("Explain: who cannot answer says so with 503") {
+  ExplainServer server;
+  server.answer = std::nullopt;
+  const Answer answer = server.get(kTrain);
+  CHECK(answer.status == 503);
+  CHECK(answer.body.find("has not read everything") != std::string::npos);
+  ExplainServer alone(true);
+  CHECK(alone.get(kTrain).status == 503);
+  CHECK(alone.get(kTrain).body.find("--standalone") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster::test
