@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "api/time.h"
+#include "commands/explain.h"
 #include "commands/manifests.h"
 #include "commands/review.h"
 #include "commands/serve.h"
@@ -110,6 +111,31 @@ void add_review(CLI::App& app, ReviewOptions& options) {
   review.add_option("--as", options.user, "Name of the user who asks; the suspend guard looks at it");
 }
 
+void add_explain(CLI::App& app, ExplainOptions& options) {
+  CLI::App& explain = *app.add_subcommand("explain",
+                                          "Say why a job does not run. Exit code 0: answered; 1: no such object, or no "
+                                          "answer; 2: wrong command line");
+  explain.add_option("object", options.object, "job/NAME, jobset/NAME or workload/NAME")
+      ->required()
+      ->type_name("")
+      ->option_text("KIND/NAME");
+  explain.add_option("-n,--namespace", options.ns, "Of the object; default: the context's");
+  static const std::map<std::string, ExplainFormat> formats = {{"text", ExplainFormat::kText},
+                                                               {"json", ExplainFormat::kJson}};
+  explain.add_option("-o,--output", options.format, "text or json")
+      ->transform(CLI::CheckedTransformer(formats))
+      ->option_text("FORMAT");
+  explain.add_option("--kubeconfig", options.kubeconfig, "Default: KUBECONFIG, the pod's account, ~/.kube/config");
+  explain.add_option("--context", options.context, "Context of the kubeconfig");
+  explain.add_flag("--local", options.local, "Do not ask muster: evaluate here what you may list");
+  explain.add_option("--config", options.config_file, "muster's configuration, for an answer found here")
+      ->type_name("FILE");
+  explain.add_option("--muster-namespace", options.muster_namespace, "Where muster runs; default: muster-system");
+  explain.add_option("--service", options.service, "Service of its metrics listener; default: muster-metrics");
+  explain.add_option("--server", options.server, "URL of that listener, to ask without the API server's proxy");
+  explain.add_option("--server-ca", options.server_ca, "Certificates to trust for --server")->type_name("FILE");
+}
+
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
@@ -122,6 +148,8 @@ int run_command_line(int argc, char** argv) {
   add_serve(app, serve_flags);
   add_review(app, review_options);
   add_manifests(app, manifests_options);
+  ExplainOptions explain_options;
+  add_explain(app, explain_options);
   app.add_subcommand("version", "Print the version and those of the libraries");
   try {
     app.parse(argc, argv);
@@ -131,6 +159,7 @@ int run_command_line(int argc, char** argv) {
   }
   if (app.got_subcommand("serve")) return serve(serve_flags);
   if (app.got_subcommand("review")) return review(review_options, {std::cin, std::cout, std::cerr});
+  if (app.got_subcommand("explain")) return explain(explain_options, std::cout, std::cerr);
   if (app.got_subcommand("manifests")) return print_manifests(manifests_options, std::cout, std::cerr);
   std::cout << version_text();
   return 0;

@@ -8,6 +8,8 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -21,6 +23,8 @@ struct KubeRequest {
   std::string method = "GET";
   std::string path;  // without query
   Query query{};
+  // Besides those that every request has.
+  std::vector<std::pair<std::string, std::string>> headers{};
   std::string body{};
   std::string content_type = "application/json";
   std::string accept = "application/json";

@@ -87,6 +87,7 @@ HttpRequest KubeClient::wire_request(const KubeRequest& request, const Identity&
   wire.headers.emplace_back("User-Agent", options_.user_agent);
   if (!request.body.empty()) wire.headers.emplace_back("Content-Type", request.content_type);
   if (!identity.authorization.empty()) wire.headers.emplace_back("Authorization", identity.authorization);
+  wire.headers.insert(wire.headers.end(), request.headers.begin(), request.headers.end());
   return wire;
 }
 

@@ -19,6 +19,10 @@ inline constexpr std::string_view kConversionServiceName = "muster-conversion-se
 inline constexpr std::string_view kCertificateSecretName = "muster-webhook-cert";
 inline constexpr std::string_view kServiceAccountName = "muster";
 inline constexpr std::string_view kMetricsReaderRoleName = "muster-metrics-reader";
+// The listener of metrics and explanations, and the name of its port.
+inline constexpr std::string_view kMetricsServiceName = "muster-metrics";
+inline constexpr std::string_view kMetricsPortName = "metrics";
+inline constexpr std::string_view kExplainViewerRoleName = "muster-explain-viewer";
 
 // The CustomResourceDefinition of JobSets, whoever installed it.
 inline constexpr std::string_view kJobSetDefinitionName = "jobsets.jobset.x-k8s.io";

@@ -106,12 +106,18 @@ std::vector<json> rbac_objects(std::string_view own_namespace, std::string_view 
                    rule({"coordination.k8s.io"}, {"leases"}, {"get", "create", "update"})};
   json reader = object(version, "ClusterRole", kMetricsReaderRoleName);
   reader["rules"] = json::array({{{"nonResourceURLs", {"/metrics"}}, {"verbs", {"get"}}}});
+  // The API server's proxy to the one Service, by port name as `muster explain` spells it.
+  // What may be read there is asked of the API server for every request.
+  json viewer = object(version, "Role", kExplainViewerRoleName, own_namespace);
+  viewer["rules"] = {rule({""}, {"services/proxy"}, {"get"},
+                          {"https:" + std::string(kMetricsServiceName) + ":" + std::string(kMetricsPortName)})};
   return {object("v1", "ServiceAccount", kServiceAccountName, own_namespace),
           std::move(cluster_role),
           binding("ClusterRoleBinding", "ClusterRole", own_namespace),
           std::move(role),
           binding("RoleBinding", "Role", own_namespace),
-          std::move(reader)};
+          std::move(reader),
+          std::move(viewer)};
 }
 
 }  // namespace muster

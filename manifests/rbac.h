@@ -11,7 +11,8 @@
 namespace muster {
 
 // ServiceAccount, ClusterRole and Role with their bindings, and the ClusterRole that
-// whoever scrapes the metrics needs.
+// whoever scrapes the metrics needs; and the Role of those who may reach `muster explain`
+// through the API server, which a RoleBinding gives to whom it should.
 //
 // create cannot be limited by name, so muster may create any Secret in its own
 // namespace, but read and change only `secret`. Listing and watching by name work

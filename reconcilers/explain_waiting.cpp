@@ -195,9 +195,25 @@ std::string reason_without_decision(const Workload& workload, const Explanation&
 
 // --- Words ---
 
+void say_no_flavor(const Explanation& waits, Explained& told) {
+  told.say(kNoMatchingFlavorReason,
+           told.subject() + " cannot run on any flavor of ClusterQueue " + waits.cluster_queue + ".");
+  for (const FlavorExplanation& row : waits.flavors) {
+    if (row.suitable) continue;
+    std::string why = row.flavor.empty() ? "Resource " + row.resource + ": " + row.verdict + "."
+                                         : "Flavor " + row.flavor + ": " + row.verdict + ".";
+    if (std::find(told.because.begin(), told.because.end(), why) == told.because.end())
+      told.because.push_back(std::move(why));
+  }
+  told.change.push_back(
+      "Change tolerations, node selector, affinity or requested resources of its pods, or have an administrator add a "
+      "flavor that suits them.");
+}
+
 void say_waiting_for_quota(const Explanation& waits, Explained& told) {
   const std::string queue = "ClusterQueue " + waits.cluster_queue;
   const FlavorExplanation* row = worst(waits.flavors, &FlavorExplanation::fits);
+  if (row != nullptr && !row->suitable) return say_no_flavor(waits, told);
   if (row == nullptr) {
     told.say(kWaitingForQuotaReason, told.subject() + " waits for its turn in " + queue + ".");
     told.because.push_back(waits.position > 0 ? "There is room for it, but others are before it."
@@ -216,6 +232,7 @@ void say_waiting_for_quota(const Explanation& waits, Explained& told) {
 void say_never_fits(const Explanation& waits, Explained& told) {
   const FlavorExplanation* row = worst(waits.flavors, &FlavorExplanation::could_fit);
   const std::string queue = "ClusterQueue " + waits.cluster_queue;
+  if (row != nullptr && !row->suitable) return say_no_flavor(waits, told);
   if (row == nullptr) {
     told.say(kExceedsMaxQuotaReason, told.subject() + " asked for more than " + queue + " could ever have.");
     told.because.push_back("That was so when it was last looked at; by the numbers below it fits now.");
@@ -228,21 +245,6 @@ void say_never_fits(const Explanation& waits, Explained& told) {
       "Lower the requests or the parallelism of the job, or have an administrator raise nominalQuota "
       "or borrowingLimit of " +
       row->resource + " in flavor " + row->flavor + " (or the quota of the cohort).");
-}
-
-void say_no_flavor(const Explanation& waits, Explained& told) {
-  told.say(kNoMatchingFlavorReason,
-           told.subject() + " cannot run on any flavor of ClusterQueue " + waits.cluster_queue + ".");
-  for (const FlavorExplanation& row : waits.flavors) {
-    if (row.suitable) continue;
-    std::string why = row.flavor.empty() ? "Resource " + row.resource + ": " + row.verdict + "."
-                                         : "Flavor " + row.flavor + ": " + row.verdict + ".";
-    if (std::find(told.because.begin(), told.because.end(), why) == told.because.end())
-      told.because.push_back(std::move(why));
-  }
-  told.change.push_back(
-      "Change tolerations, node selector, affinity or requested resources of its pods, or have an administrator add a "
-      "flavor that suits them.");
 }
 
 void say_waiting_for_victims(const ExplainScene& scene, const Workload& workload, const Explanation& waits,

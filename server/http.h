@@ -17,10 +17,10 @@ struct HttpRequest {
   std::string_view path;          // exactly the route's path, or what begins with it
   std::string_view query;         // behind the '?', undecoded; may be empty
   std::string_view bearer_token;  // of the Authorization header; empty when there is none
+  std::string_view body;
   // Of the X-Muster-Token header, for requests that come through a proxy which takes the
   // Authorization header for itself.
   std::string_view own_token{};
-  std::string_view body;
 };
 
 struct HttpResponse {

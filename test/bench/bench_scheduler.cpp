@@ -82,6 +82,12 @@ class Cluster {
     running_.pop_front();
   }
 
+  // Of the one that came last, so that all of its queue are ahead of it.
+  size_t explain_last() const {
+    const auto told = scheduler_.explain("ns", "wl-" + std::to_string(next_ - 1));
+    return told ? told->position : 0;
+  }
+
  private:
   Scheduler scheduler_;
   int64_t queues_, shapes_, next_ = 0;
@@ -103,8 +109,20 @@ void admissions(benchmark::State& state) {
   state.counters["admissions/s"] = benchmark::Counter(static_cast<double>(admitted), benchmark::Counter::kIsRate);
 }
 
+// What a question costs the engine.
+void explanations(benchmark::State& state) {
+  Cluster cluster(state.range(1), state.range(2));
+  for (int64_t i = 0; i < state.range(0); ++i) cluster.arrive();
+  cluster.drain();
+  for (auto _ : state) benchmark::DoNotOptimize(cluster.explain_last());
+}
+
 }  // namespace
 
+BENCHMARK(explanations)
+    ->ArgNames({"pending", "queues", "shapes"})
+    ->ArgsProduct({{1'000, 50'000}, {1}, {0, 3}})
+    ->Unit(benchmark::kMicrosecond);
 BENCHMARK(admissions)
     ->ArgNames({"pending", "queues", "shapes"})
     ->ArgsProduct({{1'000, 10'000, 100'000}, {10, 100, 1'000}, {3}})

@@ -265,6 +265,15 @@ TEST_CASE("in its own namespace muster keeps its certificate and its Lease") {
   CHECK(verbs_on(role, "coordination.k8s.io", "leases") == std::set<std::string>{"create", "get", "update"});
 }
 
+TEST_CASE("muster explain finds the Service by the name that its Role allows to be proxied to") {
+  const json service = find(manifests(ManifestSet::kDeployment, {}), "Service muster-system/muster-metrics");
+  CHECK(service.at("metadata").at("name") == kMetricsServiceName);
+  CHECK(service.at("/spec/ports/0/name"_json_pointer) == kMetricsPortName);
+  const Documents objects = rbac_objects("muster-system", "muster-webhook-cert");
+  const json& viewer = find(objects, "Role muster-system/" + std::string(kExplainViewerRoleName)).at("rules");
+  CHECK(verbs_on(viewer, "", "services/proxy") == std::set<std::string>{"get@[\"https:muster-metrics:metrics\"]"});
+}
+
 TEST_CASE("the parts of the manifests have names") {
   for (const char* name : {"all", "crds", "rbac", "deployment", "webhooks", "samples"}) {
     const auto set = parse_manifest_set(name);

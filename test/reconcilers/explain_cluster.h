@@ -52,7 +52,7 @@ class ExplainCluster {
         {"metadata", {{"name", "train"}, {"uid", "job-uid"}, {"labels", {{kQueueNameLabel, "lq"}}}}},
         {"spec", {{"parallelism", 2}, {"completions", 2}, {"suspend", true}, {"template", pod_template("3")}}},
         {"status", json::object()}};
-    object.merge_patch(patch);
+    if (!patch.is_null()) object.merge_patch(patch);
     return object;
   }
   // Its Workload "job-train": 2 pods of 3 cpus.

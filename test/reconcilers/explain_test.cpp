@@ -370,7 +370,9 @@ TEST_CASE("explain: from reservation to the end a Workload says what it waits fo
        {"2026-01-01T12:04:00Z, in 4m0s", "kubectl -n team-a get pods -l batch.kubernetes.io/job-name=train"}},
       {"a pod has failed",
        with_workload(
-           [](ExplainCluster& c) { return c.admitted({c.condition("PodsReady", false, "WaitForRecovery", "", 30s)}); },
+           [](ExplainCluster& c) {
+             return c.admitted(json::array({c.condition("PodsReady", false, "WaitForRecovery", "", 30s)}));
+           },
            starts),
        "PodsNotReady",
        "1 of its 2 pods are ready",
@@ -385,8 +387,8 @@ TEST_CASE("explain: from reservation to the end a Workload says what it waits fo
       {"it is evicted and its pods run",
        with_workload(
            [](ExplainCluster& c) {
-             return c.admitted(
-                 {c.condition("Evicted", true, "PodsReadyTimeout", "Exceeded the PodsReady timeout team-a/x")});
+             return c.admitted(json::array(
+                 {c.condition("Evicted", true, "PodsReadyTimeout", "Exceeded the PodsReady timeout team-a/x")}));
            },
            runs),
        "Stopping", "was evicted (PodsReadyTimeout), and its pods are still stopping"},

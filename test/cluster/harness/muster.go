@@ -52,12 +52,17 @@ func StartMuster(t testing.TB, flags ...string) *Muster {
 }
 
 // LaunchMuster starts the server and waits until it is ready, but registers no
-// webhook. A --webhook-url or --kubeconfig among the flags replaces the harness's own.
+// webhook. A --webhook-url, --kubeconfig or --metrics-bind-address among the flags replaces
+// the harness's own.
 func LaunchMuster(t testing.TB, flags ...string) *Muster {
 	t.Helper()
 	cluster := Connect(t)
 	cluster.EnsureMusterNamespace(t)
-	address, health, metrics := freeAddress(t), freeAddress(t), freeAddress(t)
+	address, health, metrics := freeAddress(t), freeAddress(t), flagValue(flags, "--metrics-bind-address")
+	ownMetrics := metrics == ""
+	if ownMetrics {
+		metrics = freeAddress(t)
+	}
 	m := &Muster{
 		URL:     "https://" + address,
 		Address: address,
@@ -68,8 +73,10 @@ func LaunchMuster(t testing.TB, flags ...string) *Muster {
 	arguments := []string{"serve",
 		"--webhook-bind-address", address,
 		"--health-probe-bind-address", health,
-		"--metrics-bind-address", metrics,
 		"--log-format", "text",
+	}
+	if ownMetrics {
+		arguments = append(arguments, "--metrics-bind-address", metrics)
 	}
 	if flagValue(flags, "--kubeconfig") == "" {
 		arguments = append(arguments, "--kubeconfig", cluster.Kubeconfig)

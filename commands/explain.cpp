@@ -1,0 +1,164 @@
+#include "commands/explain.h"
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+
+#include "api/json.h"
+#include "api/names.h"
+#include "commands/explain_local.h"
+#include "commands/explain_text.h"
+#include "commands/load_settings.h"
+#include "commands/version.h"
+#include "kube/client.h"
+#include "server/explain_route.h"
+
+namespace muster {
+namespace {
+
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value && *value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+// "job/train" in a namespace.
+Result<ObjectKey> read_target(const std::string& object, const std::string& ns) {
+  const size_t slash = object.find('/');
+  const ResourceType* type = explainable_type(object.substr(0, slash));
+  if (slash == std::string::npos || type == nullptr)
+    return fail("\"" + object + "\" is none of job/NAME, jobset/NAME and workload/NAME");
+  std::string name = object.substr(slash + 1);
+  if (const auto wrong = is_dns1123_subdomain(name); !wrong.empty())
+    return fail("no object can be named \"" + name + "\": " + join(wrong, "; "));
+  if (const auto wrong = is_dns1123_label(ns); !wrong.empty())
+    return fail("no namespace can be named \"" + ns + "\": " + join(wrong, "; "));
+  return ObjectKey{type, ns, std::move(name)};
+}
+
+// No answer, and whether it is worth looking for one here.
+struct NoAnswer {
+  std::string message;
+  bool look_here = false;
+};
+
+class Asking {
+ public:
+  Asking(const ExplainOptions& options, kube::ClusterAccess access)
+      : options_(options), access_(std::move(access)), clock_(system_clock()) {}
+
+  Outcome<> connect() {
+    auto client = make_client(access_);
+    if (!client) return fail(client.error().message);
+    client_ = std::move(*client);
+    return Done{};
+  }
+
+  // Of muster, over the network.
+  Result<Explained, NoAnswer> ask_muster(const ObjectKey& key) {
+    const auto token = bearer_token();
+    if (!token) return fail_with(NoAnswer{token.error().message, true});
+    const auto answer = options_.server.empty() ? ask_through_proxy(key, *token) : ask_directly(key, *token);
+    if (!answer) return fail_with(judge(answer.error()));
+    auto explained = read_explained(*answer);
+    if (!explained) return fail_with(NoAnswer{explained.error().message, true});
+    return std::move(*explained);
+  }
+
+  Result<Explained> look_here(const ObjectKey& key) {
+    SettingsFlags flags;
+    flags.config_file = options_.config_file;
+    auto settings = load_settings(flags, options_.muster_namespace);
+    if (!settings) return fail(settings.error().message);
+    const bool native = settings->configuration.muster.jobset_controller == JobSetController::kNative;
+    return explain_locally(*client_, key, reconciler_settings_of(*settings, native), clock_);
+  }
+
+ private:
+  Result<std::unique_ptr<kube::KubeClient>> make_client(kube::ClusterAccess access) {
+    kube::ClientOptions client_options;
+    client_options.user_agent = kube::user_agent(kVersion, kCommit);
+    return kube::KubeClient::make(std::move(access), std::move(client_options),
+                                  {clock_, kube::system_sleeper(), [] { return 0.5; }}, observer_);
+  }
+
+  Result<std::string> bearer_token() {
+    constexpr std::string_view kBearer = "Bearer ";
+    const auto identity = client_->identity();
+    if (!identity) return fail(identity.error().message);
+    if (!identity->authorization.starts_with(kBearer))
+      return fail("the kubeconfig's user has no token to show to muster");
+    return identity->authorization.substr(kBearer.size());
+  }
+
+  kube::KubeApi::Answer ask_through_proxy(const ObjectKey& key, const std::string& token) {
+    kube::KubeRequest request;
+    request.path = "/api/v1/namespaces/" + options_.muster_namespace + "/services/https:" + options_.service + ":" +
+                   std::string(kMetricsPortName) + "/proxy" + explain_path(key);
+    request.headers = {{"X-Muster-Token", token}};
+    request.once = true;
+    return client_->send(request, {});
+  }
+
+  kube::KubeApi::Answer ask_directly(const ObjectKey& key, const std::string& token) {
+    kube::ClusterAccess direct;
+    direct.source = "--server";
+    direct.server = options_.server;
+    direct.certificate_authority.path = options_.server_ca;
+    direct.token.data = token;
+    auto client = make_client(std::move(direct));
+    if (!client) return fail_with(kube::unanswered(kube::kUnreachableReason, client.error().message));
+    kube::KubeRequest request;
+    request.path = explain_path(key);
+    request.once = true;
+    return (*client)->send(request, {});
+  }
+
+  // muster's own refusals of a person are final; that it cannot be reached is not.
+  static NoAnswer judge(const kube::StatusError& error) {
+    const bool proxy = error.forbidden() && error.message.find("services/proxy") != std::string::npos;
+    const bool away = error.unanswered() || error.code >= 500 || error.not_found();
+    return {error.message, proxy || away};
+  }
+
+  const ExplainOptions& options_;
+  const kube::ClusterAccess access_;
+  const Clock& clock_;
+  kube::KubeObserver observer_;
+  std::unique_ptr<kube::KubeClient> client_;
+};
+
+Result<Explained> find_answer(Asking& asking, const ExplainOptions& options, const ObjectKey& key) {
+  std::string why_not;
+  if (!options.local) {
+    auto answer = asking.ask_muster(key);
+    if (answer) return std::move(*answer);
+    if (!answer.error().look_here) return fail(answer.error().message);
+    why_not = answer.error().message;
+  }
+  auto answer = asking.look_here(key);
+  if (answer && !why_not.empty()) answer->notes.push_back("muster could not be asked: " + why_not);
+  return answer;
+}
+
+}  // namespace
+
+int explain(const ExplainOptions& options, std::ostream& out, std::ostream& err) {
+  const auto stop = [&](int code, const std::string& why) {
+    err << "muster explain: " << why << "\n";
+    return code;
+  };
+  auto access = kube::find_cluster_access(
+      {.kubeconfig = options.kubeconfig, .context = options.context, .environment = environment});
+  if (!access) return stop(kExplainNoAnswer, access.error().message);
+  const auto key = read_target(options.object, options.ns.empty() ? access->ns : options.ns);
+  if (!key) return stop(kExplainUnusable, key.error().message);
+  Asking asking(options, std::move(*access));
+  if (auto connected = asking.connect(); !connected) return stop(kExplainNoAnswer, connected.error().message);
+  const auto answer = find_answer(asking, options, *key);
+  if (!answer) return stop(kExplainNoAnswer, answer.error().message);
+  out << (options.format == ExplainFormat::kJson ? to_text(to_json(*answer)) + "\n" : explain_text(*answer));
+  return answer->found ? kExplainAnswered : kExplainNoAnswer;
+}
+
+}  // namespace muster

@@ -1,0 +1,232 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.batch/test/cluster/harness"
+)
+
+// explained is what `muster explain -o json` prints, as far as the tests look.
+type explained struct {
+	Reason   string              `json:"reason"`
+	Headline string              `json:"headline"`
+	Notes    []string            `json:"notes"`
+	Flavors  []map[string]string `json:"flavors"`
+	Others   []struct {
+		Role  string              `json:"role"`
+		Count int                 `json:"count"`
+		Names []map[string]string `json:"names"`
+	} `json:"others"`
+}
+
+// musterExplain runs the command; what it says on stderr comes with the exit code.
+func musterExplain(t *testing.T, kubeconfig string, arguments ...string) (explained, int, string) {
+	t.Helper()
+	command := exec.Command(harness.MusterBinary(), append([]string{"explain", "-o", "json", "--kubeconfig", kubeconfig}, arguments...)...)
+	var out, errors bytes.Buffer
+	command.Stdout, command.Stderr = &out, &errors
+	_ = command.Run()
+	var answer explained
+	if out.Len() > 0 {
+		must(t, json.Unmarshal(out.Bytes(), &answer))
+	}
+	return answer, command.ProcessState.ExitCode(), errors.String()
+}
+
+// hostAddress is one of this machine's that the API server's proxy will use: not of the loopback.
+func hostAddress(t *testing.T) string {
+	t.Helper()
+	addresses, err := net.InterfaceAddrs()
+	must(t, err)
+	for _, address := range addresses {
+		if ip, ok := address.(*net.IPNet); ok && ip.IP.To4() != nil && ip.IP.IsGlobalUnicast() {
+			listener, err := net.Listen("tcp", net.JoinHostPort(ip.IP.String(), "0"))
+			must(t, err)
+			defer listener.Close()
+			return listener.Addr().String()
+		}
+	}
+	t.Fatal("this machine has no address but the loopback, so the API server cannot proxy to it")
+	return ""
+}
+
+// serveThroughService makes the Service muster-metrics lead to that address.
+func serveThroughService(t *testing.T, cluster *harness.Cluster, address string) {
+	t.Helper()
+	host, text, err := net.SplitHostPort(address)
+	must(t, err)
+	port, err := strconv.Atoi(text)
+	must(t, err)
+	services, endpoints := cluster.Client.CoreV1().Services("muster-system"), cluster.Client.CoreV1().Endpoints("muster-system")
+	meta := metav1.ObjectMeta{Name: "muster-metrics"}
+	_, err = services.Create(harness.Context(t), &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
+		Ports: []corev1.ServicePort{{Name: "metrics", Port: 8443}}}}, metav1.CreateOptions{})
+	must(t, err)
+	t.Cleanup(func() {
+		_ = services.Delete(context.Background(), meta.Name, metav1.DeleteOptions{})
+		_ = endpoints.Delete(context.Background(), meta.Name, metav1.DeleteOptions{})
+	})
+	_, err = endpoints.Create(harness.Context(t), &corev1.Endpoints{ObjectMeta: meta, Subsets: []corev1.EndpointSubset{{
+		Addresses: []corev1.EndpointAddress{{IP: host}},
+		Ports:     []corev1.EndpointPort{{Name: "metrics", Port: int32(port)}}}}}, metav1.CreateOptions{})
+	must(t, err)
+}
+
+// askDirectly asks one replica itself.
+func askDirectly(t *testing.T, muster *harness.Muster, path, token string) (int, explained) {
+	t.Helper()
+	client := http.Client{
+		Timeout: 10 * time.Second,
+		// The certificate is for the webhook; whether it is right is another test's business.
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
+	}
+	request, err := http.NewRequest(http.MethodGet, muster.Metrics+path, nil)
+	must(t, err)
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := client.Do(request)
+	must(t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	must(t, err)
+	var answer explained
+	_ = json.Unmarshal(body, &answer)
+	return response.StatusCode, answer
+}
+
+// explainedNamespaces are two namespaces that share a ClusterQueue of 20m cpu, all of it held
+// by a Job of the second; then wait `secret` of the second and `train` of the first.
+func explainedNamespaces(t *testing.T, cluster *harness.Cluster) (mine, other string) {
+	t.Helper()
+	queues := cluster.Queues(t)
+	mine, other = queues.Namespace, cluster.Queues(t).Namespace
+	cluster.Patch(t, harness.ClusterQueues, "", queues.ClusterQueue, fmt.Sprintf(`{"spec":{"stopPolicy":"None","resourceGroups":[
+		{"coveredResources":["cpu"],"flavors":[{"name":%q,"resources":[{"name":"cpu","nominalQuota":"20m"}]}]}]}}`, queues.Hollow))
+	cluster.Create(t, harness.LocalQueues, other, harness.LocalQueueOf("shared", queues.ClusterQueue))
+	first := mine + "-first"
+	cluster.CreatePriorityClass(t, first, 10)
+	holder, secret := queuedJob("holder", 2), queuedJob("secret", 1)
+	holder.Labels[harness.QueueLabel], secret.Labels[harness.QueueLabel] = "shared", "shared"
+	cluster.CreateJob(t, other, holder)
+	cluster.WaitForWorkload(t, other, "holder", "is admitted", harness.HasCondition("Admitted", "True", ""))
+	secret.Labels["kueue.x-k8s.io/priority-class"] = first
+	cluster.CreateJob(t, other, secret)
+	cluster.CreateJob(t, mine, queuedJob("train", 1))
+	for _, job := range [][2]string{{other, "secret"}, {mine, "train"}} {
+		cluster.WaitForWorkload(t, job[0], job[1], "waits", harness.HasCondition("QuotaReserved", "False", "WaitingForQuota"))
+	}
+	return mine, other
+}
+
+// explainUsers makes three service accounts, who may all use the proxy to muster: `boss` may do
+// everything, `dev` may read jobs and Workloads of their namespace, `stranger` nothing more.
+func explainUsers(t *testing.T, cluster *harness.Cluster, namespace string) {
+	t.Helper()
+	for _, name := range []string{"boss", "dev", "stranger"} {
+		cluster.Kubectl(t, "", "create", "serviceaccount", name, "-n", namespace)
+		binding := "explain-" + namespace + "-" + name
+		cluster.Kubectl(t, "", "create", "rolebinding", binding, "-n", "muster-system", "--role", "muster-explain-viewer",
+			"--serviceaccount", namespace+":"+name)
+		t.Cleanup(func() { cluster.Kubectl(t, "", "delete", "rolebinding", binding, "-n", "muster-system") })
+	}
+	cluster.Kubectl(t, "", "create", "clusterrolebinding", "boss-"+namespace, "--clusterrole", "cluster-admin",
+		"--serviceaccount", namespace+":boss")
+	t.Cleanup(func() { cluster.Kubectl(t, "", "delete", "clusterrolebinding", "boss-"+namespace) })
+	cluster.Kubectl(t, "", "create", "role", "dev", "-n", namespace, "--verb", "get,list",
+		"--resource", "jobs.batch,workloads.kueue.x-k8s.io")
+	cluster.Kubectl(t, "", "create", "rolebinding", "dev", "-n", namespace, "--role", "dev", "--serviceaccount", namespace+":dev")
+}
+
+func TestExplainSaysWhyAJobWaits(t *testing.T) {
+	cluster := harness.Connect(t)
+	config := writeFile(t, "config.yaml", namesOfTheManifests)
+	harness.ApplyRights(t, cluster, config)
+	address := hostAddress(t)
+	muster := startQueueMuster(t, "--metrics-bind-address", address)
+	serveThroughService(t, cluster, address)
+	mine, other := explainedNamespaces(t, cluster)
+	explainUsers(t, cluster, mine)
+
+	var told explained
+	boss := asServiceAccount(t, cluster, mine, "boss")
+	harness.Eventually(t, 20*time.Second, "the answer through the API server's proxy", func() error {
+		var code int
+		var complaint string
+		told, code, complaint = musterExplain(t, boss, "job/train", "-n", mine)
+		if code != 0 || told.Reason != "WaitingForQuota" || len(told.Notes) > 0 {
+			return fmt.Errorf("exit code %d, %+v, %s", code, told, complaint)
+		}
+		return nil
+	})
+	if len(told.Flavors) != 1 || told.Flavors[0]["requested"] != "10m" || told.Flavors[0]["free"] != "0" || told.Flavors[0]["nominal"] != "20m" {
+		t.Errorf("the numbers are %v", told.Flavors)
+	}
+	if len(told.Others) != 1 || told.Others[0].Count != 1 || len(told.Others[0].Names) != 1 || told.Others[0].Names[0]["namespace"] != other {
+		t.Errorf("to the boss, ahead of it are %+v", told.Others)
+	}
+
+	t.Run("names of other namespaces are for who may list there", func(t *testing.T) {
+		told, code, complaint := musterExplain(t, asServiceAccount(t, cluster, mine, "dev"), "job/train", "-n", mine)
+		if code != 0 || len(told.Notes) > 0 || len(told.Others) != 1 || told.Others[0].Count != 1 || len(told.Others[0].Names) != 0 {
+			t.Errorf("exit code %d, %+v, %s", code, told, complaint)
+		}
+		_, code, complaint = musterExplain(t, asServiceAccount(t, cluster, mine, "dev"), "job/secret", "-n", other)
+		if code != 1 || !strings.Contains(complaint, `may not get jobs.batch "secret"`) {
+			t.Errorf("about the other namespace: exit code %d, %s", code, complaint)
+		}
+	})
+	t.Run("strangers get nothing", func(t *testing.T) {
+		_, code, complaint := musterExplain(t, asServiceAccount(t, cluster, mine, "stranger"), "job/train", "-n", mine)
+		if code != 1 || !strings.Contains(complaint, `may not get jobs.batch "train"`) {
+			t.Errorf("exit code %d, %s", code, complaint)
+		}
+		for _, token := range []string{"", "made-up"} {
+			if status, _ := askDirectly(t, muster, "/explain/v1/namespaces/"+mine+"/jobs/train", token); status != http.StatusUnauthorized {
+				t.Errorf("with the token %q: %d", token, status)
+			}
+		}
+	})
+	t.Run("a certificate without token finds the same here", func(t *testing.T) {
+		for _, flags := range [][]string{{"--local"}, {}} {
+			here, code, complaint := musterExplain(t, cluster.Kubeconfig, append(flags, "job/train", "-n", mine)...)
+			if code != 0 || here.Headline != told.Headline || !reflect.DeepEqual(here.Flavors, told.Flavors) || !reflect.DeepEqual(here.Others, told.Others) {
+				t.Errorf("%v: exit code %d, %+v, %s", flags, code, here, complaint)
+			}
+			if len(here.Notes) == 0 || !strings.HasPrefix(here.Notes[0], "Evaluated here") {
+				t.Errorf("%v: it does not say so: %v", flags, here.Notes)
+			}
+		}
+	})
+	t.Run("a replica that does not lead says the same", func(t *testing.T) {
+		follower := harness.LaunchMuster(t, "--jobset-controller", "native", "--config", quickLease(t, neverFree(t, cluster)),
+			"--webhook-url", muster.URL, "--no-keep-webhook-configurations")
+		token := strings.TrimSpace(cluster.Kubectl(t, "", "create", "token", "boss", "-n", mine))
+		status, followed := askDirectly(t, follower, "/explain/v1/namespaces/"+mine+"/jobs/train", token)
+		if status != http.StatusOK || followed.Headline != told.Headline || !reflect.DeepEqual(followed.Flavors, told.Flavors) {
+			t.Errorf("%d %+v", status, followed)
+		}
+	})
+	if _, code, _ := musterExplain(t, boss, "job/none", "-n", mine); code != 1 {
+		t.Errorf("about a Job that does not exist: exit code %d", code)
+	}
+	if _, code, _ := musterExplain(t, boss, "pod/none", "-n", mine); code != 2 {
+		t.Errorf("about a pod: exit code %d", code)
+	}
+}
