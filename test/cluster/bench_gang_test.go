@@ -185,18 +185,29 @@ func TestBenchForeignPods(t *testing.T) {
 // writes counts the requests that the API server has answered well, by verb and resource.
 func writes(t *testing.T, cluster *harness.Cluster) map[string]int {
 	t.Helper()
+	return writesIn(metricsOf(t, cluster), func(code string) bool { return strings.HasPrefix(code, "20") })
+}
+
+// metricsOf the API server.
+func metricsOf(t *testing.T, cluster *harness.Cluster) string {
+	t.Helper()
 	text, err := cluster.Client.(*kubernetes.Clientset).RESTClient().Get().AbsPath("/metrics").DoRaw(harness.Context(t))
 	must(t, err)
+	return string(text)
+}
+
+// writesIn metrics of the API server, of those that were answered with such a code.
+func writesIn(text string, answered func(code string) bool) map[string]int {
 	counts := map[string]int{}
-	scanner := bufio.NewScanner(strings.NewReader(string(text)))
+	scanner := bufio.NewScanner(strings.NewReader(text))
 	scanner.Buffer(nil, 1<<20)
 	for scanner.Scan() {
 		line := scanner.Text()
 		labels, found := strings.CutPrefix(line, "apiserver_request_total{")
-		if !found || !strings.Contains(line, `code="20`) {
+		labels = "," + labels
+		if !found || !answered(labelOf(labels, "code")) {
 			continue
 		}
-		labels = "," + labels
 		verb, resource, sub := labelOf(labels, "verb"), labelOf(labels, "resource"), labelOf(labels, "subresource")
 		if verb == "GET" || verb == "LIST" || verb == "WATCH" || resource == "leases" || resource == "" {
 			continue

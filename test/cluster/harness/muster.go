@@ -211,7 +211,12 @@ func (m *Muster) Leads(t testing.TB) bool {
 }
 
 // ResidentKiB is how much memory the process occupies.
-func (m *Muster) ResidentKiB(t testing.TB) int {
+func (m *Muster) ResidentKiB(t testing.TB) int { return m.memoryKiB(t, "VmRSS") }
+
+// PeakKiB is the most that it ever occupied.
+func (m *Muster) PeakKiB(t testing.TB) int { return m.memoryKiB(t, "VmHWM") }
+
+func (m *Muster) memoryKiB(t testing.TB, field string) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", m.command.Process.Pid))
 	if err != nil {
@@ -219,11 +224,11 @@ func (m *Muster) ResidentKiB(t testing.TB) int {
 	}
 	for line := range strings.Lines(string(status)) {
 		var kib int
-		if _, err := fmt.Sscanf(line, "VmRSS: %d kB", &kib); err == nil {
+		if _, err := fmt.Sscanf(line, field+": %d kB", &kib); err == nil {
 			return kib
 		}
 	}
-	t.Fatal("no VmRSS in its status")
+	t.Fatalf("no %s in its status", field)
 	return 0
 }
 

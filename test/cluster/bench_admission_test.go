@@ -1,0 +1,196 @@
+package cluster
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"muster.batch/test/cluster/harness"
+)
+
+// mostStatusWrites is how many status writes of muster an admission may cost, of a Workload
+// that was never evicted and of one that comes again. An eviction is one more.
+const mostStatusWrites = 1.1
+
+// musterUser is who muster is in a cluster. Webhooks know it, and leave its writes to
+// Workloads alone.
+const musterUser = "system:serviceaccount:muster-system:muster"
+
+// startAdmitter starts muster for a load, as a service account, at the client rate of
+// MUSTER_BENCH_QPS or without a limit. One that is idle serves the webhooks and watches,
+// but another holds its lease, so that it decides and writes nothing.
+func startAdmitter(t *testing.T, cluster *harness.Cluster, idle bool) *harness.Muster {
+	t.Helper()
+	rate := "{qps: -1, burst: 1}"
+	if qps, _ := strconv.Atoi(os.Getenv("MUSTER_BENCH_QPS")); qps > 0 {
+		rate = fmt.Sprintf("{qps: %d, burst: %d}", qps, 2*qps)
+	}
+	config := namesOfTheManifests + "clientConnection: " + rate + "\n"
+	if idle {
+		cluster.EnsureMusterNamespace(t)
+		config += "leaderElection: {leaderElect: true, resourceName: " + neverFree(t, cluster) + "}\n"
+	}
+	path := writeFile(t, "config.yaml", config)
+	harness.ApplyRights(t, cluster, path)
+	return startQueueMuster(t, "--config", path, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))
+}
+
+// admissionRun is a run of a shape and what it cost.
+type admissionRun struct {
+	harness.ShapeOutcome
+	muster, engine, server time.Duration // CPU
+	peakMiB                int
+	writes                 map[string]int // of everybody, by verb and resource
+	conflicts              map[string]int
+}
+
+// own are muster's own status writes to Workloads.
+func (r admissionRun) own() int { return r.writes["PATCH workloads/status"] - r.StatusWrites }
+
+func (r admissionRun) ownPerAdmission() float64 {
+	return float64(r.own()-r.Evictions) / float64(r.Admissions)
+}
+
+// runAdmission runs a shape with muster as its scheduler, or for the floor without any.
+func runAdmission(t *testing.T, cluster *harness.Cluster, shape harness.Shape, floor bool) admissionRun {
+	t.Helper()
+	muster := startAdmitter(t, cluster, floor)
+	queues := cluster.ShapeQueues(t, shape)
+	if !floor {
+		cluster.AwaitOpen(t, queues)
+	}
+	cluster.AwaitSteadyWatch(t, queues)
+	conflict := func(code string) bool { return code == "409" }
+	done := func(code string) bool { return strings.HasPrefix(code, "20") }
+	before, musterBefore, engineBefore := metricsOf(t, cluster), muster.CPU(t), muster.EngineCPU(t)
+	shapeRun := harness.ShapeRun{Shape: shape, Writers: 32}
+	if floor {
+		shapeRun.AdmitsAs = musterUser
+	}
+	run := admissionRun{ShapeOutcome: shapeRun.Run(t, cluster, queues, time.Hour)}
+	run.muster, run.engine, run.peakMiB = muster.CPU(t)-musterBefore, muster.EngineCPU(t)-engineBefore, muster.PeakKiB(t)/1024
+	after := metricsOf(t, cluster)
+	run.server = processorTime(t, after) - processorTime(t, before)
+	run.writes = less(writesIn(after, done), writesIn(before, done))
+	run.conflicts = less(writesIn(after, conflict), writesIn(before, conflict))
+	return run
+}
+
+func less(all, before map[string]int) map[string]int {
+	for name := range all {
+		all[name] -= before[name]
+	}
+	maps.DeleteFunc(all, func(_ string, count int) bool { return count == 0 })
+	return all
+}
+
+// processorTime of the API server, from its metrics.
+func processorTime(t *testing.T, metrics string) time.Duration {
+	t.Helper()
+	_, rest, found := strings.Cut(metrics, "\nprocess_cpu_seconds_total ")
+	line, _, _ := strings.Cut(rest, "\n")
+	seconds, err := strconv.ParseFloat(line, 64)
+	if !found || err != nil {
+		t.Fatalf("no process_cpu_seconds_total in the API server's metrics: %q", line)
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// Kueue's scheduler benchmark with muster in Kueue's place, beside the floor of the same
+// machine in the same minutes; prints a table for docs/benchmarks.md. MUSTER_BENCH_SHAPE is
+// baseline or large-scale, MUSTER_BENCH_SCALE the part of its Workloads to run (1).
+func TestBenchAdmission(t *testing.T) {
+	name := os.Getenv("MUSTER_BENCH_SHAPE")
+	if name == "" {
+		t.Skip("a benchmark: set MUSTER_BENCH_SHAPE to baseline or large-scale")
+	}
+	shape, err := harness.ShapeOf(name)
+	must(t, err)
+	if text := os.Getenv("MUSTER_BENCH_SCALE"); text != "" {
+		scale, err := strconv.ParseFloat(text, 64)
+		must(t, err)
+		shape = shape.Scaled(scale)
+	}
+	cluster := harness.Connect(t)
+	var floor, run admissionRun
+	t.Run("floor", func(t *testing.T) { floor = runAdmission(t, cluster, shape, true) })
+	t.Run("muster", func(t *testing.T) { run = runAdmission(t, cluster, shape, false) })
+	if t.Failed() {
+		return
+	}
+	for _, over := range run.OverAdmitted {
+		t.Error(over)
+	}
+	printAdmission(shape, floor, run)
+}
+
+func printAdmission(shape harness.Shape, floor, run admissionRun) {
+	seconds := func(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+	each := func(d time.Duration, r admissionRun) string {
+		return fmt.Sprintf("%.2f ms", d.Seconds()*1000/float64(r.Workloads))
+	}
+	rate := func(r admissionRun) string { return fmt.Sprintf("%.0f/s", float64(r.Workloads)/r.Wall.Seconds()) }
+	share := func(d time.Duration) string { return fmt.Sprintf("%.1f %%", 100*d.Seconds()/run.Wall.Seconds()) }
+	bound := max(floor.Wall, shape.QuotaBound())
+	fmt.Printf("\n| %s: %d Workloads, %d ClusterQueues | floor | muster | Kueue | bound |\n|---|---|---|---|---|\n",
+		shape.Name, shape.Workloads(), shape.Cohorts*shape.Queues)
+	row := func(cells ...string) { fmt.Println("| " + strings.Join(cells, " | ") + " |") }
+	row("wall", seconds(floor.Wall), seconds(run.Wall), seconds(shape.Kueue.Wall)+", unlimited "+seconds(shape.Uncapped), "")
+	row("wall to the larger of floor and quota bound", "", fmt.Sprintf("%.2f", run.Wall.Seconds()/bound.Seconds()), "", "1.25")
+	row("quota bound", seconds(shape.QuotaBound()), "", "", "")
+	row("last create answered after", seconds(floor.Created), seconds(run.Created), "", "")
+	row("admitted", rate(floor), rate(run), "", "")
+	for _, set := range slices.Backward(shape.Sets) {
+		row("mean wait, "+set.Class, seconds(floor.Waits[set.Class]), seconds(run.Waits[set.Class]),
+			seconds(shape.Kueue.Waits[set.Class]), seconds(shape.Kueue.Waits[set.Class]/2))
+	}
+	row("evictions", fmt.Sprint(floor.Evictions), fmt.Sprint(run.Evictions), "", "")
+	row("quota exceeded", "", fmt.Sprint(len(run.OverAdmitted)), "", "0")
+	row("API server's CPU per Workload", each(floor.server, floor), each(run.server, run), "", "")
+	row("muster's CPU, all threads", seconds(floor.muster), seconds(run.muster)+", "+share(run.muster), "", "15 % of a core")
+	row("of it the engine's thread", seconds(floor.engine), seconds(run.engine)+", "+share(run.engine), "", "")
+	row("muster's peak memory", fmt.Sprintf("%d MiB", floor.peakMiB), fmt.Sprintf("%d MiB", run.peakMiB),
+		fmt.Sprintf("%d MB", shape.UncappedMB), "150 MiB")
+	row("conflicts of the runner's writes", fmt.Sprint(floor.Conflicts), fmt.Sprint(run.Conflicts), "", "")
+	row("muster's status writes per Workload", "", fmt.Sprintf("%.3f", float64(run.own())/float64(run.Workloads)), "", "")
+	row("the same per admission, without evictions", "", fmt.Sprintf("%.3f", run.ownPerAdmission()), "", fmt.Sprint(mostStatusWrites))
+	fmt.Printf("\n| writes of everybody, per Workload | floor | muster |\n|---|---|---|\n")
+	printWrites := func(what string, of func(admissionRun) map[string]int) {
+		for _, name := range slices.Sorted(maps.Keys(of(run))) {
+			if of(run)[name]*200 < run.Workloads {
+				continue // the cluster's own
+			}
+			row(name+what, fmt.Sprintf("%.3f", float64(of(floor)[name])/float64(floor.Workloads)),
+				fmt.Sprintf("%.3f", float64(of(run)[name])/float64(run.Workloads)))
+		}
+	}
+	printWrites("", func(r admissionRun) map[string]int { return r.writes })
+	printWrites(", conflicts", func(r admissionRun) map[string]int { return r.conflicts })
+	fmt.Println()
+}
+
+// The baseline in small: what can be counted, and does not depend on the machine, holds in
+// every run.
+func TestSmallBaselineRunsToItsEnd(t *testing.T) {
+	cluster := harness.Connect(t)
+	shape, err := harness.ShapeOf("baseline")
+	must(t, err)
+	shape.Cohorts, shape.Queues = 2, 3
+	shape = shape.Scaled(0.1)
+	run := runAdmission(t, cluster, shape, false)
+	for _, over := range run.OverAdmitted {
+		t.Error(over)
+	}
+	if run.Admissions < run.Workloads {
+		t.Errorf("%d admissions of %d Workloads", run.Admissions, run.Workloads)
+	}
+	if run.ownPerAdmission() > mostStatusWrites {
+		t.Errorf("%d admissions cost %d status writes of muster, with %d evictions; conflicts: %d of the runner's, %v of all",
+			run.Admissions, run.own(), run.Evictions, run.Conflicts, run.conflicts)
+	}
+}

@@ -1,0 +1,151 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+var cohorts = kueue("cohorts")
+
+// ShapeQueues are where the Workloads of a Shape are queued: a LocalQueue for each
+// ClusterQueue, all in one namespace, whose name is also the prefix of the others.
+type ShapeQueues struct {
+	Namespace string
+	Flavor    string
+}
+
+func (q ShapeQueues) cohort(number int) string { return fmt.Sprintf("%s-%d", q.Namespace, number) }
+func (q ShapeQueues) cluster(a arrival) string {
+	return fmt.Sprintf("%s-%d-%d", q.Namespace, a.cohort, a.queue)
+}
+func (q ShapeQueues) local(a arrival) string { return fmt.Sprintf("queue-%d-%d", a.cohort, a.queue) }
+func (q ShapeQueues) path() string {
+	return "/apis/" + storedKueue + "/namespaces/" + q.Namespace + "/workloads"
+}
+
+// ShapeQueues makes the queues of a shape. At the test's end they and all Workloads are
+// deleted, whether or not there is a muster that leads and would let them go.
+func (c *Cluster) ShapeQueues(t testing.TB, shape Shape) ShapeQueues {
+	t.Helper()
+	q := ShapeQueues{Namespace: c.Namespace(t, nil)}
+	q.Flavor = q.Namespace
+	c.CreateFlavor(t, q.Flavor, nil)
+	t.Cleanup(func() { c.forceAway(t, ResourceFlavors, q.Flavor) })
+	for number := range shape.Cohorts {
+		name := q.cohort(number)
+		c.Create(t, cohorts, "", queueObject("Cohort", name, nil))
+		t.Cleanup(func() { c.forceAway(t, cohorts, name) })
+	}
+	each := func(do func(arrival) error) {
+		t.Helper()
+		outcome := Load(context.Background(), 32, shape.Cohorts*shape.Queues, func(number int) error {
+			return do(arrival{cohort: number / shape.Queues, queue: number % shape.Queues})
+		})
+		if outcome.Failed > 0 {
+			t.Error(outcome)
+		}
+	}
+	create := func(resource schema.GroupVersionResource, namespace string, object *unstructured.Unstructured) error {
+		_, err := c.Dynamic.Resource(resource).Namespace(namespace).Create(context.Background(), object, ForReal)
+		return err
+	}
+	t.Cleanup(func() {
+		each(func(a arrival) error { c.forceAway(t, ClusterQueues, q.cluster(a)); return nil })
+	})
+	each(func(a arrival) error {
+		err := create(ClusterQueues, "", q.clusterQueueOf(shape, a))
+		if err == nil {
+			err = create(LocalQueues, q.Namespace, LocalQueueOf(q.local(a), q.cluster(a)))
+		}
+		return err
+	})
+	t.Cleanup(func() { c.deleteWorkloads(t, q) })
+	return q
+}
+
+func (q ShapeQueues) clusterQueueOf(shape Shape, a arrival) *unstructured.Unstructured {
+	return queueObject("ClusterQueue", q.cluster(a), map[string]any{
+		"cohortName":        q.cohort(a.cohort),
+		"namespaceSelector": map[string]any{},
+		"preemption":        map[string]any{"reclaimWithinCohort": "Any", "withinClusterQueue": "LowerPriority"},
+		"resourceGroups": []any{map[string]any{"coveredResources": []any{"cpu"}, "flavors": []any{map[string]any{
+			"name": q.Flavor, "resources": []any{map[string]any{
+				"name": "cpu", "nominalQuota": fmt.Sprint(shape.Nominal), "borrowingLimit": fmt.Sprint(shape.Borrowing),
+			}},
+		}}}},
+	})
+}
+
+// forceAway deletes an object that may have muster's finalizer.
+func (c *Cluster) forceAway(t testing.TB, resource schema.GroupVersionResource, name string) {
+	t.Helper()
+	ctx, client := context.Background(), c.Dynamic.Resource(resource)
+	if err := client.Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		t.Errorf("deleting %s %s: %v", resource.Resource, name, err)
+	}
+	_, err := client.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Errorf("taking the finalizer of %s %s away: %v", resource.Resource, name, err)
+	}
+}
+
+// AwaitOpen waits until muster says of all LocalQueues that they take Workloads.
+func (c *Cluster) AwaitOpen(t testing.TB, q ShapeQueues) {
+	t.Helper()
+	Eventually(t, 2*time.Minute, "all queues are open", func() error {
+		list, err := c.Dynamic.Resource(LocalQueues).Namespace(q.Namespace).List(context.Background(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			if err := HasCondition("Active", "True", "")(&list.Items[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// deleteWorkloads deletes as many at once as the API server takes.
+func (c *Cluster) deleteWorkloads(t testing.TB, q ShapeQueues) {
+	t.Helper()
+	client := c.rawClient(t)
+	list, err := c.Dynamic.Resource(Workloads).Namespace(q.Namespace).List(context.Background(), metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	outcome := Load(context.Background(), 32, len(list.Items), func(number int) error {
+		_, err := client.send(context.Background(), http.MethodDelete, q.path()+"/"+list.Items[number].GetName(), "", "", nil)
+		return err
+	})
+	if outcome.Failed > 0 {
+		t.Error(outcome)
+	}
+}
+
+// AwaitSteadyWatch waits until a watch of Workloads lives its whole time: some seconds
+// after a definition was changed, as by muster's conversion webhook, the API server ends
+// all watches of its kind.
+func (c *Cluster) AwaitSteadyWatch(t testing.TB, q ShapeQueues) {
+	t.Helper()
+	const whole = 8 * time.Second
+	client := c.rawClient(t)
+	Eventually(t, 2*time.Minute, "a watch lives its whole time", func() error {
+		began := time.Now()
+		err := client.watch(Context(t), q.path(), "0", whole, func([]byte) error { return nil })
+		if lived := time.Since(began); err == nil && lived < whole-time.Second {
+			err = fmt.Errorf("it ended after %s", lived)
+		}
+		return err
+	})
+}

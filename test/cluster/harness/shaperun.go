@@ -1,0 +1,426 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ShapeRun creates a Shape's Workloads and mimics their execution: what is admitted is
+// marked as finished when its time is over, and what is evicted gives its quota back, as
+// the controller of a job would do it. It checks at every change that no quota is exceeded.
+type ShapeRun struct {
+	Shape Shape
+	// Writers is the number of connections for creates, and of those for everything else.
+	Writers int
+	// AdmitsAs makes it admit every Workload at once, whatever the quota, as this user: the
+	// writes of a run with no scheduler, and so the floor under any. Muster must not lead
+	// then; that its name is borrowed spares these writes the webhooks that its own are spared.
+	AdmitsAs string
+}
+
+// ShapeOutcome is what became of a ShapeRun.
+type ShapeOutcome struct {
+	Workloads    int
+	Created      time.Duration            // from the first create to the last one's answer
+	Wall         time.Duration            // from the first create to the last Workload's end
+	Waits        map[string]time.Duration // mean, from sending a create to seeing it admitted first
+	Admissions   int                      // those of evicted ones count again
+	Evictions    int
+	OverAdmitted []string // the first few moments at which a quota was exceeded
+	StatusWrites int      // its own, to Workloads, without those that met a conflict
+	Conflicts    int      // of its own
+}
+
+type workloadCondition struct {
+	Type       string `json:"type"`
+	Status     string `json:"status"`
+	Reason     string `json:"reason"`
+	Message    string `json:"message"`
+	Transition string `json:"lastTransitionTime"`
+	Generation int64  `json:"observedGeneration,omitempty"`
+}
+
+// workloadEvent is all that a run reads of a Workload.
+type workloadEvent struct {
+	Type   string
+	Object struct {
+		Message  string // of an ERROR
+		Metadata struct{ Name, ResourceVersion string }
+		Status   struct {
+			Conditions []workloadCondition
+			Admission  *struct{ ClusterQueue string }
+		}
+	}
+}
+
+// record is what a run knows of one Workload.
+type record struct {
+	arrival
+	version    string
+	conditions []workloadCondition
+	sent       time.Time // its create
+	reservedIn string    // the ClusterQueue; empty: it holds nothing
+	admissions int
+	evicted    bool
+	over       bool // its time is
+	finished   bool
+	busy       bool // a write for it waits or is under way
+	timer      *time.Timer
+}
+
+type shapeRun struct {
+	ShapeRun
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	client    *rawClient
+	queues    ShapeQueues
+	began     time.Time
+	writes    chan *record
+	mutex     sync.Mutex
+	records   map[string]*record
+	finished  int
+	used      map[string]int // cpu, by ClusterQueue and by cohort
+	outcome   ShapeOutcome
+	waits     map[string]time.Duration // sums
+	allOver   chan struct{}
+	endedOnce sync.Once
+}
+
+// Run does it in queues that are there, and fails the test when it is not over in time.
+func (s ShapeRun) Run(t testing.TB, c *Cluster, queues ShapeQueues, within time.Duration) ShapeOutcome {
+	t.Helper()
+	timeout, stop := context.WithTimeoutCause(context.Background(), within, fmt.Errorf("not over within %s", within))
+	defer stop()
+	ctx, cancel := context.WithCancelCause(timeout)
+	defer cancel(nil)
+	arrivals := s.Shape.arrivals()
+	r := &shapeRun{
+		ShapeRun: s, ctx: ctx, cancel: cancel, client: c.rawClient(t), queues: queues,
+		writes: make(chan *record, 2*len(arrivals)), records: make(map[string]*record, len(arrivals)),
+		used: map[string]int{}, waits: map[string]time.Duration{}, allOver: make(chan struct{}),
+	}
+	for _, each := range arrivals {
+		r.records[each.name] = &record{arrival: each}
+	}
+	list, err := c.Dynamic.Resource(Workloads).Namespace(queues.Namespace).List(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	group.Go(func() { r.watch(list.GetResourceVersion()) })
+	for range s.Writers {
+		group.Go(r.write)
+	}
+	r.began = time.Now()
+	created := Load(ctx, s.Writers, len(arrivals), func(number int) error { return r.create(r.records[arrivals[number].name]) })
+	r.outcome.Created = time.Since(r.began)
+	if created.Failed > 0 {
+		cancel(errors.New(created.String()))
+	}
+	r.await()
+	cause := context.Cause(ctx)
+	cancel(nil)
+	group.Wait()
+	if r.outcome.Wall == 0 {
+		t.Errorf("%d of %d Workloads have finished: %v", r.finished, len(arrivals), cause)
+	}
+	r.outcome.Workloads, r.outcome.Waits = len(arrivals), map[string]time.Duration{}
+	for _, set := range s.Shape.Sets {
+		r.outcome.Waits[set.Class] = r.waits[set.Class] / time.Duration(set.Count*s.Shape.Cohorts*s.Shape.Queues)
+	}
+	return r.outcome
+}
+
+// await the end of all, or that nothing has ended for a while.
+func (r *shapeRun) await() {
+	const patience = 30 * time.Second
+	for last := -1; ; {
+		select {
+		case <-r.allOver:
+			r.outcome.Wall = time.Since(r.began)
+			return
+		case <-r.ctx.Done():
+			return
+		case <-time.After(patience):
+		}
+		r.mutex.Lock()
+		if last == r.finished {
+			r.cancel(fmt.Errorf("nothing has finished for %s: %s", patience, r.describe()))
+		}
+		last = r.finished
+		r.mutex.Unlock()
+	}
+}
+
+// describe says where the Workloads are that have not finished. The mutex is held.
+func (r *shapeRun) describe() string {
+	counts, examples := map[string]int{}, map[string]string{}
+	for name, each := range r.records {
+		if each.finished {
+			continue
+		}
+		state := fmt.Sprintf("created %t, reserved %t, evicted %t, over %t, write under way %t", !each.sent.IsZero(),
+			each.reservedIn != "", each.evicted, each.over, each.busy)
+		counts[state]++
+		examples[state] = fmt.Sprint(name, " at ", each.version, " ", each.conditions)
+	}
+	text := fmt.Sprintf("%v are used", r.used)
+	for state, count := range counts {
+		text += fmt.Sprintf("\n  %d: %s, as %s", count, state, examples[state])
+	}
+	return text
+}
+
+// create sends one Workload when it is due.
+func (r *shapeRun) create(workload *record) error {
+	select {
+	case <-time.After(time.Until(r.began.Add(workload.due))):
+	case <-r.ctx.Done():
+		return context.Cause(r.ctx)
+	}
+	body := fmt.Appendf(nil, `{"apiVersion":%q,"kind":"Workload","metadata":{"name":%q},"spec":{"queueName":%q,"priority":%d,`+
+		`"podSets":[{"name":"main","count":1,"template":{"spec":{"restartPolicy":"Never","containers":[`+
+		`{"name":"main","image":"example.test/main:1","resources":{"requests":{"cpu":"%d"}}}]}}}]}}`,
+		storedKueue, workload.name, r.queues.local(workload.arrival), workload.set.Priority, workload.set.CPU)
+	r.mutex.Lock()
+	workload.sent = time.Now()
+	r.mutex.Unlock()
+	status, err := r.client.send(r.ctx, http.MethodPost, r.queues.path(), "", "application/json", body)
+	if err == nil && status == http.StatusConflict {
+		err = fmt.Errorf("there is a Workload %s already", workload.name)
+	}
+	if err != nil {
+		r.cancel(err)
+	}
+	return err
+}
+
+// watch follows all Workloads in the order of their changes, which is also the order in
+// which muster saw them.
+func (r *shapeRun) watch(version string) {
+	for r.ctx.Err() == nil {
+		err := r.client.watch(r.ctx, r.queues.path(), version, 2*time.Hour, func(line []byte) error {
+			var event workloadEvent
+			if err := json.Unmarshal(line, &event); err != nil {
+				return err
+			}
+			if event.Type == "ERROR" {
+				return fmt.Errorf("the watch broke: %s", event.Object.Message)
+			}
+			version = event.Object.Metadata.ResourceVersion
+			r.see(&event)
+			return nil
+		})
+		if err != nil && r.ctx.Err() == nil {
+			r.cancel(err)
+		}
+	}
+}
+
+func (r *shapeRun) see(event *workloadEvent) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	workload := r.records[event.Object.Metadata.Name]
+	if workload == nil || event.Type == "DELETED" {
+		r.cancel(fmt.Errorf("somebody else's hand in the run: %s %s", event.Type, event.Object.Metadata.Name))
+		return
+	}
+	workload.version, workload.conditions = event.Object.Metadata.ResourceVersion, event.Object.Status.Conditions
+	if isTrue(workload.conditions, "Finished") {
+		r.end(workload)
+		return
+	}
+	queue := ""
+	if event.Object.Status.Admission != nil {
+		queue = event.Object.Status.Admission.ClusterQueue
+	}
+	r.reserve(workload, queue)
+	evicted := isTrue(workload.conditions, "Evicted")
+	if evicted && !workload.evicted {
+		r.outcome.Evictions++
+	}
+	workload.evicted = evicted
+	switch admitted := queue != "" && !evicted && isTrue(workload.conditions, "Admitted"); {
+	case admitted && workload.timer == nil:
+		r.admitted(workload)
+	case !admitted && workload.timer != nil:
+		workload.timer.Stop()
+		workload.timer, workload.over = nil, false
+	}
+	r.act(workload)
+}
+
+func (r *shapeRun) admitted(workload *record) {
+	if workload.admissions == 0 {
+		r.waits[workload.set.Class] += time.Since(workload.sent)
+	}
+	workload.admissions++
+	r.outcome.Admissions++
+	workload.timer = time.AfterFunc(workload.set.Runtime, func() {
+		r.mutex.Lock()
+		defer r.mutex.Unlock()
+		if workload.timer != nil {
+			workload.over = true
+			r.act(workload)
+		}
+	})
+}
+
+func (r *shapeRun) end(workload *record) {
+	if workload.finished {
+		return
+	}
+	workload.finished = true
+	r.reserve(workload, "")
+	r.finished++
+	if r.finished == len(r.records) {
+		r.endedOnce.Do(func() { close(r.allOver) })
+	}
+}
+
+// reserve counts what the Workload holds now.
+func (r *shapeRun) reserve(workload *record, queue string) {
+	if queue == workload.reservedIn {
+		return
+	}
+	cohort := fmt.Sprint(workload.cohort)
+	if workload.reservedIn != "" {
+		r.used[workload.reservedIn] -= workload.set.CPU
+		r.used[cohort] -= workload.set.CPU
+	}
+	workload.reservedIn = queue
+	if queue == "" {
+		return
+	}
+	r.used[queue] += workload.set.CPU
+	r.used[cohort] += workload.set.CPU
+	over := r.used[queue] > r.Shape.Nominal+r.Shape.Borrowing || r.used[cohort] > r.Shape.Nominal*r.Shape.Queues
+	if over && r.AdmitsAs == "" && len(r.outcome.OverAdmitted) < 5 {
+		r.outcome.OverAdmitted = append(r.outcome.OverAdmitted, fmt.Sprintf("with %s %d cpu are used in %s, and %d in its cohort",
+			workload.name, r.used[queue], queue, r.used[cohort]))
+	}
+}
+
+// act queues the write that a Workload needs, if any. The mutex is held.
+func (r *shapeRun) act(workload *record) {
+	if !workload.busy && r.wanted(workload) != nil {
+		workload.busy = true
+		r.writes <- workload
+	}
+}
+
+// admits is whether it has to admit the Workload. The mutex is held.
+func (r *shapeRun) admits(workload *record) bool {
+	return r.AdmitsAs != "" && workload.reservedIn == "" && !workload.finished
+}
+
+// wanted is what is to be written into the status of a Workload; nil: nothing.
+func (r *shapeRun) wanted(workload *record) map[string]any {
+	switch queue := r.queues.cluster(workload.arrival); {
+	case workload.finished:
+		return nil
+	case workload.evicted && workload.reservedIn != "":
+		return map[string]any{"admission": nil, "conditions": with(workload.conditions,
+			workloadCondition{Type: "QuotaReserved", Status: "False", Reason: "PendingEvaluation", Message: "Preempted"},
+			workloadCondition{Type: "Admitted", Status: "False", Reason: "NoReservation", Message: "The workload has no reservation"},
+			workloadCondition{Type: "Requeued", Status: "True", Reason: "Preempted", Message: "Preempted"})}
+	case workload.over:
+		return map[string]any{"conditions": with(workload.conditions,
+			workloadCondition{Type: "Finished", Status: "True", Reason: "Succeeded", Message: "By test"})}
+	case r.admits(workload):
+		return map[string]any{
+			"admission": map[string]any{"clusterQueue": queue, "podSetAssignments": []any{map[string]any{
+				"name": "main", "count": 1, "flavors": map[string]any{"cpu": r.queues.Flavor},
+				"resourceUsage": map[string]any{"cpu": fmt.Sprint(workload.set.CPU)},
+			}}},
+			"conditions": with(workload.conditions,
+				workloadCondition{Type: "QuotaReserved", Status: "True", Reason: "QuotaReserved", Message: "Quota reserved in ClusterQueue " + queue},
+				workloadCondition{Type: "Admitted", Status: "True", Reason: "Admitted", Message: "The workload is admitted"}),
+		}
+	}
+	return nil
+}
+
+// write carries out queued writes until the run ends.
+func (r *shapeRun) write() {
+	for {
+		select {
+		case <-r.ctx.Done():
+			return
+		case workload := <-r.writes:
+			r.writeOne(workload)
+		}
+	}
+}
+
+func (r *shapeRun) writeOne(workload *record) {
+	r.mutex.Lock()
+	status, version, user := r.wanted(workload), workload.version, ""
+	if r.admits(workload) {
+		user = r.AdmitsAs
+	}
+	r.mutex.Unlock()
+	answer := http.StatusOK
+	if status != nil {
+		body, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": version}, "status": status})
+		if err == nil {
+			answer, err = r.client.send(r.ctx, http.MethodPatch, r.queues.path()+"/"+workload.name+"/status", user, mergePatch, body)
+		}
+		if err != nil {
+			r.cancel(err)
+			return
+		}
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	workload.busy = false
+	switch {
+	case status == nil:
+	case answer == http.StatusConflict:
+		r.outcome.Conflicts++
+		if workload.version != version {
+			r.act(workload) // else the change that it met is still to come
+		}
+	default:
+		r.outcome.StatusWrites++
+		if workload.version != version {
+			r.act(workload) // what followed has been seen already
+		}
+	}
+}
+
+func isTrue(conditions []workloadCondition, kind string) bool {
+	for _, each := range conditions {
+		if each.Type == kind {
+			return each.Status == "True"
+		}
+	}
+	return false
+}
+
+func with(conditions []workloadCondition, news ...workloadCondition) []workloadCondition {
+	var all []workloadCondition
+	for _, each := range conditions {
+		kept := true
+		for _, new := range news {
+			kept = kept && new.Type != each.Type
+		}
+		if kept {
+			all = append(all, each)
+		}
+	}
+	now := time.Now().UTC().Format(time.RFC3339)
+	for _, new := range news {
+		new.Transition, new.Generation = now, 1 // no spec changes
+		all = append(all, new)
+	}
+	return all
+}
