@@ -22,8 +22,18 @@ type jobLives struct {
 	started, running, complete map[string]time.Time
 }
 
-// followJobs watches the Jobs of a namespace until all have completed.
+// followJobs watches the Jobs of a namespace until all have completed. A watch that the API
+// server ends is begun anew: it tells of all Jobs once more, which changes nothing.
 func followJobs(ctx context.Context, cluster *harness.Cluster, namespace string, lives *jobLives, count int) error {
+	for ctx.Err() == nil {
+		if err := followJobsOnce(ctx, cluster, namespace, lives, count); err != nil || len(lives.complete) == count {
+			return err
+		}
+	}
+	return fmt.Errorf("%d of %d Jobs have started, %d have completed: %w", len(lives.started), count, len(lives.complete), ctx.Err())
+}
+
+func followJobsOnce(ctx context.Context, cluster *harness.Cluster, namespace string, lives *jobLives, count int) error {
 	watch, err := cluster.Client.BatchV1().Jobs(namespace).Watch(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -49,7 +59,7 @@ func followJobs(ctx context.Context, cluster *harness.Cluster, namespace string,
 			return nil
 		}
 	}
-	return fmt.Errorf("%d of %d Jobs have completed: %w", len(lives.complete), count, ctx.Err())
+	return nil
 }
 
 // openQueue makes a LocalQueue for hollow nodes whose quota is enough for all.
