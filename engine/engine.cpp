@@ -114,6 +114,7 @@ void Engine::lead(bool leads, Now now) {
   state_.admissions().forget_unwritten(now);
   lanes_.clear();
   clocks_.clear();
+  late_writes_.clear();
   for (const auto& [id, write] : under_way_) {
     if (write.lane) lanes_.write_started(*write.lane);
   }
@@ -127,14 +128,31 @@ void Engine::finish(const WriteFinished& finished, Now now) {
   under_way_.erase(found);
   if (!write.lane) return webhooks_.write_finished(write.target);
   take_answer(write, finished, now);
-  // That a name is taken or an object gone is an answer to act on at once, not trouble to
-  // wait out: one pod that vanishes must not hold up the release of a gang.
-  const bool gone = finished.outcome == WriteOutcome::kNotFound && write.verb != Verb::kCreate;
-  const bool succeeded =
-      gone || finished.outcome == WriteOutcome::kDone || finished.outcome == WriteOutcome::kAlreadyExists;
   if (finished.outcome == WriteOutcome::kDone && write.rest > Duration::zero())
     lanes_.rest(*write.lane, now.monotonic + write.rest);
-  lanes_.write_finished(*write.lane, succeeded, now.monotonic);
+  lanes_.write_finished(*write.lane, result_of(write, finished.outcome), now.monotonic);
+}
+
+// That a name is taken or an object gone is an answer to act on at once, not trouble to
+// wait out: one pod that vanishes must not hold up the release of a gang. And what the
+// watch has shown before the answer came will not be shown again.
+Lanes::Result Engine::result_of(const UnderWay& write, WriteOutcome outcome) const {
+  switch (outcome) {
+    case WriteOutcome::kDone:
+    case WriteOutcome::kAlreadyExists:
+      return Lanes::Result::kDone;
+    case WriteOutcome::kNotFound:
+      return write.verb == Verb::kCreate ? Lanes::Result::kFailed : Lanes::Result::kDone;
+    case WriteOutcome::kConflict: {
+      const TypedObject* known = state_.find(*write.target.type, write.target.ns, write.target.name);
+      const bool outdated = known != nullptr && meta_of(*known).resource_version == write.version;
+      return outdated ? Lanes::Result::kOutdated : Lanes::Result::kFailed;
+    }
+    case WriteOutcome::kRefused:
+    case WriteOutcome::kFailed:
+      break;
+  }
+  return Lanes::Result::kFailed;
 }
 
 void Engine::take_answer(const UnderWay& write, const WriteFinished& finished, Now now) {
@@ -181,8 +199,10 @@ void Engine::add(Commands& commands, std::optional<ObjectKey> lane, Write write)
   const uint64_t id = ++last_id_;
   if (lane) lanes_.write_started(*lane);
   const bool needs_leadership = lane.has_value();
-  under_way_.emplace(id, UnderWay{std::move(lane), write.verb, write.target, write.uid, std::exchange(write.events, {}),
-                                  std::exchange(write.measurements, {}), write.rest});
+  const TypedObject* target = state_.find(*write.target.type, write.target.ns, write.target.name);
+  under_way_.emplace(id, UnderWay{std::move(lane), write.verb, write.target, write.uid,
+                                  target == nullptr ? 0 : meta_of(*target).resource_version,
+                                  std::exchange(write.events, {}), std::exchange(write.measurements, {}), write.rest});
   commands.writes.push_back({id, std::move(write), needs_leadership});
 }
 
@@ -204,6 +224,16 @@ void Engine::schedule(Now now) {
   }
   if (admissions.scheduler().turns() == turns) return;
   measure({.what = Measured::kAdmissionAttempt, .reason = admits ? kAttemptSuccess : kAttemptInadmissible});
+}
+
+bool Engine::may_write(const ObjectKey& key, const Plan& plan, Now now) {
+  const bool late = std::all_of(plan.writes.begin(), plan.writes.end(),
+                                [](const Write& write) { return write.rest > Duration::zero(); });
+  const MonotonicTime turn = late ? late_writes_.turn_of(key, now.monotonic) : now.monotonic;
+  if (turn <= now.monotonic) return true;
+  lanes_.rest(key, turn);
+  lanes_.want(key);
+  return false;
 }
 
 // One reconciler's writes at a time: the next one shall see what came of them.
@@ -228,6 +258,7 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
       lanes_.want_at(key, now.monotonic + wait);
     }
     if (plan.writes.empty()) continue;
+    if (!may_write(key, plan, now)) break;
     for (Write& write : plan.writes) add(commands, key, std::move(write));
     if (is_workload) state_.admissions().sent(key);
     break;

@@ -21,6 +21,7 @@
 #include "engine/events.h"
 #include "engine/key_clocks.h"
 #include "engine/lanes.h"
+#include "engine/late_writes.h"
 #include "engine/webhook_keeper.h"
 #include "reconcilers/cluster_state.h"
 #include "reconcilers/reconciler.h"
@@ -64,6 +65,7 @@ class Engine {
     Verb verb;
     ObjectKey target;
     std::string uid;
+    uint64_t version;  // of the target when the write was planned; 0: it was not known
     std::vector<ObjectEvent> events;
     std::vector<Measurement> measurements;
     Duration rest;
@@ -74,12 +76,14 @@ class Engine {
   void forget(const TypedObject& removed, Now now);
   void replace(const KindListed& list, Now now);
   void finish(const WriteFinished& finished, Now now);
+  Lanes::Result result_of(const UnderWay& write, WriteOutcome outcome) const;
   void take_answer(const UnderWay& write, const WriteFinished& finished, Now now);
   void lead(bool leads, Now now);
   void concern(const TypedObject& object);
   void measure(Measurement measurement);
   void add(Commands& commands, std::optional<ObjectKey> lane, Write write);
   void schedule(Now now);
+  bool may_write(const ObjectKey& key, const Plan& plan, Now now);
   void reconcile(const ObjectKey& key, Commands& commands, Now now);
 
   const ReconcilerSettings settings_;
@@ -99,6 +103,7 @@ class Engine {
   std::vector<ObjectEvent> events_;
   std::vector<Measurement> measurements_;
   uint64_t last_id_ = 0;
+  LateWrites late_writes_;
   bool leads_ = false;
 };
 

@@ -10,6 +10,9 @@ namespace {
 constexpr Duration kFirstDelay = std::chrono::milliseconds(50);
 constexpr Duration kLongestDelay = std::chrono::seconds(60);
 
+// A watch that works tells of a change sooner.
+constexpr Duration kOutdatedFor = std::chrono::seconds(1);
+
 // 50 ms, 100 ms, 200 ms, ... 60 s.
 Duration delay_after(int failures) {
   const int doublings = std::min(failures - 1, 11);
@@ -28,7 +31,9 @@ Lanes::Entry& Lanes::entry(const ObjectKey& key) {
 }
 
 void Lanes::want(const ObjectKey& key) {
-  want(entry(key));
+  Entry& its = entry(key);
+  if (std::exchange(its.second.outdated, false)) its.second.not_before = {};
+  want(its);
 }
 
 void Lanes::want(Entry& entry) {
@@ -88,16 +93,18 @@ void Lanes::write_started(const ObjectKey& key) {
   ++entry(key).second.writes_under_way;
 }
 
-void Lanes::write_finished(const ObjectKey& key, bool succeeded, MonotonicTime now) {
+void Lanes::write_finished(const ObjectKey& key, Result result, MonotonicTime now) {
   Entry& its = entry(key);
   Lane& lane = its.second;
   --lane.writes_under_way;
   lane.wanted_again = true;
-  if (succeeded) {
+  if (result == Result::kDone) {
     lane.failures = 0;
   } else {
     ++lane.failures;
-    lane.not_before = now + delay_after(lane.failures);
+    lane.outdated = result == Result::kOutdated;
+    const Duration delay = delay_after(lane.failures);
+    lane.not_before = now + (lane.outdated ? std::max(delay, kOutdatedFor) : delay);
   }
   if (lane.writes_under_way > 0 || !std::exchange(lane.wanted_again, false)) return;
   want(its);

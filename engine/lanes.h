@@ -32,7 +32,7 @@ class Lanes {
   Lanes(Lanes&&) = default;
   Lanes& operator=(Lanes&&) = default;
 
-  // Wants to be reconciled as soon as it may be.
+  // Wants to be reconciled as soon as it may be: something that concerns it has changed.
   void want(const ObjectKey& key);
   // Wants to be reconciled at `time`, if not before; replaces an earlier wish for later.
   void want_at(const ObjectKey& key, MonotonicTime time);
@@ -40,8 +40,14 @@ class Lanes {
   std::vector<ObjectKey> take_due(MonotonicTime now);
 
   void write_started(const ObjectKey& key);
-  // Wants the key again: what came of the write may ask for more.
-  void write_finished(const ObjectKey& key, bool succeeded, MonotonicTime now);
+  enum class Result {
+    kDone,
+    kFailed,
+    kOutdated,  // the object has changed meanwhile, and the watch will tell how
+  };
+  // Wants the key again: what came of the write may ask for more. What is known to be
+  // outdated waits for a change, or a second.
+  void write_finished(const ObjectKey& key, Result result, MonotonicTime now);
 
   // Leaves the key alone until then, whatever it wants.
   void rest(const ObjectKey& key, MonotonicTime until);
@@ -60,6 +66,7 @@ class Lanes {
     bool queued = false;
     std::optional<Timer> timer{};
     MonotonicTime not_before{};
+    bool outdated = false;  // waits for a change as well
   };
   using Entry = std::pair<const ObjectKey, Lane>;  // of lanes_, whose entries do not move
 

@@ -58,9 +58,9 @@ TEST_CASE("lanes: a key waits for all of its writes and is then wanted again") {
   lanes.write_started(key("a"));
   lanes.want(key("a"));
   CHECK(lanes.take_due(at(0)).empty());
-  lanes.write_finished(key("a"), true, at(1));
+  lanes.write_finished(key("a"), Lanes::Result::kDone, at(1));
   CHECK(lanes.take_due(at(1)).empty());
-  lanes.write_finished(key("a"), true, at(2));
+  lanes.write_finished(key("a"), Lanes::Result::kDone, at(2));
   CHECK(names(lanes.take_due(at(2))) == Names{"a"});
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("lanes: after each failure in a row a key waits twice as long and at m
   MonotonicTime now = at(0);
   for (int failures = 1; failures <= 14; ++failures) {
     lanes.write_started(key("a"));
-    lanes.write_finished(key("a"), false, now);
+    lanes.write_finished(key("a"), Lanes::Result::kFailed, now);
     const Duration expected = failures <= 11 ? Duration(milliseconds(50 << (failures - 1))) : std::chrono::seconds(60);
     const MonotonicTime due = now + std::min<Duration>(expected, std::chrono::seconds(60));
     INFO("failure " << failures);
@@ -79,7 +79,7 @@ TEST_CASE("lanes: after each failure in a row a key waits twice as long and at m
     now = due;
   }
   lanes.write_started(key("a"));
-  lanes.write_finished(key("a"), true, now);
+  lanes.write_finished(key("a"), Lanes::Result::kDone, now);
   CHECK(names(lanes.take_due(now)) == Names{"a"});
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("lanes: a key that rests is asked again when the rest is over whatever
   CHECK(lanes.take_due(at(0)).size() == 1);
   lanes.write_started(key("a"));
   lanes.rest(key("a"), at(10));
-  lanes.write_finished(key("a"), true, at(1));
+  lanes.write_finished(key("a"), Lanes::Result::kDone, at(1));
   lanes.want(key("a"));
   CHECK(lanes.take_due(at(2)).empty());
   CHECK(lanes.next() == at(10));
@@ -100,7 +100,22 @@ TEST_CASE("lanes: a key that rests is asked again when the rest is over whatever
 TEST_CASE("lanes: other keys do not wait for one that has failed") {
   Lanes lanes;
   lanes.write_started(key("a"));
-  lanes.write_finished(key("a"), false, at(0));
+  lanes.write_finished(key("a"), Lanes::Result::kFailed, at(0));
   lanes.want(key("b"));
   CHECK(names(lanes.take_due(at(0))) == Names{"b"});
+}
+
+TEST_CASE("lanes: what is outdated waits for a change or a second") {
+  Lanes lanes;
+  lanes.write_started(key("a"));
+  lanes.write_finished(key("a"), Lanes::Result::kOutdated, at(0));
+  CHECK(lanes.take_due(at(900)).empty());
+  SUBCASE("the watch shows a newer version") {
+    lanes.want(key("a"));
+    CHECK(lanes.take_due(at(901)).size() == 1);
+  }
+  SUBCASE("nothing comes") {
+    CHECK(lanes.take_due(at(999)).empty());
+    CHECK(lanes.take_due(at(1000)).size() == 1);
+  }
 }

@@ -1,0 +1,27 @@
+// Paces writes that may be told late (Write::rest): the counts of a thousand queues that
+// all change all the time must not crowd out admissions. First come, first served; who
+// must wait keeps its turn, and idle time is made up for by a burst.
+#pragma once
+
+#include <map>
+
+#include "api/typed_object.h"
+#include "base/clock.h"
+
+namespace muster {
+
+class LateWrites {
+ public:
+  static constexpr Duration kBetween = std::chrono::milliseconds(40);
+  static constexpr int kBurst = 100;
+
+  // From when on this key may write; if that is not after `now`, its turn is used up.
+  MonotonicTime turn_of(const ObjectKey& key, MonotonicTime now);
+  void clear() { turns_.clear(); }
+
+ private:
+  MonotonicTime next_{};
+  std::map<ObjectKey, MonotonicTime> turns_;  // of those that wait
+};
+
+}  // namespace muster
