@@ -30,7 +30,13 @@ struct Teams {
   void submit(const std::string& team, int pods, const std::string& priority) {
     json job = queued_job(pods, team + std::to_string(count++));
     job["metadata"]["labels"] = {{kQueueNameLabel, team}, {kPriorityClassLabel, priority}};
-    require_done(world.create(job));
+    Answer answer = world.create(job);
+    // While no replica serves the webhooks nothing passes, and users try again.
+    for (int tries = 0; tries < 300 && answer.outcome != WriteOutcome::kDone; ++tries) {
+      world.run_for(1s);
+      answer = world.create(job);
+    }
+    require_done(answer);
   }
   // Twelve Jobs of all sorts, over a while that the seed decides.
   void submit_all(uint64_t seed) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -32,6 +33,10 @@ type Wire struct {
 	journal []string
 	kill    func() // ends the process that is armed; nil: nobody dies
 	cut     bool   // nothing passes until the next Arm
+
+	touching  bool
+	attempts  map[string]int // patches of each object, while touching
+	conflicts int
 }
 
 // Wire opens one; it ends with the test.
@@ -49,7 +54,8 @@ func (c *Cluster) Wire(t testing.TB) *Wire {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Wire{counts: map[string]int{}}
+	w := &Wire{counts: map[string]int{}, attempts: map[string]int{}}
+	client := http.Client{Transport: transport}
 	proxy := &httputil.ReverseProxy{
 		Rewrite:        func(request *httputil.ProxyRequest) { request.SetURL(target) },
 		Transport:      transport,
@@ -64,6 +70,9 @@ func (c *Cluster) Wire(t testing.TB) *Wire {
 		if request.Method != http.MethodGet {
 			w.count(1)
 			defer w.count(-1)
+		}
+		if path := w.toTouch(request); path != "" {
+			touch(client, target.JoinPath(path).String())
 		}
 		proxy.ServeHTTP(writer, request)
 	}))
@@ -104,6 +113,54 @@ func (w *Wire) Arm(kill func()) {
 	w.kill, w.cut = kill, false
 }
 
+// Touch changes every Job, Workload and queue that muster is about to patch, just before,
+// and every other time: its first try meets a newer version than it knew.
+func (w *Wire) Touch() {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.touching = true
+}
+
+// Conflicts is how many writes the API server has refused for one.
+func (w *Wire) Conflicts() int {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.conflicts
+}
+
+// toTouch is the path of the object that a request would patch; empty: leave it.
+func (w *Wire) toTouch(request *http.Request) string {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if !w.touching || request.Method != http.MethodPatch {
+		return ""
+	}
+	resource, _ := target(request.URL.Path)
+	kind, _, _ := strings.Cut(resource, "/")
+	if !slices.Contains([]string{"jobs", "workloads", "clusterqueues", "localqueues"}, kind) {
+		return ""
+	}
+	path := strings.TrimSuffix(request.URL.Path, "/status")
+	w.attempts[path]++
+	if w.attempts[path]%2 == 0 {
+		return ""
+	}
+	return path
+}
+
+// touch gives an object another version. One that is gone has no need of it.
+func touch(client http.Client, url string) {
+	body := fmt.Sprintf(`{"metadata":{"annotations":{"muster.batch/touched":"%d"}}}`, time.Now().UnixNano())
+	request, err := http.NewRequest(http.MethodPatch, url, strings.NewReader(body))
+	if err != nil {
+		return
+	}
+	request.Header.Set("Content-Type", "application/merge-patch+json")
+	if response, err := client.Do(request); err == nil {
+		response.Body.Close()
+	}
+}
+
 // Writes are the writes that the API server has done, as "patch workloads/status", and
 // how many of each.
 func (w *Wire) Writes() map[string]int {
@@ -128,6 +185,11 @@ func (w *Wire) isCut() bool {
 // answered is called when the API server has answered and before muster is told.
 func (w *Wire) answered(response *http.Response) error {
 	request := response.Request
+	if response.StatusCode == http.StatusConflict {
+		w.mutex.Lock()
+		defer w.mutex.Unlock()
+		w.conflicts++
+	}
 	if request.Method == http.MethodGet || response.StatusCode >= http.StatusMultipleChoices {
 		return nil
 	}

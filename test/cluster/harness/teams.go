@@ -1,0 +1,304 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Teams are queues in which muster's scheduler decides. Everything that is not in their
+// namespace bears its name before its own, so that many can be in one cluster; the
+// functions below take the short names. Their pods run on hollow nodes.
+type Teams struct {
+	Namespace string
+	t         testing.TB
+	cluster   *Cluster
+	made      []ofCluster
+}
+
+type ofCluster struct {
+	kind schema.GroupVersionResource
+	name string
+}
+
+// Teams makes the namespace. At the test's end the jobs are deleted and muster, which
+// must run, is given a while to let everything go: what stays fails the test.
+func (c *Cluster) Teams(t testing.TB) *Teams {
+	t.Helper()
+	teams := &Teams{Namespace: c.Namespace(t, nil), t: t, cluster: c}
+	t.Cleanup(func() {
+		c.leaveQueues(t, teams.Namespace)
+		for _, each := range teams.made {
+			_ = c.Dynamic.Resource(each.kind).Delete(context.Background(), each.name, metav1.DeleteOptions{})
+		}
+		for _, each := range teams.made {
+			c.removeInUse(t, each.kind, each.name)
+		}
+	})
+	return teams
+}
+
+// Name is how an object outside of the namespace is really called.
+func (s *Teams) Name(short string) string { return s.Namespace + "-" + short }
+
+// make makes an object outside of the namespace.
+func (s *Teams) make(kind schema.GroupVersionResource, object *unstructured.Unstructured) {
+	s.t.Helper()
+	s.cluster.Create(s.t, kind, "", object)
+	s.made = append(s.made, ofCluster{kind, object.GetName()})
+}
+
+// Flavor makes a ResourceFlavor of the hollow nodes.
+func (s *Teams) Flavor(short string) {
+	s.t.Helper()
+	s.make(ResourceFlavors, queueObject("ResourceFlavor", s.Name(short), map[string]any{
+		"nodeLabels":  map[string]any{NodeLabel: "hollow"},
+		"tolerations": []any{map[string]any{"key": NodeLabel, "operator": "Equal", "value": "hollow", "effect": "NoSchedule"}},
+	}))
+}
+
+// Class makes a WorkloadPriorityClass.
+func (s *Teams) Class(short string, value int64) {
+	s.t.Helper()
+	s.cluster.CreatePriorityClass(s.t, s.Name(short), value)
+}
+
+// Cpus is a resource group of cpu with so much of each flavor, as "flavor=nominal" or
+// "flavor=nominal+borrowing".
+func (s *Teams) Cpus(quotas ...string) map[string]any {
+	var flavors []any
+	for _, each := range quotas {
+		flavor, amount, _ := strings.Cut(each, "=")
+		nominal, borrowing, limited := strings.Cut(amount, "+")
+		cpu := map[string]any{"name": "cpu", "nominalQuota": nominal}
+		if limited {
+			cpu["borrowingLimit"] = borrowing
+		}
+		flavors = append(flavors, map[string]any{"name": s.Name(flavor), "resources": []any{cpu}})
+	}
+	return map[string]any{"resourceGroups": []any{map[string]any{"coveredResources": []any{"cpu"}, "flavors": flavors}}}
+}
+
+// Queue makes a ClusterQueue, with these fields of its spec, and a LocalQueue of its
+// short name.
+func (s *Teams) Queue(short string, specs ...map[string]any) {
+	s.t.Helper()
+	spec := map[string]any{"namespaceSelector": map[string]any{}}
+	for _, each := range specs {
+		maps.Copy(spec, each)
+	}
+	s.make(ClusterQueues, queueObject("ClusterQueue", s.Name(short), spec))
+	s.cluster.Create(s.t, LocalQueues, s.Namespace, LocalQueueOf(short, s.Name(short)))
+}
+
+// InCohort is a field for Queue.
+func (s *Teams) InCohort(short string) map[string]any {
+	return map[string]any{"cohortName": s.Name(short)}
+}
+
+// Cohort makes one below a parent.
+func (s *Teams) Cohort(short, parent string) {
+	s.t.Helper()
+	s.make(Cohorts, queueObject("Cohort", s.Name(short), map[string]any{"parentName": s.Name(parent)}))
+}
+
+// Change patches the spec of a ClusterQueue.
+func (s *Teams) Change(short string, spec map[string]any) {
+	s.t.Helper()
+	s.cluster.Patch(s.t, ClusterQueues, "", s.Name(short), ToJSON(s.t, map[string]any{"spec": spec}))
+}
+
+// MoveToTop takes a Cohort's parent away.
+func (s *Teams) MoveToTop(short string) {
+	s.t.Helper()
+	s.cluster.Patch(s.t, Cohorts, "", s.Name(short), `{"spec":{"parentName":null}}`)
+}
+
+// Job makes a Job in a queue: so many pods of so many cpus each, which run until they are
+// ended. `edit` may change it before.
+func (s *Teams) Job(queue, name string, pods int32, cpu string, edit ...func(*batchv1.Job)) {
+	s.t.Helper()
+	job := Job(name, Queue(queue))
+	job.Spec.Parallelism, job.Spec.Completions, job.Spec.BackoffLimit = &pods, &pods, new(int32)
+	job.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}
+	for _, each := range edit {
+		each(job)
+	}
+	s.cluster.CreateJob(s.t, s.Namespace, job)
+}
+
+// OfClass gives a Job a priority.
+func (s *Teams) OfClass(short string) func(*batchv1.Job) {
+	return func(job *batchv1.Job) { job.Labels[PriorityLabel] = s.Name(short) }
+}
+
+// Check makes an AdmissionCheck that somebody looks after.
+func (s *Teams) Check(short string) {
+	s.t.Helper()
+	s.make(AdmissionChecks, queueObject("AdmissionCheck", s.Name(short), map[string]any{"controllerName": "muster.batch/test"}))
+	s.cluster.Patch(s.t, AdmissionChecks, "", s.Name(short), fmt.Sprintf(`{"status":{"conditions":[{"type":"Active","status":"True",`+
+		`"reason":"Active","message":"by the test","lastTransitionTime":%q}]}}`, time.Now().UTC().Format(time.RFC3339)), "status")
+}
+
+// Await waits until the Workload of a Job is as the conditions say.
+func (s *Teams) Await(job, what string, conditions ...func(*unstructured.Unstructured) error) *unstructured.Unstructured {
+	s.t.Helper()
+	return s.cluster.WaitForWorkload(s.t, s.Namespace, job, what, conditions...)
+}
+
+// Admitted waits until these Jobs are.
+func (s *Teams) Admitted(jobs ...string) {
+	s.t.Helper()
+	for _, job := range jobs {
+		s.Await(job, "is admitted", HasCondition("Admitted", "True", ""), HasCondition("QuotaReserved", "True", ""))
+	}
+}
+
+// Waits waits until the Workload of a Job has no quota for that reason, and says so with
+// these words.
+func (s *Teams) Waits(job, reason string, words ...string) {
+	s.t.Helper()
+	s.Await(job, "waits: "+reason, FieldIs(nil, "status", "admission"), HasCondition("QuotaReserved", "False", reason),
+		func(workload *unstructured.Unstructured) error {
+			message := fmt.Sprint(ConditionOf(workload, "QuotaReserved")["message"])
+			for _, word := range words {
+				if !strings.Contains(message, word) {
+					return fmt.Errorf("it says %q and nothing of %q", message, word)
+				}
+			}
+			return nil
+		})
+}
+
+// AdmittedOf counts which of these Jobs are admitted.
+func (s *Teams) AdmittedOf(jobs ...string) (names []string, err error) {
+	list, err := s.cluster.Dynamic.Resource(Workloads).Namespace(s.Namespace).List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, job := range jobs {
+		for i := range list.Items {
+			owner := metav1.GetControllerOf(&list.Items[i])
+			if owner != nil && owner.Name == job && HasCondition("Admitted", "True", "")(&list.Items[i]) == nil {
+				names = append(names, job)
+			}
+		}
+	}
+	return names, nil
+}
+
+// AwaitSome waits until exactly so many of these Jobs are admitted, and returns them.
+func (s *Teams) AwaitSome(count int, jobs ...string) (names []string) {
+	s.t.Helper()
+	Eventually(s.t, time.Minute, fmt.Sprintf("%d of %v are admitted", count, jobs), func() error {
+		var err error
+		if names, err = s.AdmittedOf(jobs...); err == nil && len(names) != count {
+			err = fmt.Errorf("%v are", names)
+		}
+		return err
+	})
+	return names
+}
+
+// End lets the Jobs succeed.
+func (s *Teams) End(jobs ...string) {
+	s.t.Helper()
+	for _, job := range jobs {
+		Eventually(s.t, time.Minute, "the pods of "+job+" end", func() error {
+			pods, err := s.cluster.podsWith(s.Namespace, jobNameLabel, job)
+			if err != nil {
+				return err
+			}
+			ended := 0
+			for i := range pods {
+				if pods[i].DeletionTimestamp != nil {
+					continue
+				}
+				if err := s.cluster.endHollowPod(&pods[i], 0); err != nil && !apierrors.IsNotFound(err) {
+					return err
+				}
+				ended++
+			}
+			if ended == 0 {
+				return fmt.Errorf("it has none")
+			}
+			_, err = s.cluster.WorkloadOf(s.Namespace, job, HasCondition("Finished", "True", "Succeeded"))
+			return err
+		})
+	}
+}
+
+// RunsWith waits until a Job has exactly so many running pods.
+func (s *Teams) RunsWith(job string, pods int) {
+	s.t.Helper()
+	s.cluster.WaitForPods(s.t, s.Namespace, job, pods, time.Minute, "running", func(pod *corev1.Pod) bool {
+		return pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil
+	})
+}
+
+// QueueIs waits until a ClusterQueue is active, or not, for that reason and with these
+// words.
+func (s *Teams) QueueIs(short, active, reason, words string) {
+	s.t.Helper()
+	s.awaitQueue(short, "is active "+active, func(queue *unstructured.Unstructured) error {
+		if message := fmt.Sprint(ConditionOf(queue, "Active")["message"]); !strings.Contains(message, words) {
+			return fmt.Errorf("it says %q and nothing of %q", message, words)
+		}
+		return HasCondition("Active", active, reason)(queue)
+	})
+}
+
+// QueueUses waits until the status of a ClusterQueue says how much cpu is used, over all
+// flavors.
+func (s *Teams) QueueUses(short, cpu string) {
+	s.t.Helper()
+	s.awaitQueue(short, "uses "+cpu, func(queue *unstructured.Unstructured) error {
+		sum := resource.Quantity{}
+		for _, flavor := range objectsIn(queue.Object, "status", "flavorsUsage") {
+			for _, each := range objectsIn(flavor, "resources") {
+				sum.Add(quantity(each["total"]))
+			}
+		}
+		if sum.Cmp(resource.MustParse(cpu)) != 0 {
+			return fmt.Errorf("it uses %s; status %v", sum.String(), queue.Object["status"])
+		}
+		return nil
+	})
+}
+
+func (s *Teams) awaitQueue(short, what string, condition func(*unstructured.Unstructured) error) {
+	s.t.Helper()
+	Eventually(s.t, time.Minute, "ClusterQueue "+short+" "+what, func() error {
+		queue, err := s.cluster.Dynamic.Resource(ClusterQueues).Get(context.Background(), s.Name(short), metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		return condition(queue)
+	})
+}
+
+// SetActive is what a user does to pause the Workload of a Job.
+func (s *Teams) SetActive(job string, active bool) {
+	s.t.Helper()
+	s.cluster.SetActive(s.t, s.Await(job, "is there"), active)
+}
+
+// TryPatch is what a user does to the Workload of a Job: a JSON merge patch.
+func (s *Teams) TryPatch(job, patch string) error {
+	workload := s.Await(job, "is there")
+	_, err := s.cluster.Dynamic.Resource(Workloads).Namespace(s.Namespace).Patch(context.Background(), workload.GetName(),
+		types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	return err
+}
