@@ -200,6 +200,15 @@ void Cycle::process(CycleEntry& entry) {
 
 void Cycle::hold(const CycleEntry& entry, Amounts usage) {
   const NodeId queue = entry.workload->queue->node;
+  // A sum that was cut at the largest number would take the usage of others along when this
+  // is let go.
+  for (QuotaAmount& held : usage) {
+    for (NodeId node = queue; node != kNoNode; node = state_.ledger.parent(node)) {
+      const int64_t room =
+          saturating_subtract(std::numeric_limits<int64_t>::max(), state_.ledger.usage(node, held.quota));
+      held.amount = std::min(held.amount, room);
+    }
+  }
   state_.ledger.add(queue, usage);
   held_.push_back({queue, std::move(usage)});
 }

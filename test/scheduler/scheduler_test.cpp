@@ -377,3 +377,27 @@ TEST_CASE("scheduler: Cohorts in a circle stop their ClusterQueues and nothing e
   set_parent("y", "");
   CHECK(cluster.drain(3) == "+stuck");
 }
+
+TEST_CASE("scheduler: quantities beyond what a number holds take no room from who fits") {
+  Cluster cluster;
+  const auto huge_queue = [](const char* name) {
+    ClusterQueue queue = cluster_queue(name, "x", {{.nominal = 1}});
+    queue.resource_groups[0].flavors[0].resources[0].nominal = Quantity::parse("9E").value();
+    return queue;
+  };
+  cluster.put(huge_queue("a"));
+  cluster.put(huge_queue("b"));
+  cluster.put(workload("small", "a", 0, 1), 1, 1);
+  CHECK(cluster.drain(1) == "+small");
+  cluster.scheduler.put(std::make_shared<const Workload>(workload("huge", "b", 0, 2)),
+                        {{{"cpu", std::numeric_limits<int64_t>::max()}}}, at(2));
+  CHECK(cluster.drain(2) == "?huge:preemptNoCandidates");
+  // Nor is there ever more room for it.
+  CHECK(cluster.scheduler.cycle(at(3)).empty());
+  cluster.put(workload("modest", "b", 0, 3), 1, 2);
+  CHECK(cluster.drain(3) == "+modest");
+  cluster.scheduler.remove_workload("team", "modest");
+  CHECK(cluster.drain(4).find("+huge") == std::string::npos);
+  cluster.scheduler.remove_workload("team", "small");
+  CHECK(cluster.drain(5) == "+huge");
+}
