@@ -190,7 +190,8 @@ Commands Engine::plan(Now now) {
   } else {
     state_.admissions().follow(now);
   }
-  commands.events = std::exchange(events_, {});
+  commands.events = std::move(events_);
+  events_.clear();
   commands.measurements = std::exchange(measurements_, {});
   return commands;
 }
