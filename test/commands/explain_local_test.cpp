@@ -96,7 +96,8 @@ TEST_CASE("explain locally: who may list everything gets the answer with the num
 
 TEST_CASE("explain locally: kinds that may be listed in one namespace only are read there and said to be") {
   ListingApi api = cluster();
-  api.forbidden = {"/apis/batch/v1/jobs", kKueue + "workloads", kKueue + "localqueues", "/api/v1/namespaces"};
+  api.forbidden = {"/apis/batch/v1/jobs", kKueue + "workloads", kKueue + "localqueues", "/api/v1/namespaces",
+                   "/api/v1/namespaces/team-a"};
   const auto told = ask(api);
   REQUIRE(told.ok());
   CHECK(told->reason == "ExceedsMaxQuota");

@@ -22,7 +22,7 @@ Explained waiting() {
                    .nominal = "10",
                    .most = "20",
                    .verdict = "asks for 12, 4 are free"},
-                  {.pod_set = "main", .resource = "gpu", .requested = "1", .verdict = "no quota"}};
+                  {.pod_set = "main", .resource = "gpu", .flavor = "", .requested = "1", .verdict = "no quota"}};
   made.others = {{.role = std::string(kAheadRole), .count = 3, .names = {{"team-a", "x"}}},
                  {.role = std::string(kVictimRole), .count = 2, .names = {}}};
   made.tries = ExplainedTries{.failed = 2, .limit = 4, .next_at = {1'767'268'812, 0}};
