@@ -17,6 +17,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.batch/test/cluster/harness"
@@ -73,18 +74,22 @@ func serveThroughService(t *testing.T, cluster *harness.Cluster, address string)
 	must(t, err)
 	port, err := strconv.Atoi(text)
 	must(t, err)
-	services, endpoints := cluster.Client.CoreV1().Services("muster-system"), cluster.Client.CoreV1().Endpoints("muster-system")
+	services, slices := cluster.Client.CoreV1().Services("muster-system"), cluster.Client.DiscoveryV1().EndpointSlices("muster-system")
 	meta := metav1.ObjectMeta{Name: "muster-metrics"}
 	_, err = services.Create(harness.Context(t), &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
 		Ports: []corev1.ServicePort{{Name: "metrics", Port: 8443}}}}, metav1.CreateOptions{})
 	must(t, err)
 	t.Cleanup(func() {
 		_ = services.Delete(context.Background(), meta.Name, metav1.DeleteOptions{})
-		_ = endpoints.Delete(context.Background(), meta.Name, metav1.DeleteOptions{})
+		_ = slices.Delete(context.Background(), meta.Name, metav1.DeleteOptions{})
 	})
-	_, err = endpoints.Create(harness.Context(t), &corev1.Endpoints{ObjectMeta: meta, Subsets: []corev1.EndpointSubset{{
-		Addresses: []corev1.EndpointAddress{{IP: host}},
-		Ports:     []corev1.EndpointPort{{Name: "metrics", Port: int32(port)}}}}}, metav1.CreateOptions{})
+	name, number, protocol, ready := "metrics", int32(port), corev1.ProtocolTCP, true
+	_, err = slices.Create(harness.Context(t), &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Name: meta.Name, Labels: map[string]string{discoveryv1.LabelServiceName: meta.Name}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{host}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}}},
+		Ports:       []discoveryv1.EndpointPort{{Name: &name, Port: &number, Protocol: &protocol}},
+	}, metav1.CreateOptions{})
 	must(t, err)
 }
 
