@@ -261,7 +261,7 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
     if (plan.writes.empty()) continue;
     if (!may_write(key, plan, now)) break;
     for (Write& write : plan.writes) add(commands, key, std::move(write));
-    if (is_workload) state_.admissions().sent(key);
+    if (is_workload) state_.admissions().sent(key, now);
     break;
   }
   if (is_workload) clocks_.note(key, waits, now);

@@ -58,11 +58,12 @@ void evict(const Preempted& preempted, WorkloadDraft& draft) {
   draft.tell(kNormalEvent, std::string(kPreemptedReason), preempted.message);
 }
 
-void refuse(const Refused& refused, const QueueSettings& settings, WorkloadDraft& draft, Plan& plan) {
+void refuse(const Refused& refused, const QueueSettings& settings, Now now, WorkloadDraft& draft, Plan& plan) {
   const Condition* known = draft.find(kQuotaReservedCondition);
   if (known != nullptr && !known->is_true() && known->reason == refused.reason && known->message == refused.message)
     return;
-  if (draft.time() < refused.since + kRefusalStands) return plan.wake_at(refused.since + kRefusalStands);
+  const Duration stood = now.monotonic - refused.since;
+  if (stood < kRefusalStands) return plan.wake_at(now.wall + (kRefusalStands - stood));
   const bool news = known == nullptr || known->reason != refused.reason;
   draft.set(kQuotaReservedCondition, false, refused.reason, refused.message);
   draft.sync_admitted();
@@ -80,7 +81,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   std::visit(Overloaded{
                  [&](const Admitted& admitted) { admit(admitted, state, settings.queues, draft); },
                  [&](const Preempted& preempted) { evict(preempted, draft); },
-                 [&](const Refused& refused) { refuse(refused, settings.queues, draft, plan); },
+                 [&](const Refused& refused) { refuse(refused, settings.queues, now, draft, plan); },
              },
              *ruling);
   if (const auto* preempted = std::get_if<Preempted>(ruling))

@@ -20,7 +20,7 @@ struct AdmissionBlock {
   TimePoint since;
   std::optional<TimePoint> until{};  // nullopt: until its conditions change
 
-  bool holds(TimePoint now) const { return !until || now < *until; }
+  bool operator==(const AdmissionBlock&) const = default;
 };
 
 // nullopt: the Workload keeps nobody out.

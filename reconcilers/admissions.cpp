@@ -1,5 +1,7 @@
 #include "reconcilers/admissions.h"
 
+#include <algorithm>
+
 #include "api/pod_requests.h"
 #include "base/overloaded.h"
 #include "reconcilers/cluster_state.h"
@@ -61,6 +63,7 @@ bool is_written(const Ruling& ruling, const Workload& workload) {
 
 // In one decide(): enough for every release, and an end where Workloads evict each other.
 constexpr int kMostWithdrawals = 1000;
+constexpr Duration kBetweenMessages = std::chrono::seconds(30);
 
 SchedulerSettings scheduler_settings(const QueueSettings& settings) {
   SchedulerSettings made{.fair_sharing = settings.fair_sharing,
@@ -121,7 +124,7 @@ void Admissions::put_workload(const WorkloadPtr& workload, const ClusterState& s
   Demand demand = asks_for_quota(*workload) ? demand_of(*workload, state, settings_) : Demand();
   scheduler_.put(workload, demand.per_pod, now, std::move(demand.misconfigured));
   advance(*workload);
-  note_block(*workload);
+  note_block(*workload, now);
 }
 
 // What the object shows is written.
@@ -134,27 +137,33 @@ void Admissions::advance(const Workload& workload) {
     rulings_.erase(found);
 }
 
-void Admissions::note_block(const Workload& workload) {
+void Admissions::note_block(const Workload& workload, Now now) {
   if (!blocks_admission(settings_)) return;
   const std::string path = path_of(workload.meta);
   // An older picture of one whose admission is decided says nothing.
-  const auto known = rulings_.find(path);
-  if (known != rulings_.end() && std::holds_alternative<Admitted>(known->second.ruling)) return;
-  if (const auto block = admission_block(workload, *settings_.wait_for_pods_ready))
-    blocks_.insert_or_assign(path, *block);
-  else
-    blocks_.erase(path);
+  const auto ruling = rulings_.find(path);
+  if (ruling != rulings_.end() && std::holds_alternative<Admitted>(ruling->second.ruling)) return;
+  const auto block = admission_block(workload, *settings_.wait_for_pods_ready);
+  const auto known = blocks_.find(path);
+  if (known != blocks_.end() && block && known->second.block == *block) return;
+  if (known != blocks_.end()) blocks_.erase(known);
+  if (!block) return;
+  Block noted{.block = *block, .until = {}};
+  if (block->until) noted.until = now.monotonic + (*block->until - now.wall);
+  blocks_.emplace(path, noted);
 }
 
-std::string_view Admissions::blocker(TimePoint now) const {
-  const std::pair<const std::string, AdmissionBlock>* first = nullptr;
+std::string_view Admissions::blocker(Now now) const {
+  const std::pair<const std::string, Block>* first = nullptr;
   for (const auto& entry : blocks_) {
-    if (entry.second.holds(now) && (first == nullptr || entry.second.since < first->second.since)) first = &entry;
+    const Block& its = entry.second;
+    const bool holds = !its.until || now.monotonic < *its.until;
+    if (holds && (first == nullptr || its.block.since < first->second.block.since)) first = &entry;
   }
   return first == nullptr ? std::string_view() : first->first;
 }
 
-std::optional<ObjectKey> Admissions::blocked_by(TimePoint now) const {
+std::optional<ObjectKey> Admissions::blocked_by(Now now) const {
   const std::string_view path = blocker(now);
   if (path.empty()) return std::nullopt;
   const size_t slash = path.find('/');
@@ -175,14 +184,16 @@ void Admissions::decide(Now now, std::vector<ObjectKey>& keys) {
   withdrawals_left_ = kMostWithdrawals;
   do {
     withdrawn_ = false;
-    scheduler_.await_ready(std::string(blocker(now.wall)));
+    scheduler_.await_ready(std::string(blocker(now)));
     for (Decision& decision : scheduler_.drain(now)) take(std::move(decision), now, keys);
   } while (withdrawn_);
 }
 
-void Admissions::sent(const ObjectKey& workload) {
-  if (const auto found = rulings_.find(path_of(workload.ns, workload.name)); found != rulings_.end())
-    found->second.sent = true;
+void Admissions::sent(const ObjectKey& workload, Now now) {
+  const auto found = rulings_.find(path_of(workload.ns, workload.name));
+  if (found == rulings_.end()) return;
+  found->second.sent = true;
+  found->second.sent_at = now.monotonic;
 }
 
 void Admissions::take(Decision decision, Now now, std::vector<ObjectKey>& keys) {
@@ -190,7 +201,7 @@ void Admissions::take(Decision decision, Now now, std::vector<ObjectKey>& keys) 
                  [&](Admitted& admitted) {
                    const ObjectMeta& meta = admitted.workload->meta;
                    keys.push_back(key_of(kWorkloads, meta));
-                   if (blocks_admission(settings_)) blocks_.insert_or_assign(path_of(meta), AdmissionBlock{now.wall});
+                   if (blocks_admission(settings_)) blocks_.insert_or_assign(path_of(meta), Block{{now.wall}, {}});
                    rulings_.insert_or_assign(path_of(meta), Unwritten{.ruling = std::move(admitted)});
                  },
                  [&](Preempted& preempted) { take(std::move(preempted), now, keys); },
@@ -221,19 +232,28 @@ void Admissions::take(Preempted preempted, Now now, std::vector<ObjectKey>& keys
   }
 }
 
+// A reason is told when it has stood a while; a message about numbers that change all the time
+// now and then.
 void Admissions::take(Pending pending, Now now, std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = pending.workload->meta;
-  Refused refused{.cluster_queue = std::move(pending.cluster_queue),
-                  .reason = std::string(to_text(pending.reason)),
-                  .message = std::move(pending.message),
-                  .since = now.wall};
-  const auto known = rulings_.find(path_of(meta));
+  const std::string path = path_of(meta);
+  Unwritten unwritten{.ruling = Refused{.cluster_queue = std::move(pending.cluster_queue),
+                                        .reason = std::string(to_text(pending.reason)),
+                                        .message = std::move(pending.message),
+                                        .since = now.monotonic}};
+  Refused& refused = std::get<Refused>(unwritten.ruling);
+  const auto known = rulings_.find(path);
   const Refused* before = known == rulings_.end() ? nullptr : std::get_if<Refused>(&known->second.ruling);
-  if (before != nullptr) refused.since = before->since;
-  if (before != nullptr && *before == refused) return;
-  refused.since = now.wall;
+  if (before != nullptr) {
+    refused.since = before->since;
+    if (*before == refused) return;
+    refused.since = now.monotonic;
+    unwritten.sent = known->second.sent && before->reason == refused.reason;
+    unwritten.sent_at = known->second.sent_at;
+    if (unwritten.sent) refused.since = std::max(now.monotonic, unwritten.sent_at + kBetweenMessages);
+  }
   keys.push_back(key_of(kWorkloads, meta));
-  rulings_.insert_or_assign(path_of(meta), Unwritten{.ruling = std::move(refused)});
+  rulings_.insert_or_assign(path, std::move(unwritten));
 }
 
 const Ruling* Admissions::ruling_on(std::string_view ns, std::string_view workload) const {

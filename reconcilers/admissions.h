@@ -29,7 +29,7 @@ struct Refused {
   std::string cluster_queue;
   std::string reason;
   std::string message;
-  TimePoint since;  // since when it has been so
+  MonotonicTime since;  // since when it has been so
 
   bool operator==(const Refused&) const = default;
 };
@@ -48,7 +48,7 @@ class Admissions {
   void decide(Now now, std::vector<ObjectKey>& keys);
   // A write that may carry what is ruled on this Workload is on its way: from now on it can
   // only be taken back by another write.
-  void sent(const ObjectKey& workload);
+  void sent(const ObjectKey& workload, Now now);
   // For a replica that does not lead: keeps the scheduler's numbers true, decides nothing.
   void follow(Now now) { scheduler_.follow(now); }
   // What is to be written into this Workload; nullptr: nothing.
@@ -60,7 +60,7 @@ class Admissions {
 
   // The Workload whose pods must get ready before any other is admitted: with
   // waitForPodsReady.blockAdmission only. Every replica knows.
-  std::optional<ObjectKey> blocked_by(TimePoint now) const;
+  std::optional<ObjectKey> blocked_by(Now now) const;
 
   const Scheduler& scheduler() const { return scheduler_; }
 
@@ -70,6 +70,7 @@ class Admissions {
   struct Unwritten {
     Ruling ruling;
     bool sent = false;
+    MonotonicTime sent_at{};
     // An admission that is being written was revoked: to be written once the other is.
     std::optional<Preempted> then{};
   };
@@ -78,16 +79,21 @@ class Admissions {
   void take(Preempted preempted, Now now, std::vector<ObjectKey>& keys);
   void take(Pending pending, Now now, std::vector<ObjectKey>& keys);
   void advance(const Workload& workload);
-  void note_block(const Workload& workload);
+  void note_block(const Workload& workload, Now now);
   // "namespace/name" of blocked_by(); empty: nobody.
-  std::string_view blocker(TimePoint now) const;
+  std::string_view blocker(Now now) const;
 
   const QueueSettings settings_;
   Scheduler scheduler_;
   std::map<std::string, Unwritten, std::less<>> rulings_;  // by "ns/name"
   // Who keeps the others out: by "ns/name", also those of whom that is only decided.
-  std::map<std::string, AdmissionBlock, std::less<>> blocks_;
-  bool withdrawn_ = false;                                 // an admission, since drain()
+  struct Block {
+    AdmissionBlock block;
+    // Its end by the clock that nobody sets.
+    std::optional<MonotonicTime> until;
+  };
+  std::map<std::string, Block, std::less<>> blocks_;
+  bool withdrawn_ = false;  // an admission, since drain()
   int withdrawals_left_ = 0;
 };
 

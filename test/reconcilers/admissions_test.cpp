@@ -66,7 +66,7 @@ class Deciding {
     const Ruling* ruling = state.admissions().ruling_on("team-a", name);
     return ruling == nullptr ? nullptr : std::get_if<T>(ruling);
   }
-  void sent(const std::string& name) { state.admissions().sent({&kWorkloads, "team-a", name}); }
+  void sent(const std::string& name) { state.admissions().sent({&kWorkloads, "team-a", name}, now); }
   // What the reconciler wants to write is written.
   void write(const std::string& name) {
     sent(name);
