@@ -22,8 +22,9 @@ Duration delay_after(int failures) {
 }  // namespace
 
 size_t ObjectKeyHash::operator()(const ObjectKey& key) const {
+  // Names differ; kinds and namespaces hardly do.
   const std::hash<std::string_view> hash;
-  return hash(key.type->plural) ^ (hash(key.ns) * 31) ^ (hash(key.name) * 961);
+  return hash(key.name) + key.ns.size() * 31 + key.type->plural.size() * 961;
 }
 
 Lanes::Entry& Lanes::entry(const ObjectKey& key) {
@@ -72,6 +73,7 @@ std::vector<ObjectKey> Lanes::take_due(MonotonicTime now) {
     want(entry);
   }
   std::vector<ObjectKey> due;
+  due.reserve(queue_.size());
   for (Entry* entry : std::exchange(queue_, {})) {
     Lane& lane = entry->second;
     lane.queued = false;
@@ -82,8 +84,10 @@ std::vector<ObjectKey> Lanes::take_due(MonotonicTime now) {
     } else {
       // The reconciler says anew when it wants to be asked again.
       drop_timer(lane);
-      due.push_back(entry->first);
-      if (lane.failures == 0) lanes_.erase(due.back());
+      if (lane.failures > 0)
+        due.push_back(entry->first);
+      else
+        due.push_back(std::move(lanes_.extract(entry->first).key()));
     }
   }
   return due;
