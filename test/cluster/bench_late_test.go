@@ -16,7 +16,7 @@ import (
 // evicted once, they do not come back together, and the API server never has more writes
 // of muster's at a time than it has connections.
 func TestBenchLateWorkloads(t *testing.T) {
-	const connections = 32 + 1 // and the Lease
+	const connections = 32 + 2 // and the Lease, and Events
 	count := sizeOf(t, "MUSTER_BENCH_LATE")
 	cluster := harness.Connect(t)
 	wire := cluster.Wire(t)
