@@ -53,13 +53,12 @@ bool blocked_by_cluster_queue(const ExplainScene& scene, const Workload& workloa
                           ", or the job names a LocalQueue of another one.");
     return true;
   }
-  const QueueReadiness readiness = readiness_of(*queues.cluster, scene.state);
-  if (!readiness.ready) {
-    const bool stopped = readiness.reason == kStoppedReason;
+  if (const auto inactive = scene.state.admissions().scheduler().why_inactive(name)) {
+    const bool stopped = inactive->reason == kStoppedReason;
     told.say(stopped ? "ClusterQueueStopped" : "ClusterQueueInactive",
              told.subject() + " waits because ClusterQueue " + name +
-                 (stopped ? " is stopped." : " cannot admit anything (" + readiness.reason + ")."));
-    told.because.push_back("ClusterQueue " + name + ": " + readiness.message);
+                 (stopped ? " is stopped." : " cannot admit anything (" + inactive->reason + ")."));
+    told.because.push_back("ClusterQueue " + name + ": " + inactive->message);
     told.change.push_back(stopped ? "Whoever stopped it sets spec.stopPolicy of ClusterQueue " + name + " back to None."
                                   : "An administrator mends what the ClusterQueue names, or takes it out of its spec.");
     return true;
@@ -101,16 +100,14 @@ ExplainedOthers victims_of(const ExplainScene& scene, const Workload& workload) 
   return victims;
 }
 
-// Admitted, and their pods are not ready: with blockAdmission nobody else is admitted.
-ExplainedOthers not_ready(const ExplainScene& scene) {
-  ExplainedOthers blockers{.role = std::string(kBlockerRole), .count = 0, .names = {}};
-  scene.state.for_each_of(kWorkloads, [&](const TypedObject& object) {
-    const Workload& other = *std::get<WorkloadPtr>(object);
-    if (!other.admitted() || other.finished() || other.is_true(kPodsReadyCondition)) return;
-    ++blockers.count;
-    if (blockers.names.size() < kMostNamed) blockers.names.push_back({other.meta.ns, other.meta.name});
-  });
-  return blockers;
+// With blockAdmission: the Workload that keeps all others out, if one does.
+ExplainedOthers blocker_in(const ExplainScene& scene) {
+  ExplainedOthers blocker{.role = std::string(kBlockerRole), .count = 0, .names = {}};
+  if (const auto key = scene.state.admissions().blocked_by(scene.now)) {
+    blocker.count = 1;
+    blocker.names.push_back({key->ns, key->name});
+  }
+  return blocker;
 }
 
 void add_ahead(const Explanation& waits, Explained& told) {
@@ -260,7 +257,7 @@ void say_waiting_for_victims(const ExplainScene& scene, const Workload& workload
 }
 
 // blockAdmission: nothing is admitted while an admitted Workload is not ready.
-void say_admission_blocked(const ExplainScene& scene, ExplainedOthers blockers, Explained& told) {
+void say_admission_blocked(const ExplainScene& scene, ExplainedOthers blocker, Explained& told) {
   told.say(kWaitingForPodsReadyReason,
            told.subject() + " waits because nothing is admitted while the pods of an admitted Workload are not ready.");
   told.because.push_back("waitForPodsReady.blockAdmission is on.");
@@ -268,7 +265,7 @@ void say_admission_blocked(const ExplainScene& scene, ExplainedOthers blockers, 
                         format_duration(scene.queues().wait_for_pods_ready ? scene.queues().wait_for_pods_ready->timeout
                                                                            : Duration::zero()) +
                         " when they are evicted.");
-  if (blockers.count > 0) told.others.push_back(std::move(blockers));
+  if (blocker.count > 0) told.others.push_back(std::move(blocker));
 }
 
 void say_misconfigured(const Explanation& waits, Explained& told) {
@@ -296,9 +293,9 @@ void say_turn(const ExplainScene& scene, const Workload& workload, const Explana
   const bool hopeless =
       reason == kExceedsMaxQuotaReason || reason == kNoMatchingFlavorReason || reason == kMisconfiguredReason;
   if (may_block && !hopeless) {
-    ExplainedOthers blockers = not_ready(scene);
-    if (blockers.count > 0 || reason == kWaitingForPodsReadyReason)
-      return say_admission_blocked(scene, std::move(blockers), told);
+    ExplainedOthers blocker = blocker_in(scene);
+    if (blocker.count > 0 || reason == kWaitingForPodsReadyReason)
+      return say_admission_blocked(scene, std::move(blocker), told);
   }
   if (reason == kWaitingForQuotaReason) return say_waiting_for_quota(waits, told);
   if (reason == kExceedsMaxQuotaReason) return say_never_fits(waits, told);
