@@ -119,8 +119,8 @@ void validate_managed_namespaces(const json& configuration, FieldErrors& errors)
 void validate_local_queue_metrics(const json& configuration, FieldErrors& errors) {
   const json* selector = find_path(configuration, {"metrics", "localQueueMetrics", "localQueueSelector"});
   if (selector != nullptr)
-    append(errors, check_label_selector(
-                       FieldPath("metrics").child("localQueueMetrics").child("localQueueSelector"), *selector));
+    append(errors, check_label_selector(FieldPath("metrics").child("localQueueMetrics").child("localQueueSelector"),
+                                        *selector));
 }
 
 void validate_integrations(const json& configuration, FieldErrors& errors) {
