@@ -191,7 +191,8 @@ func TestSmallBaselineRunsToItsEnd(t *testing.T) {
 	if run.Admissions < run.Workloads {
 		t.Errorf("%d admissions of %d Workloads", run.Admissions, run.Workloads)
 	}
-	if run.ownPerAdmission() > mostStatusWrites {
+	// With so few, those that wait for a second and are told why weigh more.
+	if run.ownPerAdmission() > 1.25 {
 		t.Errorf("%d admissions cost %d status writes of muster, with %d evictions; conflicts: %d of the runner's, %v of all",
 			run.Admissions, run.own(), run.Evictions, run.Conflicts, run.conflicts)
 	}

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"muster.batch/test/cluster/harness"
 )
@@ -67,29 +67,38 @@ func hostAddress(t *testing.T) string {
 	return ""
 }
 
-// serveThroughService makes the Service muster-metrics lead to that address.
+// serveThroughService makes the Service muster-metrics lead to that address. The API server's
+// proxy goes to addresses of pods only, so there is a pod that has this one, and that nobody runs.
 func serveThroughService(t *testing.T, cluster *harness.Cluster, address string) {
 	t.Helper()
 	host, text, err := net.SplitHostPort(address)
 	must(t, err)
 	port, err := strconv.Atoi(text)
 	must(t, err)
-	services, slices := cluster.Client.CoreV1().Services("muster-system"), cluster.Client.DiscoveryV1().EndpointSlices("muster-system")
+	const namespace = "muster-system"
+	core, ctx := cluster.Client.CoreV1(), harness.Context(t)
 	meta := metav1.ObjectMeta{Name: "muster-metrics"}
-	_, err = services.Create(harness.Context(t), &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
+	t.Cleanup(func() {
+		now := int64(0)
+		_ = core.Services(namespace).Delete(context.Background(), meta.Name, metav1.DeleteOptions{})
+		_ = core.Endpoints(namespace).Delete(context.Background(), meta.Name, metav1.DeleteOptions{})
+		_ = core.Pods(namespace).Delete(context.Background(), meta.Name, metav1.DeleteOptions{GracePeriodSeconds: &now})
+	})
+	_, err = core.Services(namespace).Create(ctx, &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
 		Ports: []corev1.ServicePort{{Name: "metrics", Port: 8443}}}}, metav1.CreateOptions{})
 	must(t, err)
-	t.Cleanup(func() {
-		_ = services.Delete(context.Background(), meta.Name, metav1.DeleteOptions{})
-		_ = slices.Delete(context.Background(), meta.Name, metav1.DeleteOptions{})
+	harness.Eventually(t, time.Minute, "a pod, whose service account may be on its way", func() error {
+		_, err := core.Pods(namespace).Create(ctx, &corev1.Pod{ObjectMeta: meta, Spec: corev1.PodSpec{
+			SchedulerName: "nobody", Containers: []corev1.Container{{Name: "muster", Image: "muster"}}}}, metav1.CreateOptions{})
+		return err
 	})
-	name, number, protocol, ready := "metrics", int32(port), corev1.ProtocolTCP, true
-	_, err = slices.Create(harness.Context(t), &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Name: meta.Name, Labels: map[string]string{discoveryv1.LabelServiceName: meta.Name}},
-		AddressType: discoveryv1.AddressTypeIPv4,
-		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{host}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}}},
-		Ports:       []discoveryv1.EndpointPort{{Name: &name, Port: &number, Protocol: &protocol}},
-	}, metav1.CreateOptions{})
+	status := fmt.Sprintf(`{"status":{"phase":"Running","podIP":%q,"podIPs":[{"ip":%q}]}}`, host, host)
+	_, err = core.Pods(namespace).Patch(ctx, meta.Name, types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status")
+	must(t, err)
+	_, err = core.Endpoints(namespace).Create(ctx, &corev1.Endpoints{ObjectMeta: meta, Subsets: []corev1.EndpointSubset{{
+		Addresses: []corev1.EndpointAddress{{IP: host, TargetRef: &corev1.ObjectReference{Kind: "Pod", Name: meta.Name, Namespace: namespace}}},
+		Ports:     []corev1.EndpointPort{{Name: "metrics", Port: int32(port)}},
+	}}}, metav1.CreateOptions{})
 	must(t, err)
 }
 

@@ -109,10 +109,8 @@ func lateWorkload(t *testing.T, cluster *harness.Cluster, queues harness.Queues)
 	cluster.Patch(t, harness.Workloads, queues.Namespace, end.GetName(), `{"spec":{"active":true}}`)
 	workloadIs(t, cluster, queues, "train", "is tried again", "QuotaReserved", "True", "QuotaReserved")
 	cluster.WaitForWorkload(t, queues.Namespace, "train", "begins a new count", tries(1))
-	if told := strings.Join(cluster.EventsAbout(t, queues.Namespace, end.GetName()), "\n"); !strings.Contains(told, "EvictedDueToPodsReadyTimeout") ||
-		!strings.Contains(told, "EvictedDueToDeactivatedDueToRequeuingLimitExceeded") {
-		t.Errorf("its events are\n%s", told)
-	}
+	cluster.WaitForEvent(t, queues.Namespace, end.GetName(),
+		"EvictedDueToPodsReadyTimeout", "EvictedDueToDeactivatedDueToRequeuingLimitExceeded")
 }
 
 func lateRecovery(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {

@@ -302,3 +302,16 @@ func (s *Teams) TryPatch(job, patch string) error {
 		types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	return err
 }
+
+// NextSecond waits until what happens now has a later stamp than what has happened:
+// Kubernetes' stamps are whole seconds.
+func (s *Teams) NextSecond() {
+	s.t.Helper()
+	began := time.Now().Unix()
+	Eventually(s.t, 5*time.Second, "the next second", func() error {
+		if now := time.Now(); now.Unix() == began {
+			return fmt.Errorf("it is %s", now)
+		}
+		return nil
+	})
+}
