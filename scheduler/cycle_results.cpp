@@ -120,7 +120,7 @@ void Cycle::await_hurdles(const WorkloadState& workload) {
   if (!workload.in_queue() || !pending.refused(workload.shape) || can_be_reduced(*workload.object)) return;
   const std::vector<PodSetObstacles>& pod_sets = workload.refusal->pod_sets;
   if (pod_sets.empty() || pod_sets.front().pod_set != 0) return;
-  if (auto hurdles = hurdles_of(state_.ledger, *workload.queue, pod_sets.front().obstacles))
+  if (auto hurdles = hurdles_of(state_, workload, pod_sets.front().obstacles))
     pending.await(workload.shape, std::move(*hurdles));
 }
 

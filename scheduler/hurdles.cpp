@@ -85,19 +85,36 @@ WorkloadState* HurdleIndex::first_within(const Reach& reach) const {
   return first;
 }
 
-std::optional<std::vector<Hurdle>> hurdles_of(const Ledger& ledger, const QueueState& queue,
-                                              const std::vector<Obstacle>& why) {
+namespace {
+
+// Whether it will find no victims for this much, whatever the rest of its Cohort does: who would
+// borrow may not take back from others, and in its own ClusterQueue there is nobody to evict.
+bool finds_no_victims(const SchedulerState& state, const WorkloadState& workload, const Obstacle& obstacle) {
+  const QueueState& queue = *workload.queue;
   const ClusterQueuePreemption& policy = queue.object->preemption;
-  if (policy.within_cluster_queue != PreemptionPolicy::kNever ||
-      policy.reclaim_within_cohort != PreemptionPolicy::kNever)
-    return std::nullopt;
-  const auto stands = [&](const Obstacle& obstacle) {
-    if (obstacle.kind != Obstacle::Kind::kNoneUnused) return obstacle.kind != Obstacle::Kind::kPinned;
-    return ledger.available(queue.node, obstacle.quota) < obstacle.requested;
-  };
-  if (std::any_of(why.begin(), why.end(),
-                  [](const Obstacle& each) { return each.kind == Obstacle::Kind::kNotCovered; }))
+  if (!queue.preempts()) return true;
+  if (state.fair() || policy.borrow_within_cohort != PreemptionPolicy::kNever) return false;
+  const NodeId parent = state.ledger.parent(queue.node);
+  const bool flat = parent == kNoNode || parent == state.ledger.root(queue.node);
+  if (!flat || !state.ledger.borrowing_with(queue.node, obstacle.quota, obstacle.requested)) return false;
+  return policy.within_cluster_queue == PreemptionPolicy::kNever ||
+         std::all_of(queue.reserved.begin(), queue.reserved.end(),
+                     [&](const WorkloadState* other) { return other->priority() > workload.priority(); });
+}
+
+}  // namespace
+
+std::optional<std::vector<Hurdle>> hurdles_of(const SchedulerState& state, const WorkloadState& workload,
+                                              const std::vector<Obstacle>& why) {
+  using Kind = Obstacle::Kind;
+  if (std::any_of(why.begin(), why.end(), [](const Obstacle& each) { return each.kind == Kind::kNotCovered; }))
     return std::vector<Hurdle>{};
+  const QueueState& queue = *workload.queue;
+  const auto stands = [&](const Obstacle& obstacle) {
+    if (obstacle.kind != Kind::kNoneUnused) return obstacle.kind != Kind::kPinned;
+    return state.ledger.available(queue.node, obstacle.quota) < obstacle.requested &&
+           finds_no_victims(state, workload, obstacle);
+  };
   // One group of resources of which no flavor will do is enough to wait for.
   for (const QueueGroup& group : queue.groups) {
     std::vector<Hurdle> hurdles;
@@ -105,7 +122,7 @@ std::optional<std::vector<Hurdle>> hurdles_of(const Ledger& ledger, const QueueS
       const auto obstacle = std::find_if(why.begin(), why.end(),
                                          [&](const Obstacle& each) { return each.flavor == flavor && stands(each); });
       if (obstacle == why.end()) return false;
-      if (obstacle->kind == Obstacle::Kind::kNoneUnused) hurdles.push_back({obstacle->quota, obstacle->requested});
+      if (obstacle->kind == Kind::kNoneUnused) hurdles.push_back({obstacle->quota, obstacle->requested});
       return true;
     });
     if (blocked) return hurdles;

@@ -10,13 +10,13 @@
 #include <optional>
 #include <vector>
 
-#include "scheduler/ledger.h"
+#include "scheduler/names.h"
 #include "scheduler/outcome.h"
 #include "scheduler/shape.h"
 
 namespace muster {
 
-struct QueueState;
+struct SchedulerState;
 
 // Stands as long as less than `needed` of a quota is within reach.
 struct Hurdle {
@@ -26,10 +26,11 @@ struct Hurdle {
   bool operator==(const Hurdle&) const = default;
 };
 
-// `why`: what stood in the way of a shape's first pod set in each flavor. The shape stays
+// `why`: what stood in the way of the Workload's first pod set in each flavor. Its shape stays
 // refused while all hurdles stand; with none, until queues or flavors change. nullopt: any
-// release may help, as where evictions may.
-std::optional<std::vector<Hurdle>> hurdles_of(const Ledger& ledger, const QueueState& queue,
+// release may help. Where evictions could help, the hurdles hold only as long as its own
+// ClusterQueue keeps what it has reserved, and reserves nothing more.
+std::optional<std::vector<Hurdle>> hurdles_of(const SchedulerState& state, const WorkloadState& workload,
                                               const std::vector<Obstacle>& why);
 
 // The first Workload of each refused shape, by its shape's hurdles. Every operation is

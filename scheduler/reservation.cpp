@@ -45,6 +45,7 @@ void reserve(SchedulerState& state, WorkloadState& workload, QueueState& queue) 
   workload.queue = &queue;
   workload.index_in_queue = queue.reserved.size();
   queue.reserved.push_back(&workload);
+  queue.moved = queue.preempts();
   if (queue.node != kNoNode) state.ledger.add(queue.node, workload.usage);
 }
 
@@ -54,6 +55,7 @@ void release(SchedulerState& state, WorkloadState& workload) {
   queue.reserved[workload.index_in_queue] = queue.reserved.back();
   queue.reserved[workload.index_in_queue]->index_in_queue = workload.index_in_queue;
   queue.reserved.pop_back();
+  queue.moved = queue.preempts();
   ++queue.generation;
   workload.place = WorkloadState::Place::kNowhere;
   workload.queue = nullptr;

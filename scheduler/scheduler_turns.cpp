@@ -106,11 +106,11 @@ void Scheduler::prepare(Timestamp now, bool only_what_it_helps) {
     stirred_[root].clear();
     if (everything) continue;
     for (const NodeId node : state_.ledger.queues_of_tree(root)) {
-      PendingQueue& pending = state_.queue_at(node)->pending;
-      if (only_what_it_helps)
-        pending.wake_released(now);
+      QueueState& queue = *state_.queue_at(node);
+      if (only_what_it_helps && !std::exchange(queue.moved, false))
+        queue.pending.wake_released(now);
       else
-        pending.wake(now);
+        queue.pending.wake(now);
     }
   }
 }

@@ -35,6 +35,11 @@ const QueueGroup* QueueState::group_of(ResourceId resource) const {
   return nullptr;
 }
 
+bool QueueState::preempts() const {
+  return object != nullptr && (object->preemption.within_cluster_queue != PreemptionPolicy::kNever ||
+                               object->preemption.reclaim_within_cohort != PreemptionPolicy::kNever);
+}
+
 TakenAway::~TakenAway() {
   for (WorkloadState* workload : taken_) workload->taken_away = false;
 }

@@ -123,8 +123,11 @@ struct QueueState {
   std::vector<LocalQueueState*> local_queues;
   // Counts what may have made room: flavor scans that stopped before it begin anew.
   uint64_t generation = 1;
+  // Something was reserved or released here, which may change what evictions can do.
+  bool moved = false;
 
   const QueueGroup* group_of(ResourceId resource) const;
+  bool preempts() const;
   bool strict() const { return object->queueing_strategy == QueueingStrategy::kStrictFifo; }
 };
 

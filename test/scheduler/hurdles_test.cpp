@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "scheduler/reservation.h"
 #include "scheduler/state.h"
 #include "test/scheduler/scheduler_fixture.h"
 
@@ -22,22 +23,43 @@ Obstacle tainted(FlavorId flavor) {
   return {.kind = Obstacle::Kind::kTaint, .flavor = flavor};
 }
 
-// A ClusterQueue of one resource in two flavors, with 10 and 20 of them free.
+// A ClusterQueue of one resource in two flavors, with 10 and 20 of them free; alone, or in a
+// Cohort that lends it as much again.
 struct TwoFlavors {
-  QuotaNames names;
-  Ledger ledger{names};
-  QueueState queue;
+  SchedulerState state;
+  QueueState queue, lender;
+  WorkloadState workload;
+  std::unique_ptr<WorkloadState> running;  // in the ClusterQueue
 
-  TwoFlavors() {
-    const ResourceId cpu = names.resource("cpu");
+  explicit TwoFlavors(const ClusterQueuePreemption& preemption = {}, bool cohort = false, bool fair = false)
+      : state(SchedulerSettings{.fair_sharing = fair ? std::vector{FairStrategy::kLessThanInitialShare}
+                                                     : std::vector<FairStrategy>{}}) {
+    const ResourceId cpu = state.names.resource("cpu");
     std::vector<QuotaLimits> limits;
     for (const char* flavor : {"first", "second"})
-      limits.push_back({.quota = names.quota(names.flavor(flavor), cpu), .nominal = limits.empty() ? 10 : 20});
-    queue.object = std::make_shared<const ClusterQueue>();
-    queue.node = ledger.add_queue();
-    ledger.set_queue(queue.node, "", limits, 1);
-    ledger.settle();
-    queue.groups = {{.resources = {cpu}, .flavors = {kFirst, kSecond}}};
+      limits.push_back(
+          {.quota = state.names.quota(state.names.flavor(flavor), cpu), .nominal = limits.empty() ? 10 : 20});
+    ClusterQueue object;
+    object.preemption = preemption;
+    for (QueueState* each : {&queue, &lender}) {
+      each->object = std::make_shared<const ClusterQueue>(object);
+      each->node = state.ledger.add_queue();
+      state.ledger.set_queue(each->node, cohort ? "cohort" : "", limits, 1);
+      each->groups = {{.resources = {cpu}, .flavors = {kFirst, kSecond}}};
+    }
+    state.ledger.settle();
+    workload.object = std::make_shared<const Workload>(test::workload("waits", "a", 5));
+    workload.rank = 5;
+    workload.queue = &queue;
+  }
+  void run(int32_t priority) {
+    running = std::make_unique<WorkloadState>();
+    running->object = std::make_shared<const Workload>(test::workload("runs", "a", priority));
+    running->rank = priority;
+    reserve(state, *running, queue);
+  }
+  std::optional<std::vector<Hurdle>> hurdles(const std::vector<Obstacle>& why) const {
+    return hurdles_of(state, workload, why);
   }
 };
 
@@ -60,22 +82,45 @@ TEST_CASE("hurdles: what a refused shape waits for") {
       {"of one flavor nothing is known", {short_of(0, 11)}, std::nullopt},
       {"flavors were chosen for the cycle only", {pinned, short_of(1, 21)}, std::nullopt},
   };
-  const TwoFlavors two;
   for (const Row& row : rows) {
     INFO(row.name);
-    CHECK(hurdles_of(two.ledger, two.queue, row.why) == row.hurdles);
+    CHECK(TwoFlavors().hurdles(row.why) == row.hurdles);
   }
 }
 
 TEST_CASE("hurdles: where evictions may help any release may") {
-  for (const bool within : {true, false}) {
-    TwoFlavors two;
-    ClusterQueue object;
-    (within ? object.preemption.within_cluster_queue : object.preemption.reclaim_within_cohort) =
-        PreemptionPolicy::kLowerPriority;
-    two.queue.object = std::make_shared<const ClusterQueue>(object);
-    CHECK_FALSE(hurdles_of(two.ledger, two.queue, {tainted(0), tainted(1)}));
+  using enum PreemptionPolicy;
+  struct Row {
+    std::string name;
+    ClusterQueuePreemption preemption;
+    std::optional<int32_t> running;  // its priority; the one that waits has 5
+    bool fair = false;
+    bool waits = false;  // for hurdles
+  };
+  ClusterQueuePreemption within, newer, reclaims;
+  within.within_cluster_queue = kLowerPriority;
+  newer.within_cluster_queue = kLowerOrNewerEqualPriority;
+  reclaims.reclaim_within_cohort = kAny;
+  ClusterQueuePreemption borrows = reclaims;
+  borrows.borrow_within_cohort = kLowerPriority;
+  const std::vector<Row> rows = {
+      {"who would borrow takes nothing back", reclaims, {}, false, true},
+      {"unless it may evict to borrow", borrows, {}},
+      {"with fair sharing it depends on shares", reclaims, {}, true},
+      {"a lower priority in its own queue may be evicted", within, 4},
+      {"a higher one may not", within, 6, false, true},
+      {"an equal one may be newer", newer, 5},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    TwoFlavors two(row.preemption, true, row.fair);
+    if (row.running) two.run(*row.running);
+    CHECK(two.hurdles({short_of(0, 25), short_of(1, 45)}).has_value() == row.waits);
   }
+  // What its own quota holds it may take back.
+  TwoFlavors two(reclaims, true);
+  two.state.ledger.add(two.lender.node, {{0, 18}, {1, 38}});
+  CHECK_FALSE(two.hurdles({short_of(0, 9), short_of(1, 19)}));
 }
 
 // The model looks at all of them.
