@@ -12,7 +12,7 @@ namespace muster {
 
 class LateWrites {
  public:
-  static constexpr Duration kBetween = std::chrono::milliseconds(40);
+  static constexpr Duration kBetween = std::chrono::milliseconds(100);
   static constexpr int kBurst = 100;
 
   // From when on this key may write; if that is not after `now`, its turn is used up.
