@@ -49,7 +49,7 @@ void Scheduler::read_requests(WorkloadState& state, const std::vector<Requests>&
 }
 
 bool Scheduler::holds_quota(const WorkloadState& state) const {
-  return !state.object->finished() && state.object->has_quota_reserved() && state.object->status.admission;
+  return state.object->has_quota_reserved() && state.object->status.admission;
 }
 
 void Scheduler::set_local_queue(WorkloadState& state) {
@@ -72,6 +72,8 @@ void Scheduler::unset_local_queue(WorkloadState& state) {
 
 void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_requests, Now now,
                     std::string misconfigured) {
+  // What is done asks for nothing and holds nothing; there may be very many.
+  if (object->finished()) return remove_workload(object->meta.ns, object->meta.name);
   const Timestamp at = to_timestamp(now.wall);
   std::unique_ptr<WorkloadState>& slot = workloads_[path_of(object->meta)];
   if (slot && slot->object->meta.uid != object->meta.uid) {
@@ -83,7 +85,7 @@ void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_
   if (!known) slot = std::make_unique<WorkloadState>();
   WorkloadState& state = *slot;
   const WorkloadPtr before = std::exchange(state.object, object);
-  if (state.assumed && !holds_quota(state) && object->active && !object->finished() && !object->meta.deleting) return;
+  if (state.assumed && !holds_quota(state) && object->active && !object->meta.deleting) return;
 
   if (state.place == Place::kReserved) {
     read_requests(state, pod_requests);
@@ -113,8 +115,8 @@ void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_
 bool Scheduler::keeps_place(const WorkloadState& state, const WorkloadState& next) const {
   const Workload &before = *state.object, &after = *next.object;
   if (next.shape != state.shape || after.priority != before.priority || after.queue_name != before.queue_name ||
-      queued_since(after) != state.queued_since || !after.active || after.finished() || after.meta.deleting ||
-      holds_quota(next) || !after.meta.annotation(kAdmissionGatedByAnnotation).empty())
+      queued_since(after) != state.queued_since || !after.active || after.meta.deleting || holds_quota(next) ||
+      !after.meta.annotation(kAdmissionGatedByAnnotation).empty())
     return false;
   return state.queue->pending.competes(state) ||
          (same_condition(before, after, kEvictedCondition) && same_condition(before, after, kRequeuedCondition) &&
@@ -123,7 +125,6 @@ bool Scheduler::keeps_place(const WorkloadState& state, const WorkloadState& nex
 }
 
 void Scheduler::enter(WorkloadState& state, Timestamp now) {
-  if (state.object->finished()) return unset_local_queue(state);
   set_local_queue(state);
   if (holds_quota(state)) return take_reservation(state, now);
   enter_queue(state, now);
@@ -132,7 +133,7 @@ void Scheduler::enter(WorkloadState& state, Timestamp now) {
 void Scheduler::enter_queue(WorkloadState& state, Timestamp now) {
   const Workload& object = *state.object;
   const LocalQueueState& local = *state.local_queue;
-  if (!object.active || object.finished() || object.meta.deleting || local.object == nullptr ||
+  if (!object.active || object.meta.deleting || local.object == nullptr ||
       local.object->stop_policy != StopPolicy::kNone || local.queue == nullptr || local.queue->object == nullptr ||
       !object.meta.annotation(kAdmissionGatedByAnnotation).empty())
     return;
