@@ -71,10 +71,12 @@ void write_queue_status(const ResourceType& type, const ObjectMeta& meta, const 
   if (status == before) return;
   nlohmann::json body = {{"status", to_json(status)}};
   if (type.plural == kLocalQueues.plural) drop_borrowed(body["status"]);
+  // Counts may be told late; whether the queue admits is news.
+  const bool only_counts = status.conditions == before.conditions;
   plan.writes.push_back({.verb = Verb::kPatchStatus,
                          .target = key_of(type, meta),
                          .body = with_version(meta, std::move(body)),
-                         .rest = kQueueStatusRest});
+                         .rest = only_counts ? kQueueStatusRest : Duration::zero()});
 }
 
 }  // namespace muster

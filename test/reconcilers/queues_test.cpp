@@ -213,14 +213,25 @@ TEST_CASE("the Workloads of a held LocalQueue are not shown as pending") {
   CHECK(cluster.status(kClusterQueues, "cq")["pendingWorkloads"] == 0);
 }
 
-TEST_CASE("a queue's status is written and then left alone for a while") {
+TEST_CASE("the counts of a queue may be told late but not whether it admits") {
   QueueCluster cluster;
   cluster.put_queues();
   for (const ObjectKey& key : {kCq, kLq}) {
     const Plan plan = cluster.reconcile(key);
     REQUIRE(plan.writes.size() == 1);
+    CHECK(plan.writes[0].rest == Duration::zero());
+  }
+  cluster.settle_concerned();
+  cluster.put(kWorkloads, "wl", QueueCluster::workload());
+  for (const ObjectKey& key : {kCq, kLq}) {
+    const Plan plan = cluster.reconcile(key);
+    REQUIRE(plan.writes.size() == 1);
     CHECK(plan.writes[0].rest == seconds(1));
   }
+  cluster.patch(kClusterQueues, "cq", {{"spec", {{"stopPolicy", "Hold"}}}});
+  const Plan plan = cluster.reconcile(kCq);
+  REQUIRE(plan.writes.size() == 1);
+  CHECK(plan.writes[0].rest == Duration::zero());
 }
 
 TEST_CASE("a queue whose counts change does not wake its Workloads but one that stops does") {
