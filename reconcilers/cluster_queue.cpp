@@ -1,27 +1,13 @@
 #include "reconcilers/cluster_queue.h"
 
-#include <set>
-#include <string_view>
-
 #include "api/workload_conditions.h"
+#include "reconcilers/cohorts_above.h"
 #include "reconcilers/in_use.h"
 #include "reconcilers/queue_status.h"
 #include "scheduler/queue_readiness.h"
 
 namespace muster {
 namespace {
-
-// Above the queue there is no root, but Cohorts that are each other's ancestors.
-bool is_in_cycle(const ClusterQueue& queue, const ClusterState& state) {
-  std::set<std::string_view> above;
-  for (const std::string* name = &queue.cohort; !name->empty();) {
-    if (!above.insert(*name).second) return true;
-    const TypedObject* cohort = state.find(kCohorts, "", *name);
-    if (cohort == nullptr) return false;
-    name = &std::get<CohortPtr>(*cohort)->parent;
-  }
-  return false;
-}
 
 QueueSurroundings surroundings_of(const ClusterQueue& queue, const ClusterState& state) {
   return {.has_flavor = [&state](const std::string& flavor) { return state.resource_flavor(flavor) != nullptr; },
@@ -32,7 +18,7 @@ QueueSurroundings surroundings_of(const ClusterQueue& queue, const ClusterState&
                 return condition_is_true(check->conditions, kActiveCondition) ? CheckPresence::kActive
                                                                               : CheckPresence::kInactive;
               },
-          .in_cohort_cycle = is_in_cycle(queue, state)};
+          .in_cohort_cycle = cohorts_above(queue, state).cyclic};
 }
 
 int32_t pending_in(const ClusterQueue& queue, const ClusterState& state) {

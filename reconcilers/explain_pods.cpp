@@ -5,6 +5,7 @@
 #include "api/workload_conditions.h"
 #include "reconcilers/explain_scene.h"
 #include "reconcilers/group_scheduling_progress.h"
+#include "reconcilers/workload_timeouts.h"
 
 namespace muster {
 namespace {
@@ -87,17 +88,6 @@ bool explain_gang(const ExplainScene& scene, const QueuedJob& job, Explained& to
   return true;
 }
 
-std::optional<TimePoint> ready_deadline(const Workload& workload, const WaitForPodsReady& settings) {
-  const Condition* admitted = find_condition(workload.status.conditions, kAdmittedCondition);
-  const Condition* ready = find_condition(workload.status.conditions, kPodsReadyCondition);
-  if (ready != nullptr && ready->reason == kWaitForRecoveryReason) {
-    if (!settings.recovery_timeout) return std::nullopt;
-    return to_time_point(ready->last_transition) + *settings.recovery_timeout;
-  }
-  if (admitted == nullptr) return std::nullopt;
-  return to_time_point(admitted->last_transition) + settings.timeout;
-}
-
 void explain_not_ready(const ExplainScene& scene, const QueuedJob& job, const Workload* workload, const PodCounts& pods,
                        Explained& told) {
   told.say("PodsNotReady", told.subject() + " is admitted, and " + std::to_string(pods.ready) + " of its " +
@@ -109,8 +99,8 @@ void explain_not_ready(const ExplainScene& scene, const QueuedJob& job, const Wo
     told.because.push_back("All were ready once, and one has failed: it waits for its recovery.");
   const auto& settings = scene.queues().wait_for_pods_ready;
   if (workload != nullptr && settings) {
-    const auto deadline = ready_deadline(*workload, *settings);
-    if (deadline) told.add_fact("Evicted at", when(*deadline, scene.now) + ", unless all pods are ready by then");
+    const auto wait = pods_ready_wait(workload->status.conditions, *settings);
+    if (wait) told.add_fact("Evicted at", when(wait->end, scene.now) + ", unless all pods are ready by then");
   }
   told.change.push_back(pods_hint(job));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/workload_conditions.h"
+#include "reconcilers/cohorts_above.h"
 #include "reconcilers/workload_queues.h"
 
 namespace muster {
@@ -146,11 +147,6 @@ class StatusChange {
   std::vector<Measurement> measurements_;
 };
 
-const Cohort* cohort_named(const ClusterState& state, std::string_view name) {
-  const TypedObject* object = state.find(kCohorts, "", name);
-  return object == nullptr ? nullptr : std::get<CohortPtr>(*object).get();
-}
-
 // By an object of its own, or by those that name it.
 bool cohort_exists(const ClusterState& state, std::string_view name) {
   if (cohort_named(state, name) != nullptr) return true;
@@ -180,17 +176,6 @@ Measurement preemption_by(const Workload& preemptor, std::string_view reason, co
           .reason = std::string(reason)};
 }
 
-std::vector<std::string> cohorts_above(const ClusterQueue& queue, const ClusterState& state) {
-  std::vector<std::string> cohorts;
-  std::string name = queue.cohort;
-  while (!name.empty() && std::find(cohorts.begin(), cohorts.end(), name) == cohorts.end()) {
-    const Cohort* cohort = cohort_named(state, name);
-    cohorts.push_back(std::move(name));
-    name = cohort == nullptr ? "" : cohort->parent;
-  }
-  return cohorts;
-}
-
 std::string reason_label(std::string_view reason) {
   const bool known = std::find(std::begin(kReasons), std::end(kReasons), reason) != std::end(kReasons);
   return std::string(known ? reason : "other");
@@ -216,7 +201,7 @@ void complete(Measurement& measurement, const ClusterState& state, const QueueSe
   if (queue == nullptr)
     measurement.cluster_queue.clear();
   else if (measurement.what == Measured::kAdmitted && settings.rules.enabled("MetricsForCohorts"))
-    measurement.cohorts = cohorts_above(*queue, state);
+    measurement.cohorts = cohorts_above(*queue, state).names;
 }
 
 void note_ended_series(const TypedObject& before, const ClusterState& state, const QueueSettings& settings,

@@ -6,6 +6,7 @@
 
 #include "api/workload_conditions.h"
 #include "reconcilers/admissions.h"
+#include "reconcilers/cohorts_above.h"
 #include "reconcilers/measurements.h"
 
 namespace muster {
@@ -47,7 +48,8 @@ class GaugeReader {
   GaugeReader(const ClusterState& state, const QueueSettings& settings)
       : state_(state),
         settings_(settings),
-        shows_unadmitted_(settings.rules.enabled("UnadmittedWorkloadsObservability")) {}
+        shows_unadmitted_(settings.rules.enabled("UnadmittedWorkloadsObservability")),
+        shows_cohorts_(settings.rules.enabled("MetricsForCohorts")) {}
 
   std::vector<GaugeReading> read() {
     const QueueReadings readings = state_.admissions().scheduler().readings(settings_.metrics.cluster_queue_resources);
@@ -56,7 +58,7 @@ class GaugeReader {
     state_.for_each_of(kLocalQueues,
                        [&](const TypedObject& object) { read_local_queue(*std::get<LocalQueuePtr>(object)); });
     if (shows_unadmitted_) read_homeless();
-    if (settings_.rules.enabled("MetricsForCohorts")) {
+    if (shows_cohorts_) {
       for (const CohortReading& reading : readings.cohorts) read_cohort(reading);
     }
     return std::move(gauges_);
@@ -91,11 +93,10 @@ class GaugeReader {
     const std::string_view status = queue->meta.deleting ? "terminating" : reading.active ? "active" : "pending";
     for (const char* each : {"pending", "active", "terminating"})
       show(Gauge::kClusterQueueStatus, {name, each}, each == status ? 1 : 0);
-    if (settings_.rules.enabled("MetricsForCohorts"))
-      show(Gauge::kClusterQueueInfo, {name, reading.tree.parent, reading.tree.root}, 1);
+    if (shows_cohorts_) show(Gauge::kClusterQueueInfo, {name, reading.tree.parent, reading.tree.root}, 1);
     show_share(Gauge::kClusterQueueShare, {name, queue->cohort}, reading.tree.share);
     if (settings_.metrics.cluster_queue_resources) read_resources(*queue, counts, reading.requested);
-    add_to_cohorts(*queue, counts);
+    if (shows_cohorts_) add_to_cohorts(*queue, counts);
   }
 
   // What is counted by LocalQueue only.
@@ -136,7 +137,7 @@ class GaugeReader {
   }
 
   void add_to_cohorts(const ClusterQueue& queue, const QueueCounts& counts) {
-    for (const std::string& name : cohorts_above(queue, state_)) {
+    for (const std::string& name : cohorts_above(queue, state_).names) {
       Subtree& subtree = subtrees_[name];
       subtree.admitted += counts.admitted;
       for (const auto& [flavor, requests] : counts.reserved) {
@@ -205,6 +206,7 @@ class GaugeReader {
   const ClusterState& state_;
   const QueueSettings& settings_;
   const bool shows_unadmitted_;
+  const bool shows_cohorts_;
   std::map<std::string, PendingReading, std::less<>> pending_;  // by "ns/name" of LocalQueues
   std::map<std::string, Subtree> subtrees_;                     // by Cohort
   std::vector<GaugeReading> gauges_;

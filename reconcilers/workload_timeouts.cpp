@@ -5,24 +5,6 @@
 namespace muster {
 namespace {
 
-// What the pods of an admitted Workload are waited for, and until when.
-struct Wait {
-  std::string_view cause;
-  TimePoint end;
-};
-
-std::optional<Wait> wait_of(const WorkloadDraft& draft, const WaitForPodsReady& settings) {
-  const Condition* admitted = draft.find(kAdmittedCondition);
-  const Condition* ready = draft.find(kPodsReadyCondition);
-  if (admitted == nullptr || !admitted->is_true() || (ready != nullptr && ready->is_true())) return std::nullopt;
-  // "PodsReady" is what old versions of Kueue wrote instead of WaitForStart.
-  if (ready == nullptr || ready->reason == kWaitForStartReason || ready->reason == kPodsReadyCondition)
-    return Wait{kWaitForStartReason, to_time_point(admitted->last_transition) + settings.timeout};
-  if (ready->reason == kWaitForRecoveryReason && settings.recovery_timeout)
-    return Wait{kWaitForRecoveryReason, to_time_point(ready->last_transition) + *settings.recovery_timeout};
-  return std::nullopt;
-}
-
 // Notes the first admission where that counts, without a write of its own.
 void note_first_admission(RequeueState& state, const WorkloadDraft& draft, const RequeuingStrategy& strategy) {
   if (!strategy.backoff_limit_timeout || !state.first_admitted_at.is_zero()) return;
@@ -54,9 +36,21 @@ void evict_or_give_up(WorkloadDraft& draft, const RequeuingStrategy& strategy, s
 
 }  // namespace
 
+std::optional<PodsReadyWait> pods_ready_wait(const Conditions& conditions, const WaitForPodsReady& settings) {
+  const Condition* admitted = find_condition(conditions, kAdmittedCondition);
+  const Condition* ready = find_condition(conditions, kPodsReadyCondition);
+  if (admitted == nullptr || !admitted->is_true() || (ready != nullptr && ready->is_true())) return std::nullopt;
+  // "PodsReady" is what old versions of Kueue wrote instead of WaitForStart.
+  if (ready == nullptr || ready->reason == kWaitForStartReason || ready->reason == kPodsReadyCondition)
+    return PodsReadyWait{kWaitForStartReason, to_time_point(admitted->last_transition) + settings.timeout};
+  if (ready->reason == kWaitForRecoveryReason && settings.recovery_timeout)
+    return PodsReadyWait{kWaitForRecoveryReason, to_time_point(ready->last_transition) + *settings.recovery_timeout};
+  return std::nullopt;
+}
+
 void obey_pods_ready_timeouts(WorkloadDraft& draft, const std::optional<WaitForPodsReady>& settings, Plan& plan) {
   if (!settings || !draft.workload().active || draft.is_true(kEvictedCondition)) return;
-  const std::optional<Wait> wait = wait_of(draft, *settings);
+  const std::optional<PodsReadyWait> wait = pods_ready_wait(draft.status.conditions, *settings);
   if (!wait) return;
   if (draft.time() < wait->end) return plan.wake_at(wait->end);
 

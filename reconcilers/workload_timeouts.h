@@ -7,6 +7,14 @@
 
 namespace muster {
 
+// Why the pods of an admitted Workload are waited for, and until when.
+struct PodsReadyWait {
+  std::string_view cause;  // WaitForStart or WaitForRecovery
+  TimePoint end;
+};
+// By a Workload's conditions; nullopt: they are ready, or there is no end.
+std::optional<PodsReadyWait> pods_ready_wait(const Conditions& conditions, const WaitForPodsReady& settings);
+
 // Evicts the Workload whose pods were not ready in time, or deactivates it when it has
 // had all its tries. Otherwise the plan wakes when that time comes.
 void obey_pods_ready_timeouts(WorkloadDraft& draft, const std::optional<WaitForPodsReady>& settings, Plan& plan);

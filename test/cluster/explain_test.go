@@ -3,10 +3,8 @@ package cluster
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os/exec"
@@ -105,24 +103,10 @@ func serveThroughService(t *testing.T, cluster *harness.Cluster, address string)
 // askDirectly asks one replica itself.
 func askDirectly(t *testing.T, muster *harness.Muster, path, token string) (int, explained) {
 	t.Helper()
-	client := http.Client{
-		Timeout: 10 * time.Second,
-		// The certificate is for the webhook; whether it is right is another test's business.
-		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
-	}
-	request, err := http.NewRequest(http.MethodGet, muster.Metrics+path, nil)
-	must(t, err)
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	response, err := client.Do(request)
-	must(t, err)
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	must(t, err)
+	status, body := askMetricsPort(t, muster, path, token)
 	var answer explained
-	_ = json.Unmarshal(body, &answer)
-	return response.StatusCode, answer
+	_ = json.Unmarshal([]byte(body), &answer)
+	return status, answer
 }
 
 // explainedNamespaces are two namespaces that share a ClusterQueue of 20m cpu, all of it held

@@ -59,12 +59,18 @@ func TestTheRightsInTheManifestsAreEnough(t *testing.T) {
 
 func metricsAnswer(t *testing.T, muster *harness.Muster, token string) (int, string) {
 	t.Helper()
+	return askMetricsPort(t, muster, "/metrics", token)
+}
+
+// askMetricsPort gets a path of the listener for metrics; an empty token is not sent.
+func askMetricsPort(t *testing.T, muster *harness.Muster, path, token string) (int, string) {
+	t.Helper()
 	client := http.Client{
 		Timeout: 10 * time.Second,
 		// The certificate is for the webhook; whether it is right is another test's business.
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
 	}
-	request, err := http.NewRequest(http.MethodGet, muster.Metrics+"/metrics", nil)
+	request, err := http.NewRequest(http.MethodGet, muster.Metrics+path, nil)
 	must(t, err)
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)

@@ -1,0 +1,126 @@
+package harness
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// What a ShapeRun writes.
+
+// act queues the write that a Workload needs, if any. The mutex is held.
+func (r *shapeRun) act(workload *record) {
+	if !workload.busy && r.wanted(workload) != nil {
+		workload.busy = true
+		r.writes <- workload
+	}
+}
+
+// admits is whether it has to admit the Workload. The mutex is held.
+func (r *shapeRun) admits(workload *record) bool {
+	return r.AdmitsAs != "" && workload.reservedIn == "" && !workload.finished
+}
+
+// wanted is what is to be written into the status of a Workload; nil: nothing.
+func (r *shapeRun) wanted(workload *record) map[string]any {
+	switch queue := r.queues.cluster(workload.arrival); {
+	case workload.finished:
+		return nil
+	case workload.evicted && workload.reservedIn != "":
+		return map[string]any{"admission": nil, "conditions": with(workload.conditions,
+			workloadCondition{Type: "QuotaReserved", Status: "False", Reason: "PendingEvaluation", Message: "Preempted"},
+			workloadCondition{Type: "Admitted", Status: "False", Reason: "NoReservation", Message: "The workload has no reservation"},
+			workloadCondition{Type: "Requeued", Status: "True", Reason: "Preempted", Message: "Preempted"})}
+	case workload.over:
+		return map[string]any{"conditions": with(workload.conditions,
+			workloadCondition{Type: "Finished", Status: "True", Reason: "Succeeded", Message: "By test"})}
+	case r.admits(workload):
+		return map[string]any{
+			"admission": map[string]any{"clusterQueue": queue, "podSetAssignments": []any{map[string]any{
+				"name": "main", "count": 1, "flavors": map[string]any{"cpu": r.queues.Flavor},
+				"resourceUsage": map[string]any{"cpu": fmt.Sprint(workload.set.CPU)},
+			}}},
+			"conditions": with(workload.conditions,
+				workloadCondition{Type: "QuotaReserved", Status: "True", Reason: "QuotaReserved", Message: "Quota reserved in ClusterQueue " + queue},
+				workloadCondition{Type: "Admitted", Status: "True", Reason: "Admitted", Message: "The workload is admitted"}),
+		}
+	}
+	return nil
+}
+
+// write carries out queued writes until the run ends.
+func (r *shapeRun) write() {
+	for {
+		select {
+		case <-r.ctx.Done():
+			return
+		case workload := <-r.writes:
+			r.writeOne(workload)
+		}
+	}
+}
+
+func (r *shapeRun) writeOne(workload *record) {
+	r.mutex.Lock()
+	status, version, user := r.wanted(workload), workload.version, ""
+	if r.admits(workload) {
+		user = r.AdmitsAs
+	}
+	r.mutex.Unlock()
+	answer := http.StatusOK
+	if status != nil {
+		body, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": version}, "status": status})
+		if err == nil {
+			answer, err = r.client.send(r.ctx, http.MethodPatch, r.queues.path()+"/"+workload.name+"/status", user, mergePatch, body)
+		}
+		if err != nil {
+			r.cancel(err)
+			return
+		}
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	workload.busy = false
+	switch {
+	case status == nil:
+	case answer == http.StatusConflict:
+		r.outcome.Conflicts++
+		if workload.version != version {
+			r.act(workload) // else the change that it met is still to come
+		}
+	default:
+		r.outcome.StatusWrites++
+		if workload.version != version {
+			r.act(workload) // what followed has been seen already
+		}
+	}
+}
+
+func isTrue(conditions []workloadCondition, kind string) bool {
+	for _, each := range conditions {
+		if each.Type == kind {
+			return each.Status == "True"
+		}
+	}
+	return false
+}
+
+func with(conditions []workloadCondition, news ...workloadCondition) []workloadCondition {
+	var all []workloadCondition
+	for _, each := range conditions {
+		kept := true
+		for _, new := range news {
+			kept = kept && new.Type != each.Type
+		}
+		if kept {
+			all = append(all, each)
+		}
+	}
+	now := time.Now().UTC().Format(time.RFC3339)
+	for _, new := range news {
+		new.Transition, new.Generation = now, 1 // no spec changes
+		all = append(all, new)
+	}
+	return all
+}
