@@ -26,6 +26,10 @@ struct JsonLimits {
 // nesting beyond the limit. The error says what and at which byte.
 Result<nlohmann::json> parse_json(std::string_view bytes, JsonLimits limits = {});
 
+// The same without any metadata.managedFields, whose many small values are more than half of
+// what the API server sends of an object, and are read here for Jobs under review only.
+Result<nlohmann::json> parse_without_managed_fields(std::string_view bytes, JsonLimits limits = {});
+
 // Compact text. Never throws: invalid UTF-8, which parse_json keeps out, would be replaced.
 std::string to_text(const nlohmann::json& value);
 

@@ -17,6 +17,8 @@ void add_manifests(CLI::App& app, ManifestsOptions& options) {
       ->type_name("FILE");
   command.add_option("--webhook-url", options.webhook_url, "Register this URL instead of the Service");
   command.add_option("--namespace", options.own_namespace, "Where muster runs; default: muster-system");
+  command.add_flag("!--no-v1beta1", options.serves_v1beta1,
+                   "Do not serve kueue.x-k8s.io/v1beta1, which costs every write");
   command.add_option("--image", options.image, "Image of the Deployment");
 }
 
@@ -30,6 +32,7 @@ int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ost
 
   ManifestOptions fitted;
   fitted.image = options.image;
+  fitted.serves_v1beta1 = options.serves_v1beta1;
   if (!options.own_namespace.empty()) fitted.registration.own_namespace = options.own_namespace;
   if (!options.config_file.empty()) {
     SettingsFlags flags;

@@ -16,6 +16,7 @@ struct ManifestsOptions {
   std::string webhook_url;
   std::string own_namespace;  // empty: muster-system
   std::string image;
+  bool serves_v1beta1 = true;
 };
 
 void add_manifests(CLI::App& app, ManifestsOptions& options);

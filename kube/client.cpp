@@ -166,7 +166,7 @@ KubeApi::Answer KubeClient::send(const KubeRequest& request, std::stop_token sto
     Attempt done = attempt(request, *identity, stop);
     if (!done.error) {
       if (done.body.empty()) return json();
-      auto parsed = parse_json(done.body);
+      auto parsed = parse_without_managed_fields(done.body);
       if (!parsed.ok()) {
         return fail_with(unanswered(kUnreadableReason, request.method + " " + request.path +
                                                            " was answered with no JSON: " + parsed.error().message));

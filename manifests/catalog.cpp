@@ -68,6 +68,14 @@ std::string default_image() {
   return image.at("name").get<std::string>() + ":" + image.at("newTag").get<std::string>();
 }
 
+// Stored objects of that version can be read all the same.
+void stop_serving_v1beta1(json& definition) {
+  if (string_at(definition, {"spec", "group"}) != "kueue.x-k8s.io") return;
+  for (json& version : definition["spec"]["versions"]) {
+    if (string_at(version, {"name"}) == "v1beta1") version["served"] = false;
+  }
+}
+
 void fit(json& document, const ManifestOptions& options) {
   const std::string& ns = options.registration.own_namespace;
   json& metadata = document["metadata"];
@@ -80,6 +88,7 @@ void fit(json& document, const ManifestOptions& options) {
   if (kind == "CustomResourceDefinition" && find_path(document, {"spec", "conversion", "webhook"})) {
     document["spec"]["conversion"]["webhook"]["clientConfig"] = conversion_client_config(options.registration, "");
   }
+  if (kind == "CustomResourceDefinition" && !options.serves_v1beta1) stop_serving_v1beta1(document);
   if (kind == "Deployment") {
     document["spec"]["template"]["spec"]["containers"][0]["image"] =
         options.image.empty() ? default_image() : options.image;

@@ -37,6 +37,9 @@ struct ManifestOptions {
   std::string image;
   // Text of the configuration file for the ConfigMap; empty: the one in manifests/config.yaml.
   std::string configuration;
+  // Whether kueue.x-k8s.io/v1beta1 is served. Where nobody speaks it, going without spares
+  // the API server a cache of its own for each kind, to which it converts every write.
+  bool serves_v1beta1 = true;
 };
 
 std::vector<nlohmann::json> manifests(ManifestSet set, const ManifestOptions& options);

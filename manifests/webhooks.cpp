@@ -7,6 +7,7 @@
 
 #include "base/encoding.h"
 #include "jobs/job_kind.h"
+#include "manifests/match_conditions.h"
 #include "mutators/mutator.h"
 #include "validators/validator.h"
 
@@ -78,35 +79,6 @@ RuleLists rules_of(WebhookKind kind, bool every_jobset) {
   return lists;
 }
 
-// CEL: whether `object` or `oldObject` carries one of our keys. `subject` may be null on CREATE.
-std::string carries_our_keys(const std::string& subject) {
-  auto any_key = [&](const std::string& map) {
-    return "(has(" + subject + ".metadata." + map + ") && " + subject + ".metadata." + map +
-           ".exists(k, k.startsWith('kueue.x-k8s.io/') || k.startsWith('muster.batch/')))";
-  };
-  return any_key("labels") + " || " + any_key("annotations") + " || (has(" + subject + ".spec) && has(" + subject +
-         ".spec.groupSchedulingConfig))";
-}
-
-std::string ours() {
-  return carries_our_keys("object") + " || (oldObject != null && (" + carries_our_keys("oldObject") + "))";
-}
-
-enum class Sent { kWithOurKeys, kWithoutOurKeys, kAlways, kUnlessByMuster };
-
-json match_conditions(Sent sent, const std::string& own_namespace) {
-  json conditions = {{{"name", "not-being-deleted"}, {"expression", "!has(object.metadata.deletionTimestamp)"}}};
-  if (sent == Sent::kWithOurKeys) conditions.push_back({{"name", "queued-or-gang"}, {"expression", ours()}});
-  if (sent == Sent::kWithoutOurKeys) {
-    conditions.push_back({{"name", "not-sent-by-another-entry"}, {"expression", "!(" + ours() + ")"}});
-  }
-  if (sent == Sent::kUnlessByMuster) {
-    const std::string self = "system:serviceaccount:" + own_namespace + ":" + std::string(kServiceAccountName);
-    conditions.push_back({{"name", "not-by-muster"}, {"expression", "request.userInfo.username != '" + self + "'"}});
-  }
-  return conditions;
-}
-
 json requirement(std::string_view key, std::string_view op, const std::vector<std::string>& values) {
   json expression = {{"key", key}, {"operator", op}};
   if (!values.empty()) expression["values"] = values;
@@ -147,9 +119,10 @@ class Entries {
         client_config_(
             client_config(registration, registration.service, mutating_ ? "/mutate" : "/validate", ca_bundle_pem)) {}
 
-  // `namespaces` are requirements beside those that every entry has.
-  void add(const std::string& name, const json& rules, json namespaces, Sent sent) {
+  // `namespaces` and `conditions` are requirements beside those that every entry has.
+  void add(const std::string& name, const json& rules, json namespaces, json conditions) {
     if (rules.empty()) return;
+    conditions.insert(conditions.begin(), match_conditions::not_being_deleted());
     namespaces.push_back(requirement(kNamespaceNameLabel, "NotIn", {"kube-system", registration_.own_namespace}));
     json entry = {{"name", name + (mutating_ ? ".mutate" : ".validate") + ".muster.batch"},
                   {"admissionReviewVersions", {"v1"}},
@@ -161,7 +134,7 @@ class Entries {
                   {"rules", rules},
                   {"namespaceSelector", {{"matchExpressions", std::move(namespaces)}}},
                   {"objectSelector", json::object()},
-                  {"matchConditions", match_conditions(sent, registration_.own_namespace)}};
+                  {"matchConditions", std::move(conditions)}};
     // Asked again when a later webhook changed the pod template: the waiter must stay last.
     if (mutating_) entry["reinvocationPolicy"] = "IfNeeded";
     entries_.push_back(std::move(entry));
@@ -181,20 +154,24 @@ json webhook_entries(WebhookKind kind, const WebhookRegistration& registration,
                      const std::vector<std::string>& default_queue_namespaces, const std::string& ca_bundle_pem) {
   Entries entries(kind, registration, ca_bundle_pem);
   const RuleLists rules = rules_of(kind, registration.every_jobset);
-  entries.add("queued", rules.jobs, json::array(), Sent::kWithOurKeys);
+  entries.add("queued", rules.jobs, json::array(), json::array({match_conditions::queued_or_gang()}));
   if (registration.manage_jobs_without_queue_name && !registration.managed_namespaces.matches_nothing()) {
     json namespaces = json::array();
     for (const auto& wanted : registration.managed_namespaces.requirements()) {
       namespaces.push_back(requirement(wanted.key, operator_text(wanted.op), wanted.values));
     }
-    entries.add("managed", rules.jobs, std::move(namespaces), Sent::kWithoutOurKeys);
+    entries.add("managed", rules.jobs, std::move(namespaces),
+                json::array({match_conditions::not_sent_by_another_entry()}));
   }
   if (!default_queue_namespaces.empty()) {
     entries.add("default", rules.jobs, json::array({requirement(kNamespaceNameLabel, "In", default_queue_namespaces)}),
-                Sent::kWithoutOurKeys);
+                json::array({match_conditions::not_sent_by_another_entry()}));
   }
-  entries.add("own", rules.own, json::array(), Sent::kAlways);
-  entries.add("workloads", rules.workloads, json::array(), Sent::kUnlessByMuster);
+  entries.add("own", rules.own, json::array(), json::array());
+  entries.add("workloads", rules.workloads, json::array(),
+              json::array({match_conditions::not_by_muster(registration.own_namespace),
+                           kind == WebhookKind::kMutating ? match_conditions::with_min_count()
+                                                          : match_conditions::more_than_conditions()}));
   return entries.take();
 }
 

@@ -72,6 +72,26 @@ std::string only_definitions() {
 
 }  // namespace
 
+TEST_CASE("v1beta1 is served, or is not where nobody speaks it, and v1beta2 is stored") {
+  for (const bool wanted : {true, false}) {
+    for (const ManifestSet set : {ManifestSet::kCrds, ManifestSet::kAll}) {
+      ManifestOptions options;
+      options.serves_v1beta1 = wanted;
+      size_t served = 0;
+      for (const json& definition : manifests(set, options)) {
+        if (string_at(definition, {"spec", "group"}) != "kueue.x-k8s.io") continue;
+        for (const json& version : definition.at("spec").at("versions")) {
+          const bool old = version.at("name") == "v1beta1";
+          served += old && version.at("served");
+          CHECK(version.at("storage") == !old);
+          if (!old) CHECK(version.at("served") == true);
+        }
+      }
+      CHECK(served == (wanted ? 7 : 0));
+    }
+  }
+}
+
 TEST_CASE("the files made from tables equal what the binary prints") {
   for (const std::string name : {"webhooks", "rbac"}) {
     INFO("if the change is wanted: build/muster manifests --only ", name, " > manifests/", name, ".yaml");

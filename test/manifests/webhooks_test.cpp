@@ -175,6 +175,23 @@ TEST_CASE("muster is not asked about Workloads that it writes itself") {
   for (size_t i : {0u, 1u}) CHECK(condition(entries[i], "not-by-muster").is_null());
 }
 
+TEST_CASE("Workloads are sent only where a rule has something to look at") {
+  const json mutating = webhook_entries(WebhookKind::kMutating, {}, {}, "").back();
+  const json validating = webhook_entries(WebhookKind::kValidating, {}, {}, "").back();
+  CHECK_FALSE(condition(mutating, "with-min-count").is_null());
+  CHECK_FALSE(condition(validating, "more-than-conditions").is_null());
+  CHECK(condition(validating, "with-min-count").is_null());
+  // What these expressions leave out is a rule's business no more. Their effect is seen in a
+  // cluster (workload_rules_test.go); here, that no rule was added which they would hide.
+  std::set<std::string> editing;
+  for (const Mutator* mutator : mutator_chain()) {
+    for (const RuleMatch& match : mutator->matches) {
+      if (match.resource == "workloads") editing.emplace(mutator->name);
+    }
+  }
+  CHECK(editing == std::set<std::string>{"partial_admission_off"});
+}
+
 TEST_CASE("the managed entry carries the configured namespace selector") {
   WebhookRegistration registration;
   registration.manage_jobs_without_queue_name = true;

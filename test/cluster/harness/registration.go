@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,11 @@ func (c *Cluster) applyCRDs(t testing.TB, url string) {
 	t.Helper()
 	crds := ""
 	foreign := c.foreignJobSetInstalled(t)
-	for _, definition := range Documents(t, Manifests(t, "--only=crds", "--webhook-url", url)) {
+	arguments := []string{"--only=crds", "--webhook-url", url}
+	if !servesV1beta1() {
+		arguments = append(arguments, "--no-v1beta1")
+	}
+	for _, definition := range Documents(t, Manifests(t, arguments...)) {
 		if !foreign || definition.GetName() != jobSetDefinition {
 			crds += ToJSON(t, definition.Object) + "\n---\n"
 		}
@@ -38,6 +43,9 @@ func (c *Cluster) applyCRDs(t testing.TB, url string) {
 	c.Kubectl(t, crds, serverSide...)
 	c.Kubectl(t, crds, "wait", "--for=condition=Established", "--timeout=30s", "-f", "-")
 }
+
+// servesV1beta1 is false in benchmarks that ask to go without that version.
+func servesV1beta1() bool { return os.Getenv("MUSTER_BENCH_V1BETA1") != "false" }
 
 // Register applies the webhook configurations and waits until the API server
 // calls them and the converter: it learns of each new configuration, and of a CA bundle
@@ -61,6 +69,9 @@ func (m *Muster) Register(t testing.TB) {
 		return err
 	})
 	Eventually(t, 20*time.Second, "a Job with a bad queue name is refused", m.cluster.badJobIsRefused)
+	if !servesV1beta1() {
+		return
+	}
 	for _, probe := range convertedProbes() {
 		Eventually(t, 20*time.Second, probe.GetKind()+"s are converted", func() error { return m.cluster.converts(probe) })
 	}

@@ -1,0 +1,69 @@
+#include "manifests/match_conditions.h"
+
+#include <nlohmann/json.hpp>
+
+#include "manifests/names.h"
+
+namespace muster::match_conditions {
+namespace {
+
+using nlohmann::json;
+
+json condition(const char* name, const std::string& expression) {
+  return {{"name", name}, {"expression", expression}};
+}
+
+// Whether `subject`, `object` or `oldObject`, carries one of our keys.
+std::string carries_our_keys(const std::string& subject) {
+  auto any_key = [&](const std::string& map) {
+    return "(has(" + subject + ".metadata." + map + ") && " + subject + ".metadata." + map +
+           ".exists(k, k.startsWith('kueue.x-k8s.io/') || k.startsWith('muster.batch/')))";
+  };
+  return any_key("labels") + " || " + any_key("annotations") + " || (has(" + subject + ".spec) && has(" + subject +
+         ".spec.groupSchedulingConfig))";
+}
+
+std::string ours() {
+  return carries_our_keys("object") + " || (oldObject != null && (" + carries_our_keys("oldObject") + "))";
+}
+
+std::string reserves_quota(const std::string& subject) {
+  return "(has(" + subject + ".status.conditions) && " + subject +
+         ".status.conditions.exists(c, c.type == 'QuotaReserved' && c.status == 'True'))";
+}
+
+}  // namespace
+
+json not_being_deleted() {
+  return condition("not-being-deleted", "!has(object.metadata.deletionTimestamp)");
+}
+
+json queued_or_gang() {
+  return condition("queued-or-gang", ours());
+}
+
+json not_sent_by_another_entry() {
+  return condition("not-sent-by-another-entry", "!(" + ours() + ")");
+}
+
+json not_by_muster(const std::string& own_namespace) {
+  const std::string self = "system:serviceaccount:" + own_namespace + ":" + std::string(kServiceAccountName);
+  return condition("not-by-muster", "request.userInfo.username != '" + self + "'");
+}
+
+json with_min_count() {
+  return condition("with-min-count", "has(object.spec.podSets) && object.spec.podSets.exists(s, has(s.minCount))");
+}
+
+json more_than_conditions() {
+  const std::string no_status_before = "!has(object.status) || !has(oldObject.status)";
+  const std::string changed =
+      "object.status.exists(k, k != 'conditions' && (!(k in oldObject.status) || "
+      "oldObject.status[k] != object.status[k]))";
+  const std::string removed = "oldObject.status.exists(k, k != 'conditions' && !(k in object.status))";
+  return condition("more-than-conditions", "!has(request.subResource) || request.subResource != 'status' || " +
+                                               no_status_before + " || " + changed + " || " + removed + " || (" +
+                                               reserves_quota("object") + " && !" + reserves_quota("oldObject") + ")");
+}
+
+}  // namespace muster::match_conditions

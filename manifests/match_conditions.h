@@ -1,0 +1,28 @@
+// The matchConditions of webhook entries: CEL that the API server evaluates before it calls,
+// so that what no rule would look at costs no call. `oldObject` is null on CREATE, and
+// DELETE is not registered, so that `object` is always there.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace muster::match_conditions {
+
+nlohmann::json not_being_deleted();
+
+// Objects that carry keys of kueue.x-k8s.io or muster.batch, before or after; and the others.
+nlohmann::json queued_or_gang();
+nlohmann::json not_sent_by_another_entry();
+
+// muster's own writes follow the rules by construction.
+nlohmann::json not_by_muster(const std::string& own_namespace);
+
+// Workloads of which fewer pods than asked for may run: all that a mutator edits.
+nlohmann::json with_min_count();
+
+// All but writes to a Workload's status that change its conditions alone, such as that of its
+// end: what a condition may say is in the CRD. Except that one which reserves quota must
+// come with an admission, which is a rule's business.
+nlohmann::json more_than_conditions();
+
+}  // namespace muster::match_conditions
