@@ -27,22 +27,22 @@ size_t ObjectKeyHash::operator()(const ObjectKey& key) const {
   return hash(key.name) + key.ns.size() * 31 + key.type->plural.size() * 961;
 }
 
-Lanes::Entry& Lanes::entry(const ObjectKey& key) {
-  return *lanes_.try_emplace(key).first;
+Lanes::Entry Lanes::entry(const ObjectKey& key) {
+  return lanes_.try_emplace(key).first;
 }
 
 void Lanes::want(const ObjectKey& key) {
-  Entry& its = entry(key);
-  if (std::exchange(its.second.outdated, false)) its.second.not_before = {};
+  const Entry its = entry(key);
+  if (std::exchange(its->second.outdated, false)) its->second.not_before = {};
   want(its);
 }
 
-void Lanes::want(Entry& entry) {
-  Lane& lane = entry.second;
+void Lanes::want(Entry entry) {
+  Lane& lane = entry->second;
   if (lane.writes_under_way > 0) {
     lane.wanted_again = true;
   } else if (!std::exchange(lane.queued, true)) {
-    queue_.push_back(&entry);
+    queue_.push_back(entry);
   }
 }
 
@@ -50,56 +50,43 @@ void Lanes::want_at(const ObjectKey& key, MonotonicTime time) {
   want_at(entry(key), time);
 }
 
-void Lanes::want_at(Entry& entry, MonotonicTime time) {
-  Lane& lane = entry.second;
-  if (lane.timer && lane.timer->first <= time) return;
-  drop_timer(lane);
-  lane.timer = Timer(time, ++last_timer_);
-  // Most are for later than all others.
-  timers_.emplace_hint(timers_.end(), *lane.timer, &entry);
-}
-
-void Lanes::drop_timer(Lane& lane) {
-  if (!lane.timer) return;
-  timers_.erase(*lane.timer);
-  lane.timer.reset();
+void Lanes::want_at(Entry entry, MonotonicTime time) {
+  Lane& lane = entry->second;
+  if (lane.timer.pending() && lane.timer.time() <= time) return;
+  timers_.drop(lane.timer);
+  timers_.set(lane.timer, time, entry);
 }
 
 std::vector<ObjectKey> Lanes::take_due(MonotonicTime now) {
-  while (!timers_.empty() && timers_.begin()->first.first <= now) {
-    Entry& entry = *timers_.begin()->second;
-    timers_.erase(timers_.begin());
-    entry.second.timer.reset();
-    want(entry);
-  }
+  timers_.take_due(now, [this](Entry entry) { want(entry); });
   std::vector<ObjectKey> due;
   due.reserve(queue_.size());
-  for (Entry* entry : std::exchange(queue_, {})) {
+  for (const Entry entry : std::exchange(queue_, {})) {
     Lane& lane = entry->second;
     lane.queued = false;
     if (lane.writes_under_way > 0) {
       lane.wanted_again = true;
     } else if (now < lane.not_before) {
-      want_at(*entry, lane.not_before);
+      want_at(entry, lane.not_before);
     } else {
       // The reconciler says anew when it wants to be asked again.
-      drop_timer(lane);
+      timers_.drop(lane.timer);
       if (lane.failures > 0)
         due.push_back(entry->first);
       else
-        due.push_back(std::move(lanes_.extract(entry->first).key()));
+        due.push_back(std::move(lanes_.extract(entry).key()));
     }
   }
   return due;
 }
 
 void Lanes::write_started(const ObjectKey& key) {
-  ++entry(key).second.writes_under_way;
+  ++entry(key)->second.writes_under_way;
 }
 
 void Lanes::write_finished(const ObjectKey& key, Result result, MonotonicTime now) {
-  Entry& its = entry(key);
-  Lane& lane = its.second;
+  const Entry its = entry(key);
+  Lane& lane = its->second;
   --lane.writes_under_way;
   lane.wanted_again = true;
   if (result == Result::kDone) {
@@ -115,14 +102,13 @@ void Lanes::write_finished(const ObjectKey& key, Result result, MonotonicTime no
 }
 
 void Lanes::rest(const ObjectKey& key, MonotonicTime until) {
-  Lane& lane = entry(key).second;
+  Lane& lane = entry(key)->second;
   lane.not_before = std::max(lane.not_before, until);
 }
 
 std::optional<MonotonicTime> Lanes::next() const {
   if (!queue_.empty()) return MonotonicTime{};
-  if (timers_.empty()) return std::nullopt;
-  return timers_.begin()->first.first;
+  return timers_.next();
 }
 
 void Lanes::clear() {

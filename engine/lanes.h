@@ -9,13 +9,13 @@
 #pragma once
 
 #include <deque>
-#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "api/typed_object.h"
 #include "base/clock.h"
+#include "engine/timers.h"
 
 namespace muster {
 
@@ -57,28 +57,26 @@ class Lanes {
   void clear();
 
  private:
-  // Timers of one instant go off in the order in which they were set.
-  using Timer = std::pair<MonotonicTime, uint64_t>;
   struct Lane {
     int writes_under_way = 0;
     int failures = 0;  // in a row
     bool wanted_again = false;
     bool queued = false;
-    std::optional<Timer> timer{};
+    Timer timer{};
     MonotonicTime not_before{};
     bool outdated = false;  // waits for a change as well
   };
-  using Entry = std::pair<const ObjectKey, Lane>;  // of lanes_, whose entries do not move
 
-  Entry& entry(const ObjectKey& key);
-  void want(Entry& entry);
-  void want_at(Entry& entry, MonotonicTime time);
-  void drop_timer(Lane& lane);
+  using Entries = std::unordered_map<ObjectKey, Lane, ObjectKeyHash>;
+  using Entry = Entries::iterator;  // good until it is erased
 
-  std::unordered_map<ObjectKey, Lane, ObjectKeyHash> lanes_;
-  std::deque<Entry*> queue_;
-  std::map<Timer, Entry*> timers_;
-  uint64_t last_timer_ = 0;
+  Entry entry(const ObjectKey& key);
+  void want(Entry entry);
+  void want_at(Entry entry, MonotonicTime time);
+
+  Entries lanes_;
+  std::deque<Entry> queue_;
+  Timers<Entry> timers_;
 };
 
 }  // namespace muster
