@@ -29,8 +29,9 @@ TypedObject read_object(const ResourceType& type, const nlohmann::json& object) 
   };
   const auto reader = kReaders.find(type.kind);
   if (reader != kReaders.end()) return reader->second(object);
-  if (type.kind == kNamespaces.kind) return PlainObject{&type, read_meta(object), nullptr};
-  return PlainObject{&type, read_meta(object), std::make_shared<const nlohmann::json>(object)};
+  PlainObject plain{&type, read_meta(object), nullptr};
+  if (type.kind != kNamespaces.kind) plain.object = std::make_shared<const nlohmann::json>(object);
+  return std::make_shared<const PlainObject>(std::move(plain));
 }
 
 const ResourceType& type_of(const TypedObject& object) {
@@ -51,17 +52,13 @@ const ResourceType& type_of(const TypedObject& object) {
                         },
                         [](const LimitRangePtr&) -> const ResourceType& { return kLimitRanges; },
                         [](const RuntimeClassPtr&) -> const ResourceType& { return kRuntimeClasses; },
-                        [](const PlainObject& plain) -> const ResourceType& { return *plain.type; },
+                        [](const PlainObjectPtr& plain) -> const ResourceType& { return *plain->type; },
                     },
                     object);
 }
 
 const ObjectMeta& meta_of(const TypedObject& object) {
-  return std::visit(Overloaded{
-                        [](const PlainObject& plain) -> const ObjectMeta& { return plain.meta; },
-                        [](const auto& pointer) -> const ObjectMeta& { return pointer->meta; },
-                    },
-                    object);
+  return std::visit([](const auto& pointer) -> const ObjectMeta& { return pointer->meta; }, object);
 }
 
 bool ObjectKey::operator<(const ObjectKey& other) const {

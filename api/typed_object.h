@@ -28,10 +28,11 @@ struct PlainObject {
   ObjectMeta meta;
   std::shared_ptr<const nlohmann::json> object;
 };
+using PlainObjectPtr = std::shared_ptr<const PlainObject>;
 
 using TypedObject = std::variant<JobPtr, JobSetPtr, WorkloadPtr, PodPtr, ConfigMapPtr, ServicePtr, ClusterQueuePtr,
                                  LocalQueuePtr, CohortPtr, ResourceFlavorPtr, AdmissionCheckPtr, PriorityClassPtr,
-                                 LimitRangePtr, RuntimeClassPtr, PlainObject>;
+                                 LimitRangePtr, RuntimeClassPtr, PlainObjectPtr>;
 
 // Never fails: what has the wrong shape reads as absent. `type` must outlive the object.
 TypedObject read_object(const ResourceType& type, const nlohmann::json& object);

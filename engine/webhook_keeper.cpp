@@ -55,7 +55,7 @@ void WebhookKeeper::relist(const ResourceType& type, std::string_view name, cons
   }
   changed_ = true;
   read_live_bundles();
-  for (const TypedObject& object : objects) put(std::get<PlainObject>(object));
+  for (const TypedObject& object : objects) put(*std::get<PlainObjectPtr>(object));
 }
 
 // A configuration that somebody else has written is no reason to write over a bundle

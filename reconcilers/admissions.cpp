@@ -89,9 +89,9 @@ void Admissions::put(const TypedObject& object, const ClusterState& state, Now n
                  [&](const ResourceFlavorPtr& flavor) { scheduler_.put(flavor); },
                  [&](const AdmissionCheckPtr& check) { scheduler_.put(check); },
                  [&](const LimitRangePtr& limit_range) { put_workloads_of(limit_range->meta.ns, state, now); },
-                 [&](const PlainObject& plain) {
-                   if (plain.type->kind == kNamespaces.kind)
-                     scheduler_.put_namespace(plain.meta.name, plain.meta.labels);
+                 [&](const PlainObjectPtr& plain) {
+                   if (plain->type->kind == kNamespaces.kind)
+                     scheduler_.put_namespace(plain->meta.name, plain->meta.labels);
                  },
                  [](const auto&) {},
              },
@@ -112,8 +112,8 @@ void Admissions::remove(const TypedObject& object, const ClusterState& state, No
                  [&](const ResourceFlavorPtr&) { scheduler_.remove_resource_flavor(meta.name); },
                  [&](const AdmissionCheckPtr&) { scheduler_.remove_admission_check(meta.name); },
                  [&](const LimitRangePtr&) { put_workloads_of(meta.ns, state, now); },
-                 [&](const PlainObject& plain) {
-                   if (plain.type->kind == kNamespaces.kind) scheduler_.remove_namespace(meta.name);
+                 [&](const PlainObjectPtr& plain) {
+                   if (plain->type->kind == kNamespaces.kind) scheduler_.remove_namespace(meta.name);
                  },
                  [](const auto&) {},
              },

@@ -24,19 +24,19 @@ auto pointer_to(const TypedObject* object) -> decltype(std::get_if<Pointer>(obje
   return typed == nullptr ? nullptr : typed->get();
 }
 
-template <class Index, class Value>
-std::vector<const Value*> values_at(const Index& index, const std::string& key, std::vector<const Value*> found = {}) {
-  const auto entry = index.find(key);
-  if (entry == index.end()) return found;
-  for (const auto& [name, value] : entry->second) found.push_back(value);
+template <class Index>
+auto values_at(const Index& index, const std::string& key) {
+  std::vector<typename Index::mapped_type::key_type> found;
+  if (const auto entry = index.find(key); entry != index.end())
+    found.assign(entry->second.begin(), entry->second.end());
   return found;
 }
 
-template <class Index>
-void erase_at(Index& index, const std::string& key, const std::string& name) {
+template <class Index, class Value>
+void erase_at(Index& index, const std::string& key, const Value& value) {
   const auto entry = index.find(key);
   if (entry == index.end()) return;
-  entry->second.erase(name);
+  entry->second.erase(&value);
   if (entry->second.empty()) index.erase(entry);
 }
 
@@ -108,27 +108,27 @@ const PriorityClass* ClusterState::default_pod_priority() const {
 }
 
 std::vector<const Workload*> ClusterState::workloads_of_owner(std::string_view owner_uid) const {
-  return values_at<decltype(workloads_of_owner_), Workload>(workloads_of_owner_, std::string(owner_uid));
+  return values_at(workloads_of_owner_, std::string(owner_uid));
 }
 
 std::vector<const Workload*> ClusterState::workloads_in_queue(std::string_view ns, std::string_view local_queue) const {
-  return values_at<decltype(workloads_in_queue_), Workload>(workloads_in_queue_, path_of(ns, local_queue));
+  return values_at(workloads_in_queue_, path_of(ns, local_queue));
 }
 
 std::vector<const Workload*> ClusterState::workloads_reserving(std::string_view cluster_queue) const {
-  return values_at<decltype(workloads_reserving_), Workload>(workloads_reserving_, std::string(cluster_queue));
+  return values_at(workloads_reserving_, std::string(cluster_queue));
 }
 
 std::vector<const LocalQueue*> ClusterState::local_queues_of(std::string_view cluster_queue) const {
-  return values_at<decltype(local_queues_of_), LocalQueue>(local_queues_of_, std::string(cluster_queue));
+  return values_at(local_queues_of_, std::string(cluster_queue));
 }
 
 std::vector<const ClusterQueue*> ClusterState::cluster_queues_of_flavor(std::string_view flavor) const {
-  return values_at<decltype(cluster_queues_of_flavor_), ClusterQueue>(cluster_queues_of_flavor_, std::string(flavor));
+  return values_at(cluster_queues_of_flavor_, std::string(flavor));
 }
 
 std::vector<const ClusterQueue*> ClusterState::cluster_queues_of_check(std::string_view check) const {
-  return values_at<decltype(cluster_queues_of_check_), ClusterQueue>(cluster_queues_of_check_, std::string(check));
+  return values_at(cluster_queues_of_check_, std::string(check));
 }
 
 void ClusterState::for_each_of(const ResourceType& type, const std::function<void(const TypedObject&)>& visit) const {
@@ -150,15 +150,16 @@ void ClusterState::for_each_in(const ResourceType& type, std::string_view ns,
 
 const PlainObject* ClusterState::plain(const ResourceType& type, std::string_view ns, std::string_view name) const {
   const TypedObject* object = find(type, ns, name);
-  return object == nullptr ? nullptr : std::get_if<PlainObject>(object);
+  const auto* plain = object == nullptr ? nullptr : std::get_if<PlainObjectPtr>(object);
+  return plain == nullptr ? nullptr : plain->get();
 }
 
 std::vector<const Job*> ClusterState::jobs_of_jobset(std::string_view ns, std::string_view name) const {
-  return values_at<decltype(jobs_of_jobset_), Job>(jobs_of_jobset_, path_of(ns, name));
+  return values_at(jobs_of_jobset_, path_of(ns, name));
 }
 
 std::vector<const JobSet*> ClusterState::jobsets_of_subdomain(std::string_view ns, std::string_view subdomain) const {
-  return values_at<decltype(jobsets_of_subdomain_), JobSet>(jobsets_of_subdomain_, path_of(ns, subdomain));
+  return values_at(jobsets_of_subdomain_, path_of(ns, subdomain));
 }
 
 void ClusterState::for_each(const std::function<void(const TypedObject&)>& visit) const {
@@ -257,11 +258,11 @@ std::vector<TypedObject> ClusterState::drop_missing(const ResourceType& type, co
 void ClusterState::index(const TypedObject& object) {
   if (const auto* job = std::get_if<JobPtr>(&object)) {
     if (std::string owner = controlling_jobset(**job); !owner.empty()) {
-      jobs_of_jobset_[owner][(*job)->meta.name] = job->get();
+      jobs_of_jobset_[owner].insert(job->get());
     }
     gangs_.put(*job);
   } else if (const auto* jobset = std::get_if<JobSetPtr>(&object)) {
-    jobsets_of_subdomain_[path_of((*jobset)->meta.ns, (*jobset)->subdomain)][(*jobset)->meta.name] = jobset->get();
+    jobsets_of_subdomain_[path_of((*jobset)->meta.ns, (*jobset)->subdomain)].insert(jobset->get());
   } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
     index_workload(**workload);
   } else if (const auto* cluster_queue = std::get_if<ClusterQueuePtr>(&object)) {
@@ -275,11 +276,10 @@ void ClusterState::index(const TypedObject& object) {
 
 void ClusterState::unindex(const TypedObject& object) {
   if (const auto* job = std::get_if<JobPtr>(&object)) {
-    if (std::string owner = controlling_jobset(**job); !owner.empty())
-      erase_at(jobs_of_jobset_, owner, (*job)->meta.name);
+    if (std::string owner = controlling_jobset(**job); !owner.empty()) erase_at(jobs_of_jobset_, owner, **job);
     gangs_.remove(**job);
   } else if (const auto* jobset = std::get_if<JobSetPtr>(&object)) {
-    erase_at(jobsets_of_subdomain_, path_of((*jobset)->meta.ns, (*jobset)->subdomain), (*jobset)->meta.name);
+    erase_at(jobsets_of_subdomain_, path_of((*jobset)->meta.ns, (*jobset)->subdomain), **jobset);
   } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
     unindex_workload(**workload);
   } else if (const auto* cluster_queue = std::get_if<ClusterQueuePtr>(&object)) {
@@ -293,29 +293,28 @@ void ClusterState::unindex(const TypedObject& object) {
 
 void ClusterState::index_workload(const Workload& workload) {
   const ObjectMeta& meta = workload.meta;
-  if (meta.controller) workloads_of_owner_[meta.controller->uid][meta.name] = &workload;
-  workloads_in_queue_[path_of(meta.ns, workload.queue_name)][meta.name] = &workload;
+  if (meta.controller) workloads_of_owner_[meta.controller->uid].insert(&workload);
+  workloads_in_queue_[path_of(meta.ns, workload.queue_name)].insert(&workload);
   const auto& admission = workload.status.admission;
-  if (admission) workloads_reserving_[admission->cluster_queue][path_of(meta)] = &workload;
+  if (admission) workloads_reserving_[admission->cluster_queue].insert(&workload);
   queue_counts_.add(workload);
 }
 
 void ClusterState::unindex_workload(const Workload& workload) {
   const ObjectMeta& meta = workload.meta;
-  if (meta.controller) erase_at(workloads_of_owner_, meta.controller->uid, meta.name);
-  erase_at(workloads_in_queue_, path_of(meta.ns, workload.queue_name), meta.name);
+  if (meta.controller) erase_at(workloads_of_owner_, meta.controller->uid, workload);
+  erase_at(workloads_in_queue_, path_of(meta.ns, workload.queue_name), workload);
   const auto& admission = workload.status.admission;
-  if (admission) erase_at(workloads_reserving_, admission->cluster_queue, path_of(meta));
+  if (admission) erase_at(workloads_reserving_, admission->cluster_queue, workload);
   queue_counts_.remove(workload);
 }
 
 void ClusterState::index_queue(const ClusterQueue& queue, bool present) {
-  const std::string& name = queue.meta.name;
   const auto put = [&](Index<ClusterQueue>& index, const std::string& key) {
     if (present)
-      index[key][name] = &queue;
+      index[key].insert(&queue);
     else
-      erase_at(index, key, name);
+      erase_at(index, key, queue);
   };
   for (const ResourceGroup& group : queue.resource_groups) {
     for (const FlavorQuotas& flavor : group.flavors) put(cluster_queues_of_flavor_, flavor.name);
@@ -325,9 +324,9 @@ void ClusterState::index_queue(const ClusterQueue& queue, bool present) {
 
 void ClusterState::index_queue(const LocalQueue& queue, bool present) {
   if (present)
-    local_queues_of_[queue.cluster_queue][path_of(queue.meta)] = &queue;
+    local_queues_of_[queue.cluster_queue].insert(&queue);
   else
-    erase_at(local_queues_of_, queue.cluster_queue, path_of(queue.meta));
+    erase_at(local_queues_of_, queue.cluster_queue, queue);
 }
 
 }  // namespace muster

@@ -6,8 +6,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "api/queue_settings.h"
@@ -107,19 +109,25 @@ class ClusterState {
   void index_queue(const ClusterQueue& queue, bool present);
   void index_queue(const LocalQueue& queue, bool present);
 
+  struct ByPath {
+    template <class Object>
+    bool operator()(const Object* a, const Object* b) const {
+      return std::tie(a->meta.ns, a->meta.name) < std::tie(b->meta.ns, b->meta.name);
+    }
+  };
   template <class Object>
-  using Index = std::map<std::string, std::map<std::string, const Object*, std::less<>>, std::less<>>;
+  using Index = std::map<std::string, std::set<const Object*, ByPath>, std::less<>>;
   using Objects = std::map<std::string, TypedObject, std::less<>>;  // "ns/name"
   std::map<std::string_view, Objects> objects_;                     // by plural
   std::map<std::string_view, uint64_t> seen_;                       // by plural
-  Index<Job> jobs_of_jobset_;                                       // by "ns/jobset", then name
-  Index<JobSet> jobsets_of_subdomain_;                              // by "ns/subdomain", then name
-  Index<Workload> workloads_of_owner_;                              // by the owner's uid, then name
-  Index<Workload> workloads_in_queue_;                              // by "ns/queue", then name
-  Index<Workload> workloads_reserving_;                             // by ClusterQueue, then "ns/name"
-  Index<LocalQueue> local_queues_of_;                               // by ClusterQueue, then "ns/name"
-  Index<ClusterQueue> cluster_queues_of_flavor_;                    // by flavor, then name
-  Index<ClusterQueue> cluster_queues_of_check_;                     // by check, then name
+  Index<Job> jobs_of_jobset_;                                       // by "ns/jobset"
+  Index<JobSet> jobsets_of_subdomain_;                              // by "ns/subdomain"
+  Index<Workload> workloads_of_owner_;                              // by the owner's uid
+  Index<Workload> workloads_in_queue_;                              // by "ns/queue"
+  Index<Workload> workloads_reserving_;                             // by ClusterQueue
+  Index<LocalQueue> local_queues_of_;                               // by ClusterQueue
+  Index<ClusterQueue> cluster_queues_of_flavor_;                    // by flavor
+  Index<ClusterQueue> cluster_queues_of_check_;                     // by check
   QueueCountIndex queue_counts_;
   std::map<ObjectKey, MonotonicTime> taken_;
   GangIndex gangs_;
