@@ -24,13 +24,13 @@ std::set<std::string, std::less<>> flavors_of(const Admission& admission) {
   return names;
 }
 
-bool applies(const AdmissionCheckRule& rule, const Workload& workload, const ClusterQueue& queue) {
+bool applies(const AdmissionCheckRule& rule, const std::optional<Admission>& admission, const ClusterQueue& queue) {
   if (rule.on_flavors.empty()) return true;
   const auto is_named = [&](const std::string& flavor) {
     return std::find(rule.on_flavors.begin(), rule.on_flavors.end(), flavor) != rule.on_flavors.end();
   };
-  if (workload.status.admission) {
-    const auto assigned = flavors_of(*workload.status.admission);
+  if (admission) {
+    const auto assigned = flavors_of(*admission);
     return std::any_of(assigned.begin(), assigned.end(), is_named);
   }
   const auto all = flavors_of(queue);
@@ -53,16 +53,16 @@ std::string describe_checks(const WorkloadStatus& status, std::string_view state
 
 }  // namespace
 
-std::vector<std::string> checks_of(const Workload& workload, const ClusterQueue& queue) {
+std::vector<std::string> checks_of(const std::optional<Admission>& admission, const ClusterQueue& queue) {
   std::set<std::string> names;
   for (const AdmissionCheckRule& rule : queue.admission_checks) {
-    if (applies(rule, workload, queue)) names.insert(rule.name);
+    if (applies(rule, admission, queue)) names.insert(rule.name);
   }
   return {names.begin(), names.end()};
 }
 
 void sync_checks(WorkloadDraft& draft, const ClusterQueue& queue) {
-  const std::vector<std::string> wanted = checks_of(draft.workload(), queue);
+  const std::vector<std::string> wanted = checks_of(draft.status.admission, queue);
   auto& checks = draft.status.admission_checks;
   const auto is_wanted = [&](const AdmissionCheckState& check) {
     return std::binary_search(wanted.begin(), wanted.end(), check.name);

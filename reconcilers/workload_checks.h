@@ -2,6 +2,7 @@
 // it to come again or rejects it. Who decides on a check writes its state.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,10 @@ namespace muster {
 
 // By name. Before there is a reservation only those that count for every flavor of the
 // queue, because the flavors are not known; then those of the flavors it has.
-std::vector<std::string> checks_of(const Workload& workload, const ClusterQueue& queue);
+std::vector<std::string> checks_of(const std::optional<Admission>& admission, const ClusterQueue& queue);
 
-// Gives the Workload a state for each of its checks, and no other.
+// Gives the Workload a state for each of its checks, and no other. The draft's own
+// admission counts: where one has just been decided, nobody has seen it yet.
 void sync_checks(WorkloadDraft& draft, const ClusterQueue& queue);
 
 // A check that wants a retry may say when: requeueAt becomes the latest of these times,

@@ -162,3 +162,27 @@ TEST_CASE("admissions: whoever leaves before it was admitted in writing is not a
     CHECK(cluster.ruling<Admitted>("next"));
   }
 }
+
+TEST_CASE("admissions: a check of the flavor that was chosen is asked before the Workload is admitted") {
+  Deciding cluster;
+  cluster.put(kResourceFlavors, "f2", json::object());
+  cluster.put(kAdmissionChecks, "c", {{"status", {{"conditions", {{{"type", "Active"}, {"status", "True"}}}}}}});
+  const auto quota = [](const char* flavor) {
+    return json{{"name", flavor}, {"resources", {{{"name", "cpu"}, {"nominalQuota", "10"}}}}};
+  };
+  cluster.put(kClusterQueues, "cq",
+              {{"spec",
+                {{"namespaceSelector", json::object()},
+                 {"admissionChecksStrategy", {{"admissionChecks", {{{"name", "c"}, {"onFlavors", {"f2"}}}}}}},
+                 {"resourceGroups", {{{"coveredResources", {"cpu"}}, {"flavors", {quota("f1"), quota("f2")}}}}}}}});
+  for (const auto& [name, asked] : {std::pair("on-f1", false), std::pair("on-f2", true)}) {
+    INFO(std::string(name));
+    cluster.put_workload(name, "8", 1);
+    REQUIRE(cluster.decide() == std::vector<std::string>{name});
+    cluster.write(name);
+    const Workload* workload = cluster.state.workload("team-a", name);
+    CHECK(workload->has_quota_reserved());
+    CHECK(workload->admitted() == !asked);
+    CHECK(workload->status.admission_checks.size() == (asked ? 1 : 0));
+  }
+}
