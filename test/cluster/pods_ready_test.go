@@ -74,6 +74,19 @@ func TestPodsThatAreNotReadyInTime(t *testing.T) {
 		{"a late Workload is evicted, tried again, deactivated, and reactivated by hand", lateWorkload},
 		{"a lost pod that is not replaced within recoveryTimeout costs the place", lateRecovery},
 	})
+	for _, each := range []decision{
+		{"others get the quota of a late Workload when its pods are gone", func(t *testing.T, teams *harness.Teams) {
+			lateQuotaGoesOn(t, cluster, teams)
+		}},
+		{"a late Workload comes back behind who waited and on the flavor that has become free", func(t *testing.T, teams *harness.Teams) {
+			lateComesBack(t, cluster, teams, "other", "late")
+		}},
+	} {
+		t.Run(each.name, func(t *testing.T) {
+			t.Parallel()
+			each.run(t, cluster.Teams(t))
+		})
+	}
 }
 
 func TestPodsThatAreNotReadyOnAKubelet(t *testing.T) {
@@ -86,6 +99,7 @@ func TestPodsThatAreNotReadyOnAKubelet(t *testing.T) {
 }
 
 func lateWorkload(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
+	timeline := cluster.Timeline(t, queues.Namespace)
 	letIn(t, cluster, queues)
 	createLate(t, cluster, queues, "train")
 	workloadIs(t, cluster, queues, "train", "is admitted", "PodsReady", "False", "WaitForStart")
@@ -107,10 +121,12 @@ func lateWorkload(t *testing.T, cluster *harness.Cluster, queues harness.Queues)
 		t.Errorf("people cannot see how often it was tried: %v", err)
 	}
 	cluster.Patch(t, harness.Workloads, queues.Namespace, end.GetName(), `{"spec":{"active":true}}`)
-	workloadIs(t, cluster, queues, "train", "is tried again", "QuotaReserved", "True", "QuotaReserved")
+	cluster.WaitForWorkload(t, queues.Namespace, "train", "is tried again and its tries are forgotten",
+		harness.HasCondition("QuotaReserved", "True", "QuotaReserved"), harness.FieldIs(nil, "status", "requeueState"))
 	cluster.WaitForWorkload(t, queues.Namespace, "train", "begins a new count", tries(1))
 	cluster.WaitForEvent(t, queues.Namespace, end.GetName(),
 		"EvictedDueToPodsReadyTimeout", "EvictedDueToDeactivatedDueToRequeuingLimitExceeded")
+	timeline.Check(t)
 }
 
 func lateRecovery(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
@@ -177,6 +193,9 @@ func TestOneWorkloadAtATime(t *testing.T) {
 	} {
 		t.Run(each.name, func(t *testing.T) { each.run(t, cluster, cluster.Queues(t)) })
 	}
+	t.Run("a Workload that waits for a check keeps nobody out for longer than the timeout", func(t *testing.T) {
+		waitsForItsCheck(t, cluster.Teams(t), 3*time.Second)
+	})
 }
 
 // awaitBlocked waits until the Workload says that it waits for that of the other job.

@@ -152,8 +152,7 @@ func nextFlavor(t *testing.T, teams *harness.Teams) {
 	for _, each := range []struct{ job, flavor string }{{"one", "first"}, {"two", "second"}} {
 		teams.Job("q", each.job, 1, "1")
 		workload := teams.Await(each.job, "is admitted", harness.HasCondition("Admitted", "True", ""))
-		podSets, _, _ := unstructured.NestedSlice(workload.Object, "status", "admission", "podSetAssignments")
-		if flavor, _, _ := unstructured.NestedString(podSets[0].(map[string]any), "flavors", "cpu"); flavor != teams.Name(each.flavor) {
+		if flavor := teams.FlavorOf(workload); flavor != each.flavor {
 			t.Errorf("%s got flavor %s", each.job, flavor)
 		}
 	}

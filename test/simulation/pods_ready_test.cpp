@@ -84,6 +84,18 @@ int complete(World& world, int jobs) {
   return found;
 }
 
+// Two flavors before the queue `team`: a cpu of the first, and so much of the second.
+std::vector<json> two_flavors(const std::string& of_second = "1") {
+  std::vector<json> objects = queues(1);
+  objects.insert(objects.begin() + 1, objects[0]);
+  objects[1]["metadata"]["name"] = "second";
+  json& flavors = objects[2]["spec"]["resourceGroups"][0]["flavors"];
+  flavors.push_back(flavors[0]);
+  flavors[1]["name"] = "second";
+  flavors[1]["resources"][0]["nominalQuota"] = of_second;
+  return objects;
+}
+
 // Of a job's Workload; null when there is none.
 json workload_of(World& world, const std::string& job) {
   for (json& workload : world.list(kWorkloads)) {
@@ -102,6 +114,13 @@ std::string condition_of(World& world, const std::string& job, const std::string
       return condition["status"].get<std::string>() + " " + condition["reason"].get<std::string>();
   }
   return "";
+}
+
+// Of the cpus of a job's Workload; empty while it has no quota.
+std::string flavor_of(World& world, const std::string& job) {
+  const json workload = workload_of(world, job);
+  const json& pod_sets = array_at(workload, {"status", "admission", "podSetAssignments"});
+  return pod_sets.empty() ? "" : std::string(string_at(pod_sets[0], {"flavors", "cpu"}));
 }
 
 std::string message_of(World& world, const std::string& job, const std::string& type) {
@@ -195,6 +214,70 @@ TEST_CASE("pods ready: a Workload that is late is evicted and others run before 
     CHECK(world.run_until([&] { return complete(world, 2) == 2; }, 10min));
     CHECK(history->evicted == std::map<std::string, int>{{"job0 PodsReadyTimeout", 1}});
     CHECK(world.settle());
+  }
+}
+
+// KEP-1282, story 1: while the Workload that got the second flavor waits for its next try, the
+// first one becomes free.
+TEST_CASE("pods ready: a late Workload comes back on the flavor that is free behind or before who waited") {
+  using Timestamp = RequeuingStrategy::Timestamp;
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    for (const Timestamp timestamp : {Timestamp::kEviction, Timestamp::kCreation}) {
+      WorldOptions options = waiting(false, seed);
+      options.queues.wait_for_pods_ready->requeuing.timestamp = timestamp;
+      World world(options);
+      const auto history = watch(world);
+      for (const json& object : two_flavors()) require_done(world.create(object));
+      json first = queued_job(1, "job0");
+      first["spec"]["template"]["metadata"]["annotations"] = {{kRunSeconds, "300"}};
+      require_done(world.create(first));
+      INFO(world.report());
+      REQUIRE(world.run_until([&] { return flavor_of(world, "job0") == "default"; }, 10s));
+      world.nodes().hold("job1-");
+      require_done(world.create(queued_job(1, "job1")));
+      REQUIRE(world.run_until([&] { return flavor_of(world, "job1") == "second"; }, 10s));
+      // So that nobody else tries the second one meanwhile.
+      require_done(world.patch({&kClusterQueues, "", "cluster"}, {{"spec", two_flavors("0")[2]["spec"]}}));
+      world.run_for(2s);
+      require_done(world.create(queued_job(1, "job2")));
+      REQUIRE(world.run_until([&] { return history->evicted["job1 PodsReadyTimeout"] == 1; }, 3min));
+      world.nodes().release("job1-");
+      CHECK(world.run_until([&] { return complete(world, 3) == 3; }, 15min));
+      const bool behind = timestamp == Timestamp::kEviction;
+      CHECK(history->admitted ==
+            std::vector<std::string>{"job0", "job1", behind ? "job2" : "job1", behind ? "job1" : "job2"});
+      CHECK(history->evicted == std::map<std::string, int>{{"job1 PodsReadyTimeout", 1}});
+      CHECK(flavor_of(world, "job1") == "default");
+      CHECK(world.settle());
+      CHECK(world.violations().empty());
+    }
+  }
+}
+
+// KEP-1282: with the timestamp Creation the preempted Workload is first among its equals.
+TEST_CASE("pods ready: a preempted Workload does not come back before its preemptor") {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    for (const bool block : {true, false}) {
+      WorldOptions options = waiting(block, seed);
+      options.queues.wait_for_pods_ready->requeuing.timestamp = RequeuingStrategy::Timestamp::kCreation;
+      World world(options);
+      const auto history = watch(world);
+      std::vector<json> objects = queues(2);
+      objects[1]["spec"]["preemption"] = {{"withinClusterQueue", "LowerPriority"}};
+      objects.push_back(two_teams(2).back());  // the class `high`
+      for (const json& object : objects) require_done(world.create(object));
+      require_done(world.create(queued_job(2, "job0")));
+      INFO(world.report());
+      REQUIRE(world.run_until([&] { return world.pods_running("job0") == 2; }, 30s));
+      json preemptor = queued_job(2, "job1");
+      preemptor["metadata"]["labels"][kPriorityClassLabel] = "high";
+      require_done(world.create(preemptor));
+      CHECK(world.run_until([&] { return complete(world, 2) == 2; }, 15min));
+      CHECK(history->admitted == std::vector<std::string>{"job0", "job1", "job0"});
+      CHECK(history->evicted == std::map<std::string, int>{{"job0 Preempted", 1}});
+      CHECK(world.settle());
+      CHECK(world.violations().empty());
+    }
   }
 }
 

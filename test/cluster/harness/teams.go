@@ -63,10 +63,30 @@ func (s *Teams) make(kind schema.GroupVersionResource, object *unstructured.Unst
 // Flavor makes a ResourceFlavor of the hollow nodes.
 func (s *Teams) Flavor(short string) {
 	s.t.Helper()
+	s.flavorOf(short, "hollow")
+}
+
+// SoldOut makes a ResourceFlavor of nodes that nobody can buy: there are none.
+func (s *Teams) SoldOut(short string) {
+	s.t.Helper()
+	s.flavorOf(short, "sold-out")
+}
+
+func (s *Teams) flavorOf(short, nodes string) {
+	s.t.Helper()
 	s.make(ResourceFlavors, queueObject("ResourceFlavor", s.Name(short), map[string]any{
-		"nodeLabels":  map[string]any{NodeLabel: "hollow"},
-		"tolerations": []any{map[string]any{"key": NodeLabel, "operator": "Equal", "value": "hollow", "effect": "NoSchedule"}},
+		"nodeLabels":  map[string]any{NodeLabel: nodes},
+		"tolerations": []any{map[string]any{"key": NodeLabel, "operator": "Equal", "value": nodes, "effect": "NoSchedule"}},
 	}))
+}
+
+// FlavorOf is the short name of the flavor of the cpus of a Workload's first pod set.
+func (s *Teams) FlavorOf(workload *unstructured.Unstructured) string {
+	for _, podSet := range objectsIn(workload.Object, "status", "admission", "podSetAssignments") {
+		flavor, _, _ := unstructured.NestedString(podSet, "flavors", "cpu")
+		return strings.TrimPrefix(flavor, s.Namespace+"-")
+	}
+	return ""
 }
 
 // Class makes a WorkloadPriorityClass.
@@ -142,14 +162,6 @@ func (s *Teams) Job(queue, name string, pods int32, cpu string, edit ...func(*ba
 // OfClass gives a Job a priority.
 func (s *Teams) OfClass(short string) func(*batchv1.Job) {
 	return func(job *batchv1.Job) { job.Labels[PriorityLabel] = s.Name(short) }
-}
-
-// Check makes an AdmissionCheck that somebody looks after.
-func (s *Teams) Check(short string) {
-	s.t.Helper()
-	s.make(AdmissionChecks, queueObject("AdmissionCheck", s.Name(short), map[string]any{"controllerName": "muster.batch/test"}))
-	s.cluster.Patch(s.t, AdmissionChecks, "", s.Name(short), fmt.Sprintf(`{"status":{"conditions":[{"type":"Active","status":"True",`+
-		`"reason":"Active","message":"by the test","lastTransitionTime":%q}]}}`, time.Now().UTC().Format(time.RFC3339)), "status")
 }
 
 // Await waits until the Workload of a Job is as the conditions say.
