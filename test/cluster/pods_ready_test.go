@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"muster.batch/test/cluster/harness"
@@ -89,15 +87,6 @@ func TestPodsThatAreNotReadyInTime(t *testing.T) {
 	}
 }
 
-func TestPodsThatAreNotReadyOnAKubelet(t *testing.T) {
-	cluster := harness.Connect(t)
-	cluster.RealNode(t)
-	startPodsReadyMuster(t, 8*time.Second, "recoveryTimeout: 4s, requeuingStrategy: {backoffBaseSeconds: 2, backoffMaxSeconds: 2}")
-	queues := cluster.Queues(t)
-	doesNotFit(t, cluster, queues)
-	kubeletRecovery(t, cluster, queues)
-}
-
 func lateWorkload(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
 	timeline := cluster.Timeline(t, queues.Namespace)
 	letIn(t, cluster, queues)
@@ -142,41 +131,6 @@ func lateRecovery(t *testing.T, cluster *harness.Cluster, queues harness.Queues)
 		t.Errorf("its evictions are counted as %v", evicted.Object["status"])
 	}
 	workloadIs(t, cluster, queues, "train", "comes back after its backoff", "Requeued", "True", "BackoffFinished")
-}
-
-// doesNotFit: the node has too little for both pods of the first Job at once, so it leaves,
-// the next one runs, and the first comes back.
-func doesNotFit(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
-	cpu := resource.NewMilliQuantity(cluster.AllocatableCPU(t, cluster.RealNode(t))*6/10, resource.DecimalSI)
-	job := func(name, command string, pods int32) {
-		made := queuedJob(name, pods)
-		made.Spec.Template.Spec.Containers[0].Command = []string{"sh", "-c", command}
-		made.Spec.Template.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = *cpu
-		cluster.CreateJob(t, queues.Namespace, made)
-	}
-	letInWith(t, cluster, queues, queues.Real, "1000", "Never")
-	job("big", "sleep 600", 2)
-	workloadIs(t, cluster, queues, "big", "is admitted", "Admitted", "True", "Admitted")
-	cluster.WaitForWorkload(t, queues.Namespace, "big", "is evicted", harness.HasCondition("Evicted", "True", "PodsReadyTimeout"), tries(1))
-	job("small", "sleep 1", 1)
-	workloadIs(t, cluster, queues, "small", "runs to its end", "Finished", "True", "Succeeded")
-	again := workloadIs(t, cluster, queues, "big", "comes back after its backoff", "Requeued", "True", "BackoffFinished")
-	if evictions(again, "PodsReadyTimeout", "WaitForStart") < 1 {
-		t.Errorf("its evictions are counted as %v", again.Object["status"])
-	}
-	cluster.Kubectl(t, "", "delete", "job", "big", "-n", queues.Namespace)
-}
-
-func kubeletRecovery(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
-	made := queuedJob("fails", 1)
-	*made.Spec.BackoffLimit = 5
-	made.Spec.Template.Spec.Containers[0].Command = []string{"sh", "-c", "sleep 3; exit 1"}
-	cluster.CreateJob(t, queues.Namespace, made)
-	workloadIs(t, cluster, queues, "fails", "runs", "PodsReady", "True", "Started")
-	evicted := cluster.WaitForWorkload(t, queues.Namespace, "fails", "is evicted", harness.HasCondition("Evicted", "True", "PodsReadyTimeout"), tries(1))
-	if evictions(evicted, "PodsReadyTimeout", "WaitForRecovery") != 1 {
-		t.Errorf("its evictions are counted as %v", evicted.Object["status"])
-	}
 }
 
 // Who is not ready keeps everybody out, in all queues: one after the other.
@@ -243,6 +197,15 @@ func nextAfterReady(t *testing.T, cluster *harness.Cluster, queues harness.Queue
 func transition(t *testing.T, workload *unstructured.Unstructured, kind string) time.Time {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, fmt.Sprint(harness.ConditionOf(workload, kind)["lastTransitionTime"]))
+	must(t, err)
+	return at
+}
+
+// requeueAt is until when an evicted Workload is kept out.
+func requeueAt(t *testing.T, workload *unstructured.Unstructured) time.Time {
+	t.Helper()
+	text, _, _ := unstructured.NestedString(workload.Object, "status", "requeueState", "requeueAt")
+	at, err := time.Parse(time.RFC3339, text)
 	must(t, err)
 	return at
 }
