@@ -1,7 +1,8 @@
 // When a watch goes on, and from where. Pure: what happened in, what to do next out.
 //
 // Modelled on client-go's reflector: 0.8 s doubling to 30 s, with jitter, so that a
-// thousand watches do not return to a restarted API server in one second.
+// thousand watches do not return to a restarted API server in one second. Where the server
+// names a time (Retry-After), that counts and nothing doubles.
 #pragma once
 
 #include <optional>

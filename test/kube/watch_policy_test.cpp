@@ -89,6 +89,16 @@ TEST_CASE("a server that names a time to stay away gets it within reason") {
   CHECK(policy.after({.end = WatchEnd::kBroken, .retry_after = 24h}, MonotonicTime(1h), 0.0).delay == 60s);
 }
 
+TEST_CASE("a server that starts and turns watches away again and again is asked when it said") {
+  WatchPolicy policy;
+  CHECK(policy.after({.end = WatchEnd::kBroken}, MonotonicTime(1h), 0.0).delay == 800ms);
+  for (int refusal = 0; refusal < 5; ++refusal) {
+    CHECK(policy.after({.end = WatchEnd::kBroken, .retry_after = 1s}, MonotonicTime(1h), 0.0).delay == 1s);
+    CHECK(policy.after({.end = WatchEnd::kBroken, .retry_after = 1s}, MonotonicTime(1h), 0.5).delay == 1200ms);
+  }
+  CHECK(policy.after({.end = WatchEnd::kBroken}, MonotonicTime(1h), 0.0).delay == 1600ms);
+}
+
 TEST_CASE("frames come out whole wherever the bytes are cut") {
   const std::string stream = "{\"a\":1}\n\n{\"b\":\"zwei\"}\n{}\n{\"unfinished\":";
   for (size_t first = 0; first <= stream.size(); ++first) {
