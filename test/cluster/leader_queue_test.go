@@ -56,7 +56,7 @@ func (k killLeaders) admit(t *testing.T, cluster *harness.Cluster, replicas *fle
 	var killed []time.Time
 	for batch := range k.kills + 1 {
 		from, to := k.workloads*batch/(k.kills+1), k.workloads*(batch+1)/(k.kills+1)
-		k.create(t, cluster, teams.Namespace, from, to)
+		createForTwo(t, cluster, teams.Namespace, from, to)
 		if batch < k.kills {
 			// Most of the batch waits: 20 run at a time.
 			runner.Await(t, from+(to-from)/4)
@@ -78,8 +78,8 @@ func (k killLeaders) admit(t *testing.T, cluster *harness.Cluster, replicas *fle
 	must(t, cluster.RemoveWorkloads(teams.Namespace))
 }
 
-// create makes the Workloads of these numbers, for both teams.
-func (k killLeaders) create(t *testing.T, cluster *harness.Cluster, namespace string, from, to int) {
+// createForTwo makes the Workloads of these numbers, for the teams a and b.
+func createForTwo(t *testing.T, cluster *harness.Cluster, namespace string, from, to int) {
 	t.Helper()
 	outcome := harness.Load(context.Background(), 8, to-from, func(number int) error {
 		workload := harness.JoblessWorkload(fmt.Sprint("w-", from+number), []string{"a", "b"}[number%2], 1)

@@ -24,12 +24,21 @@ type history struct {
 	namespace string // empty: all
 	kinds     []schema.GroupVersionResource
 	trim      func(*unstructured.Unstructured) // takes away what nobody will look at
+	watching  continuity
 
 	mutex   sync.Mutex
 	moments []moment
 	seen    map[types.UID]uint64
 	ended   error // a watch that broke
 }
+
+// continuity is what a watch that breaks means to a history.
+type continuity bool
+
+const (
+	unbroken continuity = false // a version may have been missed: that is an error
+	goesOn   continuity = true  // a list shows what has become of all
+)
 
 type moment struct {
 	version uint64
@@ -40,9 +49,9 @@ type moment struct {
 
 // history begins with what is there.
 func (c *Cluster) history(t testing.TB, namespace string, trim func(*unstructured.Unstructured),
-	kinds ...schema.GroupVersionResource) *history {
+	watching continuity, kinds ...schema.GroupVersionResource) *history {
 	t.Helper()
-	h := &history{cluster: c, namespace: namespace, kinds: kinds, trim: trim, seen: map[types.UID]uint64{}}
+	h := &history{cluster: c, namespace: namespace, kinds: kinds, trim: trim, watching: watching, seen: map[types.UID]uint64{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	for _, kind := range kinds {
@@ -50,27 +59,97 @@ func (c *Cluster) history(t testing.TB, namespace string, trim func(*unstructure
 		if err != nil {
 			t.Fatalf("watching %s: %v", kind.Resource, err)
 		}
-		go h.record(ctx, kind.Resource, watcher)
+		go h.follow(ctx, kind, watcher)
 	}
 	return h
 }
 
-func (h *history) record(ctx context.Context, kind string, watcher watch.Interface) {
+func (h *history) follow(ctx context.Context, kind schema.GroupVersionResource, watcher watch.Interface) {
+	for {
+		err := h.record(kind.Resource, watcher)
+		if h.watching == goesOn {
+			watcher, err = h.resume(ctx, kind)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			h.fail(err)
+			return
+		}
+	}
+}
+
+// record takes down what a watch tells, and returns why it ended.
+func (h *history) record(kind string, watcher watch.Interface) error {
 	for event := range watcher.ResultChan() {
 		object, ok := event.Object.(*unstructured.Unstructured)
 		if !ok || event.Type == watch.Error {
-			h.fail(fmt.Errorf("the watch of %s: %v", kind, event.Object))
-			return
+			return fmt.Errorf("the watch of %s: %v", kind, event.Object)
 		}
-		version, _ := strconv.ParseUint(object.GetResourceVersion(), 10, 64)
-		h.trim(object)
 		h.mutex.Lock()
-		h.moments = append(h.moments, moment{version, object, event.Type == watch.Deleted, time.Now()})
-		h.seen[object.GetUID()] = version
+		h.take(object, event.Type == watch.Deleted)
 		h.mutex.Unlock()
 	}
-	if ctx.Err() == nil {
-		h.fail(fmt.Errorf("the watch of %s ended", kind))
+	return fmt.Errorf("the watch of %s ended", kind)
+}
+
+// take is called with the mutex held.
+func (h *history) take(object *unstructured.Unstructured, gone bool) {
+	version, _ := strconv.ParseUint(object.GetResourceVersion(), 10, 64)
+	h.trim(object)
+	h.moments = append(h.moments, moment{version, object, gone, time.Now()})
+	h.seen[object.GetUID()] = version
+}
+
+// resume begins a watch anew. An API server that was restarted does not remember what its
+// predecessor had still to tell, which is what was written last; a list stands for that. It
+// asks its clients to come again after five seconds, in which too much would happen unseen,
+// so each try is a short one.
+func (h *history) resume(ctx context.Context, kind schema.GroupVersionResource) (watcher watch.Interface, err error) {
+	client := h.cluster.Dynamic.Resource(kind).Namespace(h.namespace)
+	deadline := time.Now().Add(2 * time.Minute)
+	for ctx.Err() == nil && time.Now().Before(deadline) {
+		var list *unstructured.UnstructuredList
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		list, err = client.List(short, metav1.ListOptions{})
+		cancel()
+		if err == nil {
+			watcher, err = client.Watch(ctx, metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
+		}
+		if err == nil {
+			h.catchUpWith(list)
+			return watcher, nil
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return nil, fmt.Errorf("the watch of %s does not come back: %v", kind.Resource, err)
+}
+
+// catchUpWith takes down what a list shows, and what it shows no more.
+func (h *history) catchUpWith(list *unstructured.UnstructuredList) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	there := map[types.UID]bool{}
+	for i := range list.Items {
+		object := &list.Items[i]
+		there[object.GetUID()] = true
+		if version, _ := strconv.ParseUint(object.GetResourceVersion(), 10, 64); version > h.seen[object.GetUID()] {
+			h.take(object, false)
+		}
+	}
+	last := map[types.UID]moment{}
+	for _, each := range h.moments {
+		if each.object.GetKind()+"List" == list.GetKind() {
+			last[each.object.GetUID()] = each
+		}
+	}
+	for uid, each := range last {
+		if !there[uid] && !each.gone {
+			object := each.object.DeepCopy()
+			object.SetResourceVersion(list.GetResourceVersion())
+			h.take(object, true)
+		}
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 // Quota is all that becomes of the reservations of a cluster.
 type Quota struct{ *history }
 
-// WatchQuota begins to look.
+// WatchQuota begins to look, and goes on when the API server crashes: after that, what is
+// there stands for what was missed.
 func (c *Cluster) WatchQuota(t testing.TB) *Quota {
 	t.Helper()
 	trim := func(object *unstructured.Unstructured) {
@@ -22,7 +23,7 @@ func (c *Cluster) WatchQuota(t testing.TB) *Quota {
 			delete(object.Object, "spec")
 		}
 	}
-	return &Quota{c.history(t, "", trim, Workloads, ClusterQueues, Cohorts)}
+	return &Quota{c.history(t, "", trim, goesOn, Workloads, ClusterQueues, Cohorts)}
 }
 
 // Reservation is when a Workload got quota, as far as the watch told.

@@ -54,11 +54,11 @@ func (r *Runner) see(workload *unstructured.Unstructured) {
 	time.AfterFunc(r.takes, func() { r.finish(workload.DeepCopy()) })
 }
 
-// finish goes on until the API server has it: a Workload that never ends would keep its
-// quota, and the test would say so.
+// finish goes on until the API server has it, which may be away for a while: a Workload that
+// never ends would keep its quota, and the test would say so.
 func (r *Runner) finish(workload *unstructured.Unstructured) {
 	client := r.cluster.Dynamic.Resource(Workloads).Namespace(workload.GetNamespace())
-	for range 100 {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		setCondition(workload, "Finished", "True", "Succeeded", "The work is done")
 		_, err := client.UpdateStatus(context.Background(), workload, metav1.UpdateOptions{})
 		if err == nil {
@@ -67,6 +67,9 @@ func (r *Runner) finish(workload *unstructured.Unstructured) {
 		}
 		if apierrors.IsNotFound(err) {
 			return
+		}
+		if !apierrors.IsConflict(err) {
+			time.Sleep(20 * time.Millisecond)
 		}
 		if again, err := client.Get(context.Background(), workload.GetName(), metav1.GetOptions{}); err == nil {
 			workload = again

@@ -17,7 +17,7 @@ func withoutManagers(object *unstructured.Unstructured) { object.SetManagedField
 // Timeline begins to look, at a namespace that is still empty.
 func (c *Cluster) Timeline(t testing.TB, namespace string) *Timeline {
 	t.Helper()
-	return &Timeline{c.history(t, namespace, withoutManagers, Jobs, JobSets, Workloads)}
+	return &Timeline{c.history(t, namespace, withoutManagers, unbroken, Jobs, JobSets, Workloads)}
 }
 
 // Check demands, for all that has happened so far: no job was started without a Workload

@@ -32,7 +32,8 @@ type process struct {
 // then stops the components in their order.
 func start(name, logDirectory, program string, arguments ...string) (*process, error) {
 	logPath := filepath.Join(logDirectory, name+".log")
-	logFile, err := os.Create(logPath)
+	// Appended to: a component that is restarted must not take the log of the former along.
+	logFile, err := os.OpenFile(logPath, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -69,10 +70,15 @@ func (p *process) stop() (killed bool) {
 	case <-p.ended:
 	case <-time.After(patience):
 		killed = true
-		_ = syscall.Kill(-p.command.Process.Pid, syscall.SIGKILL)
-		<-p.ended
+		p.kill()
 	}
 	return killed
+}
+
+// kill ends the whole group at once, as a crash would, and waits until the process is gone.
+func (p *process) kill() {
+	_ = syscall.Kill(-p.command.Process.Pid, syscall.SIGKILL)
+	<-p.ended
 }
 
 // hasEnded tells whether the process is gone, without waiting.

@@ -129,14 +129,43 @@ func (s *supervisor) tail(name string) string {
 	return ""
 }
 
-// run blocks until the user interrupts (nil) or a child dies.
-func (s *supervisor) run(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return nil
-	case child := <-s.died:
-		return childDied(child)
+// run blocks until the user interrupts (nil) or a child dies. Each crash that is asked for
+// befalls the API server, which is ready again when the condition says so.
+func (s *supervisor) run(ctx context.Context, crashes <-chan os.Signal, ready condition) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case child := <-s.died:
+			return childDied(child)
+		case <-crashes:
+			if err := s.crash("kube-apiserver"); err != nil {
+				return err
+			}
+			if err := s.wait(ctx, "kube-apiserver", ready); err != nil {
+				return err
+			}
+		}
 	}
+}
+
+// crash kills a component and starts it again as it was.
+func (s *supervisor) crash(name string) error {
+	place := slices.IndexFunc(s.children, func(child *process) bool { return child.name == name })
+	victim := s.children[place]
+	say("killing %s", name)
+	victim.kill()
+	if first := <-s.died; first != victim {
+		return childDied(first)
+	}
+	next, err := s.startProgram(name, victim.command.Path, victim.command.Args[1:]...)
+	if err != nil {
+		return err
+	}
+	// It ends in its predecessor's turn.
+	s.children[place] = next
+	s.children = s.children[:len(s.children)-1]
+	return nil
 }
 
 func childDied(child *process) error {

@@ -44,8 +44,9 @@ func parseOptions(arguments []string) (options, error) {
 	return o, err
 }
 
-// up runs a control plane until it is interrupted. Exit code 0 after a regular
-// stop, 1 when something failed, 2 when the arguments are wrong.
+// up runs a control plane until it is interrupted; SIGUSR1 makes its API server crash
+// and come back. Exit code 0 after a regular stop, 1 when something failed, 2 when the
+// arguments are wrong.
 func up(arguments []string) int {
 	// The children die with the thread that started them, so it must be one
 	// that lives as long as the process (see start in processes.go).
@@ -60,6 +61,8 @@ func up(arguments []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	crashes := make(chan os.Signal, 1)
+	signal.Notify(crashes, syscall.SIGUSR1)
 	if o.dieWithParent {
 		go stopWithParent(stop)
 	}
@@ -74,7 +77,7 @@ func up(arguments []string) int {
 		say("%v", err)
 		return 1
 	}
-	err = serve(ctx, s, o)
+	err = serve(ctx, s, o, crashes)
 	if err != nil {
 		say("%v", err)
 	}
@@ -92,7 +95,7 @@ func up(arguments []string) int {
 }
 
 // serve starts the cluster, tells where it is, and blocks until its end.
-func serve(ctx context.Context, s *supervisor, o options) error {
+func serve(ctx context.Context, s *supervisor, o options, crashes <-chan os.Signal) error {
 	server, err := startControlPlane(ctx, s)
 	if err != nil {
 		return err
@@ -118,7 +121,7 @@ func serve(ctx context.Context, s *supervisor, o options) error {
 			return err
 		}
 	}
-	return s.run(ctx)
+	return s.run(ctx, crashes, newProber(s.certificates).answers(server+"/readyz"))
 }
 
 // startNodes adds the nodes that were asked for.

@@ -1,0 +1,92 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.batch/test/cluster/harness"
+)
+
+// The API server is killed by SIGKILL while muster admits, and comes back on the same data:
+// muster goes on by itself, nothing is admitted twice, and all comes to its end.
+
+func TestQueuesSurviveAnApiServerRestart(t *testing.T) {
+	cluster := harness.Connect(t)
+	cluster.HollowNodes(t)
+	for _, each := range []struct {
+		name   string
+		config string
+	}{
+		{"a leader that keeps its lease goes on", writeFile(t, "config.yaml", "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"+
+			"leaderElection: {leaderElect: true, resourceName: "+usualLease+"}\n")},
+		{"a leader that has lost its lease meanwhile leads again", quickLease(t, usualLease)},
+	} {
+		t.Run(each.name, func(t *testing.T) {
+			muster := startQueueMuster(t, "--config", each.config)
+			admitThroughACrash(t, cluster, muster)
+		})
+	}
+}
+
+func admitThroughACrash(t *testing.T, cluster *harness.Cluster, muster *harness.Muster) {
+	const workloads, within = 300, 20 * time.Second
+	teams := cluster.Teams(t)
+	teams.Flavor("f")
+	for _, team := range []string{"a", "b"} {
+		teams.Queue(team, teams.InCohort("all"), teams.Cpus("f=10"))
+	}
+	quota := cluster.WatchQuota(t)
+	runner := cluster.RunAdmitted(t, teams.Namespace, 300*time.Millisecond)
+	createForTwo(t, cluster, teams.Namespace, 0, workloads)
+	runner.Await(t, workloads/10)
+
+	away := cluster.CrashAPIServer(t)
+	back := time.Now()
+	left, err := neverAdmitted(cluster, teams.Namespace)
+	must(t, err)
+	if left == 0 {
+		t.Fatal("nothing was left to admit")
+	}
+	harness.Eventually(t, within, "muster admits again", func() error {
+		now, err := neverAdmitted(cluster, teams.Namespace)
+		if err == nil && now == left {
+			err = fmt.Errorf("%d still wait", now)
+		}
+		return err
+	})
+	t.Logf("%d of %d Workloads waited while the API server was away for %.1f s; %.1f s later the next was admitted",
+		left, workloads, away.Seconds(), time.Since(back).Seconds())
+
+	runner.Await(t, workloads)
+	if made := quota.Check(t); len(made) != workloads {
+		t.Errorf("%d reservations for %d Workloads that nobody evicted", len(made), workloads)
+	}
+	must(t, cluster.RemoveWorkloads(teams.Namespace))
+	// A Job needs all watches of muster's, its webhooks, and the cluster's own controllers,
+	// which the next test needs too.
+	teams.Job("a", "afterwards", 1, "1")
+	teams.RunsWith("afterwards", 1)
+	teams.End("afterwards")
+	if muster.Slain() {
+		t.Error("muster has ended")
+	}
+}
+
+// neverAdmitted counts the Workloads that have had no quota yet.
+func neverAdmitted(cluster *harness.Cluster, namespace string) (count int, err error) {
+	list, err := cluster.Dynamic.Resource(harness.Workloads).Namespace(namespace).List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		return 0, err
+	}
+	for i := range list.Items {
+		if harness.HasCondition("QuotaReserved", "True", "")(&list.Items[i]) != nil &&
+			harness.HasCondition("Finished", "True", "")(&list.Items[i]) != nil {
+			count++
+		}
+	}
+	return count, nil
+}

@@ -1,0 +1,61 @@
+package harness
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// CrashAPIServer has the lab kill its API server and start it again on the same data. It
+// returns when that is ready, and how long there was none. All watches of before are broken
+// then, and the other components come back to it in the seconds that follow.
+func (c *Cluster) CrashAPIServer(t testing.TB) (away time.Duration) {
+	t.Helper()
+	lab := c.lab(t)
+	began := time.Now()
+	if err := syscall.Kill(lab, syscall.SIGUSR1); err != nil {
+		t.Fatalf("SIGUSR1 to the lab, process %d: %v", lab, err)
+	}
+	Eventually(t, 10*time.Second, "the API server is away", func() error {
+		if c.ready(t) == nil {
+			return errors.New("it is ready")
+		}
+		return nil
+	})
+	Eventually(t, 90*time.Second, "the API server is back", func() error { return c.ready(t) })
+	return time.Since(began)
+}
+
+// lab is the process that watches over the cluster, which the lab's kubeconfigs name.
+func (c *Cluster) lab(t testing.TB) (pid int) {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(c.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lab struct{ PID int }
+	for _, cluster := range config.Clusters {
+		if note, found := cluster.Extensions["lab"].(*runtime.Unknown); found {
+			err = errors.Join(err, json.Unmarshal(note.Raw, &lab))
+		}
+	}
+	if err != nil || lab.PID <= 0 {
+		t.Fatalf("%s names no lab whose API server could be killed (%v)", c.Kubeconfig, err)
+	}
+	return lab.PID
+}
+
+// ready is nil if the API server says that it is.
+func (c *Cluster) ready(t testing.TB) error {
+	answer, err := c.Client.Discovery().RESTClient().Get().AbsPath("/readyz").Timeout(2 * time.Second).DoRaw(Context(t))
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, answer)
+	}
+	return nil
+}
