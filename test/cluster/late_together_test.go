@@ -62,7 +62,8 @@ func lateTogether(t *testing.T, count int, reviews load) {
 	timeout := 5*time.Second + time.Duration(count)*20*time.Millisecond
 	muster := startQueueMuster(t, "--kubeconfig", wire.Kubeconfig, "--config", writeFile(t, "config.yaml",
 		"apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nclientConnection: {qps: -1, burst: 1}\n"+
-			"leaderElection: {leaderElect: true, leaseDuration: 2s, renewDeadline: 1500ms, retryPeriod: 300ms, resourceName: "+usualLease+"}\n"+
+			// The lease that users have: a shorter one is lost in such a load.
+			"leaderElection: {leaderElect: true, resourceName: "+usualLease+"}\n"+
 			"waitForPodsReady: {timeout: "+timeout.String()+", requeuingStrategy: {backoffBaseSeconds: 3600}}\n"))
 	var idle harness.Outcome
 	if reviews != nil {
