@@ -57,7 +57,8 @@ void Engine::concern(const TypedObject& object) {
 }
 
 void Engine::put(const TypedObject& object, bool watched, Now now) {
-  if (WebhookKeeper::keeps(type_of(object), meta_of(object).name)) return webhooks_.put(*std::get<PlainObjectPtr>(object));
+  if (WebhookKeeper::keeps(type_of(object), meta_of(object).name))
+    return webhooks_.put(*std::get<PlainObjectPtr>(object));
   const auto change = watched ? state_.put_watched(object) : state_.put(object);
   if (!change) return;
   if (change->before) note_ended_series(*change->before, state_, settings_.queues, measurements_);
