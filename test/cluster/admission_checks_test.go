@@ -41,13 +41,18 @@ func checkedQueues(cluster *harness.Cluster) []decision {
 	}
 }
 
-func lastCheckAdmits(t *testing.T, cluster *harness.Cluster, teams *harness.Teams) {
-	timeline := cluster.Timeline(t, teams.Namespace)
+// trainBehindTwoChecks makes the Job "train", the first in the queue q, where the checks a and b are asked.
+func trainBehindTwoChecks(teams *harness.Teams) {
 	teams.Flavor("f")
 	teams.Check("a")
 	teams.Check("b")
 	teams.Queue("q", teams.Cpus("f=1"), teams.Checks("a", "b"))
 	teams.Job("q", "train", 1, "1")
+}
+
+func lastCheckAdmits(t *testing.T, cluster *harness.Cluster, teams *harness.Teams) {
+	timeline := cluster.Timeline(t, teams.Namespace)
+	trainBehindTwoChecks(teams)
 	name := teams.HoldsQuota("train", "a=Pending", "b=Pending").GetName()
 	teams.Says("a", "train", "Ready")
 	// When muster has looked at this one, which has come later, it has seen the check too.
@@ -97,11 +102,7 @@ func missingOf(value string, template *corev1.PodTemplateSpec) (missing []string
 
 func updatesOfPods(t *testing.T, cluster *harness.Cluster, teams *harness.Teams) {
 	timeline := cluster.Timeline(t, teams.Namespace)
-	teams.Flavor("f")
-	teams.Check("a")
-	teams.Check("b")
-	teams.Queue("q", teams.Cpus("f=1"), teams.Checks("a", "b"))
-	teams.Job("q", "train", 1, "1")
+	trainBehindTwoChecks(teams)
 	before := toJSON(t, getJob(t, cluster, teams.Namespace, "train").Spec.Template)
 	admit := func(first, second string) {
 		t.Helper()

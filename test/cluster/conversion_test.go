@@ -78,19 +78,29 @@ func startConverter(t *testing.T, flags ...string) *harness.Muster {
 	return harness.StartMuster(t, append(flags, "--no-metrics-authorization")...)
 }
 
-var convertedReviews = regexp.MustCompile(`muster_webhook_requests_total\{[^}]*outcome="converted"[^}]*\} (\d+)`)
+var countedReviews = regexp.MustCompile(`muster_webhook_requests_total\{([^}]*)\} (\d+)`)
 
-// conversions counts the reviews that muster has converted so far.
-func conversions(t *testing.T, muster *harness.Muster) int {
+// reviewsWith counts the reviews so far whose labels, as they are printed, are wanted.
+func reviewsWith(t *testing.T, muster *harness.Muster, wanted func(labels string) bool) (total int) {
 	t.Helper()
 	_, text := metricsAnswer(t, muster, "")
-	total := 0
-	for _, match := range convertedReviews.FindAllStringSubmatch(text, -1) {
-		count, err := strconv.Atoi(match[1])
+	for _, match := range countedReviews.FindAllStringSubmatch(text, -1) {
+		if !wanted(match[1]) {
+			continue
+		}
+		count, err := strconv.Atoi(match[2])
 		must(t, err)
 		total += count
 	}
 	return total
+}
+
+func isConversion(labels string) bool { return strings.Contains(labels, `outcome="converted"`) }
+
+// conversions counts the reviews that muster has converted so far.
+func conversions(t *testing.T, muster *harness.Muster) int {
+	t.Helper()
+	return reviewsWith(t, muster, isConversion)
 }
 
 // changeConverter is what somebody does to a definition by hand.

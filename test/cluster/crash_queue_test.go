@@ -34,13 +34,7 @@ func TestQueuesSurviveAnApiServerRestart(t *testing.T) {
 
 func admitThroughACrash(t *testing.T, cluster *harness.Cluster, muster *harness.Muster) {
 	const workloads, within = 300, 20 * time.Second
-	teams := cluster.Teams(t)
-	teams.Flavor("f")
-	for _, team := range []string{"a", "b"} {
-		teams.Queue(team, teams.InCohort("all"), teams.Cpus("f=10"))
-	}
-	quota := cluster.WatchQuota(t)
-	runner := cluster.RunAdmitted(t, teams.Namespace, 300*time.Millisecond)
+	teams, quota, runner := twoSharingTeams(t, cluster)
 	createForTwo(t, cluster, teams.Namespace, 0, workloads)
 	runner.Await(t, workloads/10)
 

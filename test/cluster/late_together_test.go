@@ -81,9 +81,7 @@ func lateTogether(t *testing.T, count int, lease string, reviews load) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
 	defer cancel()
 	outcome := harness.Load(ctx, 16, count, func(number int) error {
-		job := queuedJob(fmt.Sprint("late-", number), 1)
-		job.Spec.Template.Spec.NodeSelector = map[string]string{"muster.batch/nowhere": "yes"}
-		_, err := cluster.Client.BatchV1().Jobs(queues.Namespace).Create(ctx, job, harness.ForReal)
+		_, err := cluster.Client.BatchV1().Jobs(queues.Namespace).Create(ctx, lateJob(fmt.Sprint("late-", number)), harness.ForReal)
 		return err
 	})
 	if outcome.Failed > 0 {

@@ -46,13 +46,7 @@ func (k killLeaders) run(t *testing.T) {
 }
 
 func (k killLeaders) admit(t *testing.T, cluster *harness.Cluster, replicas *fleet) {
-	teams := cluster.Teams(t)
-	teams.Flavor("f")
-	for _, team := range []string{"a", "b"} {
-		teams.Queue(team, teams.InCohort("all"), teams.Cpus("f=10"))
-	}
-	quota := cluster.WatchQuota(t)
-	runner := cluster.RunAdmitted(t, teams.Namespace, 300*time.Millisecond)
+	teams, quota, runner := twoSharingTeams(t, cluster)
 	var killed []time.Time
 	for batch := range k.kills + 1 {
 		from, to := k.workloads*batch/(k.kills+1), k.workloads*(batch+1)/(k.kills+1)
@@ -76,6 +70,18 @@ func (k killLeaders) admit(t *testing.T, cluster *harness.Cluster, replicas *fle
 		t.Errorf("%d of %d Workloads are there", len(list.Items), k.workloads)
 	}
 	must(t, cluster.RemoveWorkloads(teams.Namespace))
+}
+
+// twoSharingTeams are a and b, with ten cpus each that they lend to each other; what is
+// admitted there runs for 300 ms, and what is reserved is watched.
+func twoSharingTeams(t *testing.T, cluster *harness.Cluster) (*harness.Teams, *harness.Quota, *harness.Runner) {
+	t.Helper()
+	teams := cluster.Teams(t)
+	teams.Flavor("f")
+	for _, team := range []string{"a", "b"} {
+		teams.Queue(team, teams.InCohort("all"), teams.Cpus("f=10"))
+	}
+	return teams, cluster.WatchQuota(t), cluster.RunAdmitted(t, teams.Namespace, 300*time.Millisecond)
 }
 
 // createForTwo makes the Workloads of these numbers, for the teams a and b.

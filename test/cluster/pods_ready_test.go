@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"muster.batch/test/cluster/harness"
@@ -35,12 +36,16 @@ func letInWith(t *testing.T, cluster *harness.Cluster, queues harness.Queues, fl
 		"flavors":[{"name":%q,"resources":[{"name":"cpu","nominalQuota":%q}]}]}]}}`, preemption, flavor, cpu))
 }
 
-// createLate makes a Job whose pods no node takes.
-func createLate(t *testing.T, cluster *harness.Cluster, queues harness.Queues, name string) {
-	t.Helper()
+// lateJob is one whose pod no node takes.
+func lateJob(name string) *batchv1.Job {
 	job := queuedJob(name, 1)
 	job.Spec.Template.Spec.NodeSelector = map[string]string{"muster.batch/nowhere": "yes"}
-	cluster.CreateJob(t, queues.Namespace, job)
+	return job
+}
+
+func createLate(t *testing.T, cluster *harness.Cluster, queues harness.Queues, name string) {
+	t.Helper()
+	cluster.CreateJob(t, queues.Namespace, lateJob(name))
 }
 
 func workloadIs(t *testing.T, cluster *harness.Cluster, queues harness.Queues, job, what, kind, status, reason string) *unstructured.Unstructured {

@@ -3,8 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -14,22 +12,12 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-var workloadReviews = regexp.MustCompile(`muster_webhook_requests_total\{[^}]*kind="Workload"[^}]*\} (\d+)`)
-
 // reviewsOfWorkloads counts those that muster has been asked for, conversions apart.
 func reviewsOfWorkloads(t *testing.T, muster *harness.Muster) int {
 	t.Helper()
-	_, text := metricsAnswer(t, muster, "")
-	total := 0
-	for _, match := range workloadReviews.FindAllStringSubmatch(text, -1) {
-		if strings.Contains(match[0], `outcome="converted"`) {
-			continue
-		}
-		count, err := strconv.Atoi(match[1])
-		must(t, err)
-		total += count
-	}
-	return total
+	return reviewsWith(t, muster, func(labels string) bool {
+		return strings.Contains(labels, `kind="Workload"`) && !isConversion(labels)
+	})
 }
 
 // What somebody else writes into the status of a Workload goes to muster's rules, unless it
@@ -39,12 +27,7 @@ func TestStatusWritesAreReviewedWhereARuleHasASay(t *testing.T) {
 	cluster.HollowNodes(t)
 	muster := startQueueMuster(t, "--no-metrics-authorization")
 	teams := cluster.Teams(t)
-	teams.Flavor("f")
-	teams.Queue("a", teams.Cpus("f=1"))
-	teams.Job("a", "runs", 1, "1")
-	teams.Admitted("runs")
-	teams.Job("a", "waits", 1, "1")
-	teams.Waits("waits", "WaitingForQuota")
+	oneRunsAndOneWaits(teams)
 
 	write := func(job, status string) error {
 		workload := teams.Await(job, "is there")
@@ -88,7 +71,7 @@ func TestStatusWritesAreReviewedWhereARuleHasASay(t *testing.T) {
 	must(t, write("runs", with("runs", "PodsReady", "False")))
 	must(t, write("waits", with("waits", "Example", "True")))
 	_, err := cluster.Dynamic.Resource(harness.Workloads).Namespace(teams.Namespace).Create(context.Background(),
-		harness.JoblessWorkload("new", "a", 1), harness.DryRun)
+		harness.JoblessWorkload("new", "q", 1), harness.DryRun)
 	must(t, err)
 	if after := reviewsOfWorkloads(t, muster); after != before+1 {
 		t.Errorf("%d reviews for three writes of conditions and one new Workload; want one", after-before)

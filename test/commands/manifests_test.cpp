@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <CLI/CLI.hpp>
 #include <sstream>
 
 using namespace muster;
@@ -42,6 +43,22 @@ TEST_CASE("manifests command: options change what is printed") {
   CHECK(has(all.out, "image: registry.example/muster@sha256:00"));
   CHECK(has(all.out, "namespace: batch"));
   CHECK_FALSE(has(all.out, "namespace: muster-system"));
+  CHECK_FALSE(has(all.out, "served: false"));
+
+  options = {};
+  options.only = "crds";
+  options.serves_v1beta1 = false;
+  CHECK(has(print(options).out, "served: false"));
+}
+
+TEST_CASE("manifests command: v1beta1 is served unless the flag says no") {
+  for (const bool wanted : {true, false}) {
+    CLI::App app;
+    ManifestsOptions options;
+    add_manifests(app, options);
+    app.parse(wanted ? "manifests" : "manifests --no-v1beta1");
+    CHECK(options.serves_v1beta1 == wanted);
+  }
 }
 
 TEST_CASE("manifests command: what cannot be used ends with 2 and a reason") {
