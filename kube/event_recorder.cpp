@@ -181,11 +181,21 @@ void EventRecorder::patch(const EventRecord& record, std::stop_token stop) {
 }
 
 bool EventRecorder::await_turn(std::stop_token stop) {
-  const Duration wait = throttle_.take(timing_.clock.now().monotonic);
+  const MonotonicTime now = timing_.clock.now().monotonic;
+  Duration wait = throttle_.take(now);
+  if (last_words_until_) return wait <= Duration::zero();
+  wait = std::max(wait, yields_until_ - now);
   if (wait <= Duration::zero()) return true;
-  if (last_words_until_) return false;
   timing_.sleeper.sleep(wait, stop);
   return !stop.stop_requested();
+}
+
+KubeApi::Answer EventRecorder::send_once(const KubeRequest& request, std::stop_token stop) {
+  const MonotonicTime asked = timing_.clock.now().monotonic;
+  auto answer = api_.send(request, std::move(stop));
+  const MonotonicTime answered = timing_.clock.now().monotonic;
+  yields_until_ = answered + std::min<Duration>(kYield * (answered - asked), kRetryPeriod);
+  return answer;
 }
 
 KubeApi::Answer EventRecorder::send(KubeRequest request, std::stop_token stop) {
@@ -202,7 +212,7 @@ KubeApi::Answer EventRecorder::send(KubeRequest request, std::stop_token stop) {
       request.timeout = *last_words_until_ - timing_.clock.now().monotonic;
       if (request.timeout <= Duration::zero()) return fail_with(unanswered(kNoAnswerInTimeReason, "muster stops"));
     }
-    auto answer = api_.send(request, stop);
+    auto answer = send_once(request, stop);
     if (answer.ok()) return answer;
     if (answer.error().cancelled()) {
       unsent_.push_back(std::move(request));

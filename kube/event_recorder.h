@@ -36,6 +36,9 @@ class EventRecorder {
   // Requests, retries among them: an admitted Workload is worth three Events, and a
   // thousand of them at once must not cost the API server what their admission needs.
   static constexpr RateLimit kRate{.per_second = 50, .burst = 500};
+  // An answer that took long says that the API server is busy: for so many times as long
+  // no Event is sent, up to kRetryPeriod.
+  static constexpr int kYield = 3;
   // One event is tried this often while the API server does not answer.
   static constexpr int kMaxTries = 12;
   static constexpr Duration kRetryPeriod = std::chrono::seconds(10);
@@ -64,8 +67,9 @@ class EventRecorder {
   void create(const EventRecord& record, std::stop_token stop);
   void patch(const EventRecord& record, std::stop_token stop);
   KubeApi::Answer send(KubeRequest request, std::stop_token stop);
-  // Waits until the rate allows one more request. False: the end comes first.
+  // Waits until one more request may be sent. False: the end comes first.
   bool await_turn(std::stop_token stop);
+  KubeApi::Answer send_once(const KubeRequest& request, std::stop_token stop);
   void tell(const KubeApi::Answer& answer, EventOutcome done);
   void say_last_words();
 
@@ -77,6 +81,7 @@ class EventRecorder {
   // Of the thread.
   EventCorrelator correlator_;
   Throttle throttle_{kRate};
+  MonotonicTime yields_until_{};
   std::vector<KubeRequest> unsent_;                // cut short by the end
   std::optional<MonotonicTime> last_words_until_;  // set at the end
 

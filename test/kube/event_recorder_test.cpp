@@ -268,6 +268,28 @@ TEST_CASE("past a burst of 500 there are 50 requests a second and no more") {
   CHECK(test.server.requests().size() == 1500);
 }
 
+TEST_CASE("events give way to an API server that takes long to answer") {
+  std::atomic<Duration> took{100ms};
+  std::optional<TestRecorder> test;
+  test.emplace([&](const FakeRequest& request, FakeExchange& exchange) {
+    test->time.advance(took.load());
+    accept(request, exchange);
+  });
+  for (int i = 0; i < 4; ++i) test->record(event_about("job-" + std::to_string(i)));
+  REQUIRE(test->heard("created", 1));
+  REQUIRE(eventually([&] { return test->time.asleep_for() == Duration(300ms); }));
+  test->time.advance(299ms);
+  CHECK(test->server.requests().size() == 1);
+  took = 6s;
+  test->time.advance(1ms);
+  REQUIRE(test->heard("created", 2));
+  // Not for ever, however long that was.
+  REQUIRE(eventually([&] { return test->time.asleep_for() == Duration(EventRecorder::kRetryPeriod); }));
+  took = 0s;
+  test->time.advance(EventRecorder::kRetryPeriod);
+  REQUIRE(test->heard("created", 4));
+}
+
 TEST_CASE("what the rate holds back is dropped from the oldest on and counted") {
   TestRecorder test;
   for (int i = 0; i < 501; ++i) test.record(event_about("job-" + std::to_string(i)));
