@@ -76,6 +76,7 @@ ObjectMeta read_meta(const json& object) {
 
 Conditions read_conditions(const json& conditions) {
   Conditions read;
+  read.reserve(conditions.size());
   for (const json& condition : conditions) {
     read.push_back({.type = std::string(string_at(condition, {"type"})),
                     .status = std::string(string_at(condition, {"status"})),

@@ -54,7 +54,8 @@ using PodSpecPtr = std::shared_ptr<const PodSpec>;
 struct PodTemplate {
   // The JSON text of metadata, of which most jobs have little.
   std::string metadata_text;
-  PodSpecPtr spec;
+  // Which of several equal ones is nobody's business: reconcilers/template_pool.h.
+  mutable PodSpecPtr spec;
 
   // {"metadata": ..., "spec": ...}
   nlohmann::json to_json() const;

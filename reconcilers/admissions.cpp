@@ -9,13 +9,6 @@
 namespace muster {
 namespace {
 
-std::vector<const LimitRange*> limit_ranges_of(std::string_view ns, const ClusterState& state) {
-  std::vector<const LimitRange*> found;
-  state.for_each_in(kLimitRanges, ns,
-                    [&](const TypedObject& object) { found.push_back(std::get<LimitRangePtr>(object).get()); });
-  return found;
-}
-
 // What a Workload asks for, as quota counts it, and why it could never run.
 struct Demand {
   std::vector<Requests> per_pod;
@@ -24,7 +17,7 @@ struct Demand {
 
 Demand demand_of(const Workload& workload, const ClusterState& state, const QueueSettings& settings) {
   Demand demand;
-  const std::vector<const LimitRange*> limit_ranges = limit_ranges_of(workload.meta.ns, state);
+  const std::vector<const LimitRange*> limit_ranges = state.limit_ranges_in(workload.meta.ns);
   FieldErrors errors;
   for (size_t i = 0; i < workload.pod_sets.size(); ++i) {
     const PodSpec& spec = *workload.pod_sets[i].pod_template.spec;
@@ -172,9 +165,9 @@ std::optional<ObjectKey> Admissions::blocked_by(Now now) const {
 
 // Their defaults and bounds have changed.
 void Admissions::put_workloads_of(std::string_view ns, const ClusterState& state, Now now) {
-  state.for_each_in(kWorkloads, ns, [&](const TypedObject& object) {
+  state.for_each_of(kWorkloads, [&](const TypedObject& object) {
     const WorkloadPtr& workload = std::get<WorkloadPtr>(object);
-    if (asks_for_quota(*workload)) put_workload(workload, state, now);
+    if (workload->meta.ns == ns && asks_for_quota(*workload)) put_workload(workload, state, now);
   });
 }
 

@@ -10,34 +10,11 @@
 namespace muster {
 namespace {
 
-// "ns/name" of the JobSet that controls a Job; empty when none does.
-std::string controlling_jobset(const Job& job) {
-  const auto& controller = job.meta.controller;
-  if (!controller || job_type_of(*controller) != &kJobSets) return "";
-  return path_of(job.meta.ns, controller->name);
-}
-
 template <class Pointer>
 auto pointer_to(const TypedObject* object) -> decltype(std::get_if<Pointer>(object)->get()) {
   if (object == nullptr) return nullptr;
   const Pointer* typed = std::get_if<Pointer>(object);
   return typed == nullptr ? nullptr : typed->get();
-}
-
-template <class Index>
-auto values_at(const Index& index, const std::string& key) {
-  std::vector<typename Index::mapped_type::key_type> found;
-  if (const auto entry = index.find(key); entry != index.end())
-    found.assign(entry->second.begin(), entry->second.end());
-  return found;
-}
-
-template <class Index, class Value>
-void erase_at(Index& index, const std::string& key, const Value& value) {
-  const auto entry = index.find(key);
-  if (entry == index.end()) return;
-  entry->second.erase(&value);
-  if (entry->second.empty()) index.erase(entry);
 }
 
 }  // namespace
@@ -49,9 +26,7 @@ ClusterState& ClusterState::operator=(ClusterState&&) noexcept = default;
 
 const TypedObject* ClusterState::find(const ResourceType& type, std::string_view ns, std::string_view name) const {
   const auto kind = objects_.find(type.plural);
-  if (kind == objects_.end()) return nullptr;
-  const auto found = kind->second.find(path_of(ns, name));
-  return found == kind->second.end() ? nullptr : &found->second;
+  return kind == objects_.end() ? nullptr : kind->second.find({ns, name});
 }
 
 const JobSet* ClusterState::jobset(std::string_view ns, std::string_view name) const {
@@ -76,6 +51,10 @@ const Workload* ClusterState::workload(std::string_view ns, std::string_view nam
 
 const ClusterQueue* ClusterState::cluster_queue(std::string_view name) const {
   return pointer_to<ClusterQueuePtr>(find(kClusterQueues, "", name));
+}
+
+const Cohort* ClusterState::cohort(std::string_view name) const {
+  return pointer_to<CohortPtr>(find(kCohorts, "", name));
 }
 
 const LocalQueue* ClusterState::local_queue(std::string_view ns, std::string_view name) const {
@@ -108,44 +87,45 @@ const PriorityClass* ClusterState::default_pod_priority() const {
 }
 
 std::vector<const Workload*> ClusterState::workloads_of_owner(std::string_view owner_uid) const {
-  return values_at(workloads_of_owner_, std::string(owner_uid));
+  return workloads_of_owner_.at({"", owner_uid});
+}
+
+std::vector<const LimitRange*> ClusterState::limit_ranges_in(std::string_view ns) const {
+  return limit_ranges_in_.at({"", ns});
 }
 
 std::vector<const Workload*> ClusterState::workloads_in_queue(std::string_view ns, std::string_view local_queue) const {
-  return values_at(workloads_in_queue_, path_of(ns, local_queue));
+  return workloads_in_queue_.at({ns, local_queue});
 }
 
 std::vector<const Workload*> ClusterState::workloads_reserving(std::string_view cluster_queue) const {
-  return values_at(workloads_reserving_, std::string(cluster_queue));
+  return workloads_reserving_.at({"", cluster_queue});
 }
 
 std::vector<const LocalQueue*> ClusterState::local_queues_of(std::string_view cluster_queue) const {
-  return values_at(local_queues_of_, std::string(cluster_queue));
+  return local_queues_of_.at({"", cluster_queue});
 }
 
 std::vector<const ClusterQueue*> ClusterState::cluster_queues_of_flavor(std::string_view flavor) const {
-  return values_at(cluster_queues_of_flavor_, std::string(flavor));
+  return queues_at(cluster_queues_of_flavor_, flavor);
 }
 
 std::vector<const ClusterQueue*> ClusterState::cluster_queues_of_check(std::string_view check) const {
-  return values_at(cluster_queues_of_check_, std::string(check));
+  return queues_at(cluster_queues_of_check_, check);
+}
+
+std::vector<const ClusterQueue*> ClusterState::queues_at(const Queues& queues, std::string_view key) const {
+  std::vector<const ClusterQueue*> found;
+  if (const auto entry = queues.find(key); entry != queues.end()) {
+    for (const std::string& name : entry->second) found.push_back(cluster_queue(name));
+  }
+  return found;
 }
 
 void ClusterState::for_each_of(const ResourceType& type, const std::function<void(const TypedObject&)>& visit) const {
   const auto kind = objects_.find(type.plural);
   if (kind == objects_.end()) return;
-  for (const auto& [path, object] : kind->second) visit(object);
-}
-
-void ClusterState::for_each_in(const ResourceType& type, std::string_view ns,
-                               const std::function<void(const TypedObject&)>& visit) const {
-  const auto kind = objects_.find(type.plural);
-  if (kind == objects_.end()) return;
-  const std::string prefix = path_of(ns, "");
-  for (auto entry = kind->second.lower_bound(prefix); entry != kind->second.end(); ++entry) {
-    if (!entry->first.starts_with(prefix)) return;
-    visit(entry->second);
-  }
+  for (const TypedObject* object : kind->second.sorted()) visit(*object);
 }
 
 const PlainObject* ClusterState::plain(const ResourceType& type, std::string_view ns, std::string_view name) const {
@@ -155,16 +135,16 @@ const PlainObject* ClusterState::plain(const ResourceType& type, std::string_vie
 }
 
 std::vector<const Job*> ClusterState::jobs_of_jobset(std::string_view ns, std::string_view name) const {
-  return values_at(jobs_of_jobset_, path_of(ns, name));
+  return jobs_of_jobset_.at({ns, name});
 }
 
 std::vector<const JobSet*> ClusterState::jobsets_of_subdomain(std::string_view ns, std::string_view subdomain) const {
-  return values_at(jobsets_of_subdomain_, path_of(ns, subdomain));
+  return jobsets_of_subdomain_.at({ns, subdomain});
 }
 
 void ClusterState::for_each(const std::function<void(const TypedObject&)>& visit) const {
   for (const auto& [plural, objects] : objects_) {
-    for (const auto& [path, object] : objects) visit(object);
+    for (const TypedObject* object : objects.sorted()) visit(*object);
   }
 }
 
@@ -197,24 +177,27 @@ std::optional<ClusterState::Change> ClusterState::put_watched(const TypedObject&
   return set(object);
 }
 
-std::optional<ClusterState::Change> ClusterState::set(const TypedObject& given) {
-  const TypedObject object =
-      std::visit(Overloaded{
-                     [&](const JobPtr& job) -> TypedObject { return templates_.intern(job); },
-                     [&](const JobSetPtr& jobset) -> TypedObject { return templates_.intern(jobset); },
-                     [&](const WorkloadPtr& workload) -> TypedObject { return templates_.intern(workload); },
-                     [](const auto& other) -> TypedObject { return other; },
-                 },
-                 given);
-  Objects& objects = objects_[type_of(object).plural];
-  auto [entry, is_new] = objects.try_emplace(path_of(meta_of(object)), object);
-  Change change{.before = std::nullopt, .after = &entry->second};
-  if (!is_new) {
-    unindex(entry->second);
-    change.before = std::exchange(entry->second, object);
+std::optional<ClusterState::Change> ClusterState::set(const TypedObject& object) {
+  std::visit(Overloaded{
+                 [&](const JobPtr& job) { templates_.intern(*job); },
+                 [&](const JobSetPtr& jobset) { templates_.intern(*jobset); },
+                 [&](const WorkloadPtr& workload) { templates_.intern(*workload); },
+                 [](const auto&) {},
+             },
+             object);
+  ObjectStore& objects = objects_[type_of(object).plural];
+  const ObjectMeta& meta = meta_of(object);
+  Change change{};
+  if (TypedObject* place = objects.find({meta.ns, meta.name})) {
+    count_out(*place);
+    change.before = replace(*place, object);
+    change.after = place;
+  } else {
+    change.after = &objects.add(object);
+    for_each_index(*change.after, [](auto& index, const auto& its) { index.insert(its); });
   }
-  index(object);
-  taken_.erase(key_of(object));
+  count_in(object);
+  if (!taken_.empty()) taken_.erase(key_of(object));
   return change;
 }
 
@@ -231,11 +214,12 @@ std::optional<TypedObject> ClusterState::remove_watched(const TypedObject& objec
 std::optional<TypedObject> ClusterState::remove(const ObjectKey& key) {
   const auto kind = objects_.find(key.type->plural);
   if (kind == objects_.end()) return std::nullopt;
-  const auto found = kind->second.find(path_of(key.ns, key.name));
-  if (found == kind->second.end()) return std::nullopt;
-  unindex(found->second);
-  TypedObject removed = std::move(found->second);
-  kind->second.erase(found);
+  const TypedObject* place = kind->second.find({key.ns, key.name});
+  if (place == nullptr) return std::nullopt;
+  count_out(*place);
+  for_each_index(*place, [](auto& index, const auto& its) { index.erase(its); });
+  TypedObject removed = *place;
+  kind->second.remove({key.ns, key.name});
   return removed;
 }
 
@@ -246,87 +230,116 @@ std::vector<TypedObject> ClusterState::drop_missing(const ResourceType& type, co
   std::set<std::string> present;
   for (const ObjectKey& key : listed) present.insert(path_of(key.ns, key.name));
   std::vector<ObjectKey> gone;
-  for (const auto& [path, object] : objects_[type.plural]) {
-    const bool younger = version != 0 && meta_of(object).resource_version > version;
-    if (!present.contains(path) && !younger) gone.push_back(key_of(object));
+  for (const TypedObject* object : objects_[type.plural].sorted()) {
+    const bool younger = version != 0 && meta_of(*object).resource_version > version;
+    if (!present.contains(path_of(meta_of(*object))) && !younger) gone.push_back(key_of(*object));
   }
   std::vector<TypedObject> dropped;
   for (const ObjectKey& key : gone) dropped.push_back(*remove(key));
   return dropped;
 }
 
-void ClusterState::index(const TypedObject& object) {
-  if (const auto* job = std::get_if<JobPtr>(&object)) {
-    if (std::string owner = controlling_jobset(**job); !owner.empty()) {
-      jobs_of_jobset_[owner].insert(job->get());
-    }
-    gangs_.put(*job);
-  } else if (const auto* jobset = std::get_if<JobSetPtr>(&object)) {
-    jobsets_of_subdomain_[path_of((*jobset)->meta.ns, (*jobset)->subdomain)].insert(jobset->get());
-  } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
-    index_workload(**workload);
-  } else if (const auto* cluster_queue = std::get_if<ClusterQueuePtr>(&object)) {
-    index_queue(**cluster_queue, true);
-  } else if (const auto* local_queue = std::get_if<LocalQueuePtr>(&object)) {
-    index_queue(**local_queue, true);
-  } else if (const auto* pod = std::get_if<PodPtr>(&object)) {
-    gangs_.put(*pod);
-  }
+// The JobSet that controls it.
+std::optional<IndexKey> ClusterState::jobset_of(const Job& job) {
+  const auto& controller = job.meta.controller;
+  if (!controller || job_type_of(*controller) != &kJobSets) return std::nullopt;
+  return IndexKey{job.meta.ns, controller->name};
 }
 
-void ClusterState::unindex(const TypedObject& object) {
-  if (const auto* job = std::get_if<JobPtr>(&object)) {
-    if (std::string owner = controlling_jobset(**job); !owner.empty()) erase_at(jobs_of_jobset_, owner, **job);
-    gangs_.remove(**job);
-  } else if (const auto* jobset = std::get_if<JobSetPtr>(&object)) {
-    erase_at(jobsets_of_subdomain_, path_of((*jobset)->meta.ns, (*jobset)->subdomain), **jobset);
-  } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
-    unindex_workload(**workload);
-  } else if (const auto* cluster_queue = std::get_if<ClusterQueuePtr>(&object)) {
-    index_queue(**cluster_queue, false);
-  } else if (const auto* local_queue = std::get_if<LocalQueuePtr>(&object)) {
-    index_queue(**local_queue, false);
-  } else if (const auto* pod = std::get_if<PodPtr>(&object)) {
-    gangs_.remove(**pod);
-  }
+std::optional<IndexKey> ClusterState::subdomain_of(const JobSet& set) {
+  return IndexKey{set.meta.ns, set.subdomain};
 }
 
-void ClusterState::index_workload(const Workload& workload) {
-  const ObjectMeta& meta = workload.meta;
-  if (meta.controller) workloads_of_owner_[meta.controller->uid].insert(&workload);
-  workloads_in_queue_[path_of(meta.ns, workload.queue_name)].insert(&workload);
-  const auto& admission = workload.status.admission;
-  if (admission) workloads_reserving_[admission->cluster_queue].insert(&workload);
-  queue_counts_.add(workload);
+std::optional<IndexKey> ClusterState::owner_of(const Workload& workload) {
+  if (!workload.meta.controller) return std::nullopt;
+  return IndexKey{"", workload.meta.controller->uid};
 }
 
-void ClusterState::unindex_workload(const Workload& workload) {
-  const ObjectMeta& meta = workload.meta;
-  if (meta.controller) erase_at(workloads_of_owner_, meta.controller->uid, workload);
-  erase_at(workloads_in_queue_, path_of(meta.ns, workload.queue_name), workload);
-  const auto& admission = workload.status.admission;
-  if (admission) erase_at(workloads_reserving_, admission->cluster_queue, workload);
-  queue_counts_.remove(workload);
+std::optional<IndexKey> ClusterState::local_queue_of(const Workload& workload) {
+  return IndexKey{workload.meta.ns, workload.queue_name};
 }
 
-void ClusterState::index_queue(const ClusterQueue& queue, bool present) {
-  const auto put = [&](Index<ClusterQueue>& index, const std::string& key) {
+std::optional<IndexKey> ClusterState::cluster_queue_of(const Workload& workload) {
+  if (!workload.status.admission) return std::nullopt;
+  return IndexKey{"", workload.status.admission->cluster_queue};
+}
+
+std::optional<IndexKey> ClusterState::cluster_queue_of(const LocalQueue& queue) {
+  return IndexKey{"", queue.cluster_queue};
+}
+
+std::optional<IndexKey> ClusterState::namespace_of(const LimitRange& limit_range) {
+  return IndexKey{"", limit_range.meta.ns};
+}
+
+// Calls visit(index, place) for every index that a kind has; `place` as the index wants it.
+template <class Visit>
+void ClusterState::for_each_index(const TypedObject& object, Visit visit) {
+  std::visit(Overloaded{
+                 [&](const JobPtr& its) { visit(jobs_of_jobset_, its); },
+                 [&](const JobSetPtr& its) { visit(jobsets_of_subdomain_, its); },
+                 [&](const WorkloadPtr& its) {
+                   visit(workloads_of_owner_, its);
+                   visit(workloads_in_queue_, its);
+                   visit(workloads_reserving_, its);
+                 },
+                 [&](const LocalQueuePtr& its) { visit(local_queues_of_, its); },
+                 [&](const LimitRangePtr& its) { visit(limit_ranges_in_, its); },
+                 [](const auto&) {},
+             },
+             object);
+}
+
+// The newer version is found where the older one was, but for the indexes in which it differs.
+TypedObject ClusterState::replace(TypedObject& place, const TypedObject& object) {
+  const auto differs = [&](const auto& index, const auto& before, const TypedObject& other) {
+    return !index.same(*before, *std::get<std::remove_cvref_t<decltype(before)>>(other));
+  };
+  for_each_index(place, [&](auto& index, const auto& its) {
+    if (differs(index, its, object)) index.erase(its);
+  });
+  TypedObject before = std::exchange(place, object);
+  for_each_index(place, [&](auto& index, const auto& its) {
+    if (differs(index, its, before)) index.insert(its);
+  });
+  return before;
+}
+
+// What is known of all objects together, without this one or with it.
+void ClusterState::count_in(const TypedObject& object) {
+  std::visit(Overloaded{
+                 [&](const JobPtr& job) { gangs_.put(job); },
+                 [&](const PodPtr& pod) { gangs_.put(pod); },
+                 [&](const WorkloadPtr& workload) { queue_counts_.add(*workload); },
+                 [&](const ClusterQueuePtr& queue) { note_names(*queue, true); },
+                 [](const auto&) {},
+             },
+             object);
+}
+
+void ClusterState::count_out(const TypedObject& object) {
+  std::visit(Overloaded{
+                 [&](const JobPtr& job) { gangs_.remove(*job); },
+                 [&](const PodPtr& pod) { gangs_.remove(*pod); },
+                 [&](const WorkloadPtr& workload) { queue_counts_.remove(*workload); },
+                 [&](const ClusterQueuePtr& queue) { note_names(*queue, false); },
+                 [](const auto&) {},
+             },
+             object);
+}
+
+// The flavors and checks that a queue names.
+void ClusterState::note_names(const ClusterQueue& queue, bool present) {
+  const auto note = [&](Queues& queues, const std::string& key) {
     if (present)
-      index[key].insert(&queue);
-    else
-      erase_at(index, key, queue);
+      queues[key].insert(queue.meta.name);
+    else if (const auto entry = queues.find(key); entry != queues.end() && entry->second.erase(queue.meta.name) > 0)
+      if (entry->second.empty()) queues.erase(entry);
   };
   for (const ResourceGroup& group : queue.resource_groups) {
-    for (const FlavorQuotas& flavor : group.flavors) put(cluster_queues_of_flavor_, flavor.name);
+    for (const FlavorQuotas& flavor : group.flavors) note(cluster_queues_of_flavor_, flavor.name);
   }
-  for (const AdmissionCheckRule& check : queue.admission_checks) put(cluster_queues_of_check_, check.name);
-}
-
-void ClusterState::index_queue(const LocalQueue& queue, bool present) {
-  if (present)
-    local_queues_of_[queue.cluster_queue].insert(&queue);
-  else
-    erase_at(local_queues_of_, queue.cluster_queue, queue);
+  for (const AdmissionCheckRule& check : queue.admission_checks) note(cluster_queues_of_check_, check.name);
 }
 
 }  // namespace muster

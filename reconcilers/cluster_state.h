@@ -9,13 +9,14 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "api/queue_settings.h"
 #include "api/typed_object.h"
 #include "base/clock.h"
 #include "reconcilers/gang_index.h"
+#include "reconcilers/object_index.h"
+#include "reconcilers/object_store.h"
 #include "reconcilers/queue_counts.h"
 #include "reconcilers/template_pool.h"
 
@@ -38,6 +39,7 @@ class ClusterState {
   const Service* service(std::string_view ns, std::string_view name) const;
   const Workload* workload(std::string_view ns, std::string_view name) const;
   const ClusterQueue* cluster_queue(std::string_view name) const;
+  const Cohort* cohort(std::string_view name) const;
   const LocalQueue* local_queue(std::string_view ns, std::string_view name) const;
   const ResourceFlavor* resource_flavor(std::string_view name) const;
   const AdmissionCheck* admission_check(std::string_view name) const;
@@ -54,6 +56,8 @@ class ClusterState {
   std::vector<const JobSet*> jobsets_of_subdomain(std::string_view ns, std::string_view subdomain) const;
   // By name; also those of a deleted owner.
   std::vector<const Workload*> workloads_of_owner(std::string_view owner_uid) const;
+  // By name.
+  std::vector<const LimitRange*> limit_ranges_in(std::string_view ns) const;
   std::vector<const Workload*> workloads_in_queue(std::string_view ns, std::string_view local_queue) const;
   // Those with an admission by this ClusterQueue.
   std::vector<const Workload*> workloads_reserving(std::string_view cluster_queue) const;
@@ -63,12 +67,10 @@ class ClusterState {
   // By name; the flavor or check need not exist.
   std::vector<const ClusterQueue*> cluster_queues_of_flavor(std::string_view flavor) const;
   std::vector<const ClusterQueue*> cluster_queues_of_check(std::string_view check) const;
+  // By kind, namespace and name.
   void for_each(const std::function<void(const TypedObject&)>& visit) const;
-  // Of one kind.
+  // Of one kind, by namespace and name.
   void for_each_of(const ResourceType& type, const std::function<void(const TypedObject&)>& visit) const;
-  // Of one kind and namespace.
-  void for_each_in(const ResourceType& type, std::string_view ns,
-                   const std::function<void(const TypedObject&)>& visit) const;
   // What the scheduler has decided and nobody has written.
   const Admissions& admissions() const { return *admissions_; }
   Admissions& admissions() { return *admissions_; }
@@ -102,32 +104,35 @@ class ClusterState {
 
  private:
   std::optional<Change> set(const TypedObject& object);
-  void index(const TypedObject& object);
-  void unindex(const TypedObject& object);
-  void index_workload(const Workload& workload);
-  void unindex_workload(const Workload& workload);
-  void index_queue(const ClusterQueue& queue, bool present);
-  void index_queue(const LocalQueue& queue, bool present);
+  template <class Visit>
+  void for_each_index(const TypedObject& object, Visit visit);
+  TypedObject replace(TypedObject& place, const TypedObject& object);
+  void count_in(const TypedObject& object);
+  void count_out(const TypedObject& object);
+  void note_names(const ClusterQueue& queue, bool present);
 
-  struct ByPath {
-    template <class Object>
-    bool operator()(const Object* a, const Object* b) const {
-      return std::tie(a->meta.ns, a->meta.name) < std::tie(b->meta.ns, b->meta.name);
-    }
-  };
-  template <class Object>
-  using Index = std::map<std::string, std::set<const Object*, ByPath>, std::less<>>;
-  using Objects = std::map<std::string, TypedObject, std::less<>>;  // "ns/name"
-  std::map<std::string_view, Objects> objects_;                     // by plural
-  std::map<std::string_view, uint64_t> seen_;                       // by plural
-  Index<Job> jobs_of_jobset_;                                       // by "ns/jobset"
-  Index<JobSet> jobsets_of_subdomain_;                              // by "ns/subdomain"
-  Index<Workload> workloads_of_owner_;                              // by the owner's uid
-  Index<Workload> workloads_in_queue_;                              // by "ns/queue"
-  Index<Workload> workloads_reserving_;                             // by ClusterQueue
-  Index<LocalQueue> local_queues_of_;                               // by ClusterQueue
-  Index<ClusterQueue> cluster_queues_of_flavor_;                    // by flavor
-  Index<ClusterQueue> cluster_queues_of_check_;                     // by check
+  static std::optional<IndexKey> jobset_of(const Job& job);
+  static std::optional<IndexKey> subdomain_of(const JobSet& jobset);
+  static std::optional<IndexKey> owner_of(const Workload& workload);
+  static std::optional<IndexKey> local_queue_of(const Workload& workload);
+  static std::optional<IndexKey> cluster_queue_of(const Workload& workload);
+  static std::optional<IndexKey> cluster_queue_of(const LocalQueue& queue);
+  static std::optional<IndexKey> namespace_of(const LimitRange& limit_range);
+
+  std::map<std::string_view, ObjectStore> objects_;  // by plural
+  std::map<std::string_view, uint64_t> seen_;        // by plural
+  ObjectIndex<Job, jobset_of> jobs_of_jobset_;
+  ObjectIndex<JobSet, subdomain_of> jobsets_of_subdomain_;
+  ObjectIndex<Workload, owner_of> workloads_of_owner_;
+  ObjectIndex<Workload, local_queue_of> workloads_in_queue_;
+  ObjectIndex<Workload, cluster_queue_of> workloads_reserving_;
+  ObjectIndex<LocalQueue, cluster_queue_of> local_queues_of_;
+  ObjectIndex<LimitRange, namespace_of> limit_ranges_in_;
+  // By what they name, which is several; names.
+  using Queues = std::map<std::string, std::set<std::string>, std::less<>>;
+  std::vector<const ClusterQueue*> queues_at(const Queues& queues, std::string_view key) const;
+  Queues cluster_queues_of_flavor_;
+  Queues cluster_queues_of_check_;
   QueueCountIndex queue_counts_;
   std::map<ObjectKey, MonotonicTime> taken_;
   GangIndex gangs_;

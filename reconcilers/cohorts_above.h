@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "reconcilers/cluster_state.h"
@@ -16,8 +15,5 @@ struct CohortsAbove {
   bool cyclic = false;
 };
 CohortsAbove cohorts_above(const ClusterQueue& queue, const ClusterState& state);
-
-// nullptr: there is no object of that name.
-const Cohort* cohort_named(const ClusterState& state, std::string_view name);
 
 }  // namespace muster

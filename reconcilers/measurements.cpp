@@ -149,7 +149,7 @@ class StatusChange {
 
 // By an object of its own, or by those that name it.
 bool cohort_exists(const ClusterState& state, std::string_view name) {
-  if (cohort_named(state, name) != nullptr) return true;
+  if (state.cohort(name) != nullptr) return true;
   bool named = false;
   state.for_each_of(kClusterQueues, [&](const TypedObject& object) {
     named = named || std::get<ClusterQueuePtr>(object)->cohort == name;
@@ -216,7 +216,7 @@ void note_ended_series(const TypedObject& before, const ClusterState& state, con
     if (present == nullptr || !is_measured(*present, settings))
       measurements.push_back({.what = Measured::kLocalQueueGone, .ns = meta.ns, .local_queue = meta.name});
   } else if (const auto* cohort = std::get_if<CohortPtr>(&before)) {
-    const Cohort* present = cohort_named(state, meta.name);
+    const Cohort* present = state.cohort(meta.name);
     if (present == nullptr) end_cohort(meta.name, state, measurements);
     if (present == nullptr || present->parent != (*cohort)->parent) end_cohort((*cohort)->parent, state, measurements);
   }

@@ -51,10 +51,10 @@ class Interned {
 // Not thread-safe.
 class TemplatePool {
  public:
-  // The same object, with templates that others hold already.
-  JobPtr intern(const JobPtr& job);
-  JobSetPtr intern(const JobSetPtr& jobset);
-  WorkloadPtr intern(const WorkloadPtr& workload);
+  // Gives an object that nobody else reads yet the templates that others hold already.
+  void intern(const Job& job);
+  void intern(const JobSet& jobset);
+  void intern(const Workload& workload);
 
   size_t size() const { return texts_.size() + pod_specs_.size(); }
 

@@ -27,9 +27,14 @@ const std::string* text_of(const JobSet& jobset) {
 
 TEST_CASE("template pool: equal templates are one text and others are not") {
   TemplatePool pool;
-  const JobSetPtr a = pool.intern(read_jobset(manifest("a", "x:1", 1)));
-  const JobSetPtr b = pool.intern(read_jobset(manifest("b", "x:1", 2)));
-  const JobSetPtr other = pool.intern(read_jobset(manifest("c", "x:2", 3)));
+  const auto interned = [&](const json& object) {
+    JobSetPtr jobset = read_jobset(object);
+    pool.intern(*jobset);
+    return jobset;
+  };
+  const JobSetPtr a = interned(manifest("a", "x:1", 1));
+  const JobSetPtr b = interned(manifest("b", "x:1", 2));
+  const JobSetPtr other = interned(manifest("c", "x:2", 3));
   CHECK(text_of(*a) == text_of(*b));
   CHECK(text_of(*a) != text_of(*other));
   CHECK(text_of(*other)->find("x:2") != std::string::npos);
@@ -37,7 +42,7 @@ TEST_CASE("template pool: equal templates are one text and others are not") {
 
 TEST_CASE("template pool: what nobody holds any more is forgotten") {
   TemplatePool pool;
-  for (int i = 0; i < 1000; ++i) pool.intern(read_jobset(manifest("a", "x:" + std::to_string(i), i)));
+  for (int i = 0; i < 1000; ++i) pool.intern(*read_jobset(manifest("a", "x:" + std::to_string(i), i)));
   CHECK(pool.size() <= 64 * 2);
 }
 
