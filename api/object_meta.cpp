@@ -70,7 +70,8 @@ ObjectMeta read_meta(const json& object) {
   meta.created = time_at(object, {"metadata", "creationTimestamp"});
   const json* deletion = find_path(object, {"metadata", "deletionTimestamp"});
   meta.deleting = deletion != nullptr && !deletion->is_null();
-  meta.finalizers = strings_at(object, {"metadata", "finalizers"});
+  const std::vector<std::string> finalizers = strings_at(object, {"metadata", "finalizers"});
+  meta.finalizers.assign(finalizers.begin(), finalizers.end());
   return meta;
 }
 
@@ -78,10 +79,10 @@ Conditions read_conditions(const json& conditions) {
   Conditions read;
   read.reserve(conditions.size());
   for (const json& condition : conditions) {
-    read.push_back({.type = std::string(string_at(condition, {"type"})),
-                    .status = std::string(string_at(condition, {"status"})),
-                    .reason = std::string(string_at(condition, {"reason"})),
-                    .message = std::string(string_at(condition, {"message"})),
+    read.push_back({.type = string_at(condition, {"type"}),
+                    .status = string_at(condition, {"status"}),
+                    .reason = string_at(condition, {"reason"}),
+                    .message = string_at(condition, {"message"}),
                     .last_transition = time_at(condition, {"lastTransitionTime"}),
                     .observed_generation = int_at(condition, {"observedGeneration"}).value_or(0)});
   }

@@ -12,6 +12,7 @@
 #include "api/owner_reference.h"
 #include "api/selectors.h"
 #include "api/time.h"
+#include "base/shared_text.h"
 
 namespace muster {
 
@@ -27,7 +28,7 @@ struct ObjectMeta {
   std::optional<OwnerReference> controller;
   Timestamp created;
   bool deleting = false;  // has a deletionTimestamp
-  std::vector<std::string> finalizers;
+  std::vector<SharedText> finalizers;
 
   // The value, or empty.
   std::string_view label(std::string_view key) const;
@@ -48,10 +49,10 @@ ObjectMeta read_meta(const nlohmann::json& object);
 Labels read_string_map(const nlohmann::json& map);
 
 struct Condition {
-  std::string type;
-  std::string status;  // "True", "False" or "Unknown"
-  std::string reason;
-  std::string message;
+  SharedText type;
+  SharedText status;  // "True", "False" or "Unknown"
+  SharedText reason;
+  SharedText message;
   Timestamp last_transition;
   int64_t observed_generation = 0;  // 0: not said
 

@@ -6,12 +6,14 @@
 #include <string>
 #include <string_view>
 
+#include "base/shared_text.h"
+
 namespace muster {
 
 // The controller among metadata.ownerReferences (controller: true).
 struct OwnerReference {
-  std::string api_version;  // "jobset.x-k8s.io/v1alpha2"
-  std::string kind;
+  SharedText api_version;  // "jobset.x-k8s.io/v1alpha2"
+  SharedText kind;
   std::string name;
   std::string uid;
 };

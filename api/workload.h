@@ -30,9 +30,9 @@ struct PodSet {
 
 // spec.priorityClassRef; `kind` is "WorkloadPriorityClass" or "PriorityClass".
 struct PriorityClassRef {
-  std::string group;
-  std::string kind;
-  std::string name;
+  SharedText group;
+  SharedText kind;
+  SharedText name;
 
   bool operator==(const PriorityClassRef&) const = default;
 };

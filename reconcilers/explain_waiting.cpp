@@ -93,7 +93,7 @@ ExplainedOthers victims_of(const ExplainScene& scene, const Workload& workload) 
     const Workload& other = *std::get<WorkloadPtr>(object);
     if (!other.evicted() || !other.has_quota_reserved()) return;
     const Condition* preempted = find_condition(other.status.conditions, kPreemptedCondition);
-    if (preempted == nullptr || preempted->message.find(mark) == std::string::npos) return;
+    if (preempted == nullptr || preempted->message.text().find(mark) == std::string::npos) return;
     ++victims.count;
     if (victims.names.size() < kMostNamed) victims.names.push_back({other.meta.ns, other.meta.name});
   });

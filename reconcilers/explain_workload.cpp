@@ -13,7 +13,7 @@ const Condition* find(const Workload& workload, std::string_view type) {
 }
 
 std::string said(const Condition& condition) {
-  return condition.message.empty() ? condition.reason : condition.reason + ": " + condition.message;
+  return condition.message.empty() ? condition.reason.text() : condition.reason + ": " + condition.message;
 }
 
 void add_facts(const ExplainScene& scene, const Workload& workload, Explained& told) {

@@ -13,7 +13,7 @@ bool carries_finalizer(const ObjectMeta& meta) {
 }
 
 // The list is written whole, so it is bound to the version it was read from.
-void write_finalizers(const ResourceType& type, const ObjectMeta& meta, const std::vector<std::string>& finalizers,
+void write_finalizers(const ResourceType& type, const ObjectMeta& meta, const std::vector<SharedText>& finalizers,
                       std::vector<ObjectEvent> events, Plan& plan) {
   const nlohmann::json list = finalizers.empty() ? nlohmann::json() : nlohmann::json(finalizers);
   plan.writes.push_back({.verb = Verb::kPatch,
@@ -27,7 +27,7 @@ void write_finalizers(const ResourceType& type, const ObjectMeta& meta, const st
 void drop_in_use_finalizer(const ResourceType& type, const ObjectMeta& meta, Plan& plan,
                            std::vector<ObjectEvent> events) {
   if (!carries_finalizer(meta)) return;
-  std::vector<std::string> finalizers = meta.finalizers;
+  std::vector<SharedText> finalizers = meta.finalizers;
   std::erase(finalizers, kResourceInUseFinalizer);
   write_finalizers(type, meta, finalizers, std::move(events), plan);
 }
@@ -38,7 +38,7 @@ void keep_in_use_finalizer(const ResourceType& type, const ObjectMeta& meta, boo
     return;
   }
   if (carries_finalizer(meta)) return;
-  std::vector<std::string> finalizers = meta.finalizers;
+  std::vector<SharedText> finalizers = meta.finalizers;
   finalizers.emplace_back(kResourceInUseFinalizer);
   write_finalizers(type, meta, finalizers, {}, plan);
 }

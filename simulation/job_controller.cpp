@@ -292,7 +292,7 @@ void JobController::finish_if_over(Sync& sync) {
   const Timestamp now = to_timestamp(timeline_.now().wall);
   if (sync.status.start_time.is_zero()) sync.status.start_time = now;
   const Condition why = fails ? *failure : *success;
-  set(sync, fails ? "Failed" : "Complete", why.reason.c_str(), why.message);
+  set(sync, fails ? "Failed" : "Complete", why.reason.text().c_str(), why.message);
   if (!fails) sync.status.completion_time = now;
 }
 

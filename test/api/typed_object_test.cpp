@@ -54,7 +54,7 @@ TEST_CASE("typed object: metadata") {
   CHECK(meta.generation == 3);
   CHECK(format_rfc3339(meta.created) == "2026-01-01T00:00:00Z");
   CHECK(meta.deleting);
-  CHECK(meta.finalizers == std::vector<std::string>{"foregroundDeletion"});
+  CHECK(meta.finalizers == std::vector<SharedText>{"foregroundDeletion"});
   CHECK(meta.label("a") == "b");
   CHECK(meta.label("missing").empty());
   CHECK(meta.annotation("c") == "d");
