@@ -15,9 +15,9 @@ namespace muster {
 class SharedText {
  public:
   SharedText() = default;
-  SharedText(std::string_view text) : shared_(share(text)) {}                           // NOLINT(*-explicit-*)
-  SharedText(const std::string& text) : SharedText(std::string_view(text)) {}           // NOLINT(*-explicit-*)
-  SharedText(const char* text) : SharedText(std::string_view(text)) {}                  // NOLINT(*-explicit-*)
+  SharedText(std::string_view text) : shared_(share(text)) {}                  // NOLINT(*-explicit-*)
+  SharedText(const std::string& text) : SharedText(std::string_view(text)) {}  // NOLINT(*-explicit-*)
+  SharedText(const char* text) : SharedText(std::string_view(text)) {}         // NOLINT(*-explicit-*)
   SharedText(const SharedText& other) noexcept;
   SharedText(SharedText&& other) noexcept : shared_(std::exchange(other.shared_, nullptr)) {}
   SharedText& operator=(SharedText other) noexcept {

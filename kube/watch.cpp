@@ -183,8 +183,9 @@ void Watch::found_absent() {
   observer_.absent(resource_);
 }
 
+// The items of a list do not say it themselves; what an event brings does.
 void Watch::stamp(json& object) const {
-  if (resource_.kind.empty() || !object.is_object()) return;
+  if (resource_.kind.empty() || !object.is_object() || string_at(object, {"kind"}) == resource_.kind) return;
   object["apiVersion"] = api_version(resource_);
   object["kind"] = resource_.kind;
 }

@@ -18,6 +18,8 @@ class Collectable;
 
 namespace muster {
 
+class QueueSeries;
+
 class QueueMetrics {
  public:
   // Reads all gauges; nullopt: there is nothing to show yet. On the thread of whoever
@@ -36,8 +38,7 @@ class QueueMetrics {
 
  private:
   class Collector;
-  class Recorder;
-  std::shared_ptr<Recorder> recorder_;
+  std::shared_ptr<QueueSeries> series_;
   std::shared_ptr<Collector> collector_;
 };
 

@@ -1,0 +1,33 @@
+// What queues and Workloads have been through, added up for Prometheus: counters and
+// histograms that begin with the first measurement and end with the queue they are about.
+#pragma once
+
+#include <prometheus/metric_family.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/measurement.h"
+
+namespace muster {
+
+class QueueSeries {
+ public:
+  // `role`: the label replica_role of all of them.
+  explicit QueueSeries(std::string role);
+  ~QueueSeries();
+  QueueSeries(const QueueSeries&) = delete;
+  QueueSeries& operator=(const QueueSeries&) = delete;
+
+  // One thread; collections may go on meanwhile.
+  void record(const Measurement& measurement);
+  // Thread-safe.
+  std::vector<prometheus::MetricFamily> collect() const;
+
+ private:
+  class Recorder;
+  std::unique_ptr<Recorder> recorder_;
+};
+
+}  // namespace muster
