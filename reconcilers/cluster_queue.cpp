@@ -42,8 +42,8 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   QueueStatus status = queue->status;
   status.pending_workloads = pending_in(*queue, state);
   show_counts(status, *queue, counts, true);
-  QueueReadiness readiness = readiness_of(*queue, surroundings_of(*queue, state));
-  set_active(status, queue->meta, readiness.ready, std::move(readiness.reason), std::move(readiness.message), now);
+  const QueueReadiness readiness = readiness_of(*queue, surroundings_of(*queue, state));
+  set_active(status, queue->meta, readiness.ready, readiness.reason, readiness.message, now);
   write_queue_status(kClusterQueues, queue->meta, queue->status, status, plan);
   return plan;
 }

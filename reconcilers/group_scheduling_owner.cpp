@@ -90,12 +90,12 @@ Write create_config_map(const GangOwner& owner, json data) {
 }
 
 std::optional<Write> write_group_started(const GangOwner& owner, bool is_true, std::string_view reason,
-                                         std::string message, TimePoint now) {
+                                         std::string_view message, TimePoint now) {
   Conditions conditions = owner.conditions();
-  const bool changed = set_condition(conditions, {.type = std::string(kGroupStartedCondition),
+  const bool changed = set_condition(conditions, {.type = kGroupStartedCondition,
                                                   .status = is_true ? "True" : "False",
-                                                  .reason = std::string(reason),
-                                                  .message = std::move(message),
+                                                  .reason = reason,
+                                                  .message = message,
                                                   .last_transition = to_timestamp(now)});
   if (!changed) return std::nullopt;
   return patch_status(owner, {{"conditions", to_json(conditions)}});

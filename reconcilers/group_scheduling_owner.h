@@ -44,7 +44,7 @@ ObjectEvent event_on(const GangOwner& owner, std::string_view type, std::string_
 Write create_config_map(const GangOwner& owner, nlohmann::json data);
 // Conditions with GroupStarted as given; nullopt when it is so already.
 std::optional<Write> write_group_started(const GangOwner& owner, bool is_true, std::string_view reason,
-                                         std::string message, TimePoint now);
+                                         std::string_view message, TimePoint now);
 // Fails or suspends the owner, whose condition says why already. A queued one leaves by
 // eviction: its reconciler stops it, and it waits for its next turn.
 std::optional<Write> end_owner(const GangOwner& owner, const ClusterState& state, const QueueSettings& queues,

@@ -6,11 +6,11 @@ namespace muster {
 namespace {
 
 Condition condition(const Workload& workload, std::string_view type, bool is_true, std::string_view reason,
-                    std::string message, Timestamp now) {
-  return {.type = std::string(type),
+                    std::string_view message, Timestamp now) {
+  return {.type = type,
           .status = is_true ? "True" : "False",
-          .reason = std::string(reason),
-          .message = std::move(message),
+          .reason = reason,
+          .message = message,
           .last_transition = now,
           .observed_generation = workload.meta.generation};
 }
@@ -24,9 +24,10 @@ int32_t seconds_admitted(const Workload& workload, Timestamp now) {
 
 }  // namespace
 
-WorkloadStatus finished_status(const Workload& workload, std::string_view reason, std::string message, Timestamp now) {
+WorkloadStatus finished_status(const Workload& workload, std::string_view reason, std::string_view message,
+                               Timestamp now) {
   WorkloadStatus status = workload.status;
-  set_condition(status.conditions, condition(workload, kFinishedCondition, true, reason, std::move(message), now));
+  set_condition(status.conditions, condition(workload, kFinishedCondition, true, reason, message, now));
   return status;
 }
 

@@ -12,7 +12,8 @@
 namespace muster {
 
 // It is over: Finished is True.
-WorkloadStatus finished_status(const Workload& workload, std::string_view reason, std::string message, Timestamp now);
+WorkloadStatus finished_status(const Workload& workload, std::string_view reason, std::string_view message,
+                               Timestamp now);
 
 // The message of PodsReady=False with WaitForStart.
 inline constexpr std::string_view kNotAllPodsReady = "Not all pods are ready or succeeded";

@@ -30,8 +30,8 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   // Without it there is nothing to count by.
   show_counts(status, cluster_queue == nullptr ? ClusterQueue() : *cluster_queue,
               cluster_queue == nullptr ? QueueCounts() : counts, false);
-  QueueReadiness readiness = readiness_of(*queue, cluster_queue);
-  set_active(status, queue->meta, readiness.ready, std::move(readiness.reason), std::move(readiness.message), now);
+  const QueueReadiness readiness = readiness_of(*queue, cluster_queue);
+  set_active(status, queue->meta, readiness.ready, readiness.reason, readiness.message, now);
   write_queue_status(kLocalQueues, queue->meta, queue->status, status, plan);
   return plan;
 }

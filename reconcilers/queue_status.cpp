@@ -56,12 +56,12 @@ void show_counts(QueueStatus& status, const ClusterQueue& queue, const QueueCoun
   status.flavors_usage = usage_of(queue, counts.used, shows_borrowed);
 }
 
-void set_active(QueueStatus& status, const ObjectMeta& meta, bool active, std::string reason, std::string message,
-                Now now) {
-  set_condition(status.conditions, {.type = std::string(kActiveCondition),
+void set_active(QueueStatus& status, const ObjectMeta& meta, bool active, std::string_view reason,
+                std::string_view message, Now now) {
+  set_condition(status.conditions, {.type = kActiveCondition,
                                     .status = active ? "True" : "False",
-                                    .reason = std::move(reason),
-                                    .message = std::move(message),
+                                    .reason = reason,
+                                    .message = message,
                                     .last_transition = whole_seconds(now.wall),
                                     .observed_generation = meta.generation});
 }

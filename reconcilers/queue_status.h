@@ -12,8 +12,8 @@ namespace muster {
 std::vector<FlavorUsage> usage_of(const ClusterQueue& queue, const FlavorAmounts& amounts, bool shows_borrowed);
 // Everything but `pending` and the conditions.
 void show_counts(QueueStatus& status, const ClusterQueue& queue, const QueueCounts& counts, bool shows_borrowed);
-void set_active(QueueStatus& status, const ObjectMeta& meta, bool active, std::string reason, std::string message,
-                Now now);
+void set_active(QueueStatus& status, const ObjectMeta& meta, bool active, std::string_view reason,
+                std::string_view message, Now now);
 // Nothing when nothing has changed.
 void write_queue_status(const ResourceType& type, const ObjectMeta& meta, const QueueStatus& before,
                         const QueueStatus& status, Plan& plan);

@@ -100,7 +100,7 @@ bool obey_checks(WorkloadDraft& draft) {
   if (draft.is_true(kEvictedCondition)) return false;
   if (std::string rejected = describe_checks(draft.status, kCheckRejected); !rejected.empty()) {
     draft.tell(kWarningEvent, "AdmissionCheckRejected", "Deactivated due to " + rejected);
-    draft.target_deactivation(kAdmissionCheckReason, std::move(rejected));
+    draft.target_deactivation(kAdmissionCheckReason, rejected);
     return true;
   }
   const std::string retry = describe_checks(draft.status, kCheckRetry);

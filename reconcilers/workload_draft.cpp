@@ -29,12 +29,11 @@ ObjectEvent event_about(const Workload& workload, std::string_view type, std::st
 WorkloadDraft::WorkloadDraft(const Workload& workload, Now now)
     : status(workload.status), workload_(workload), now_(now.wall), stamp_(whole_seconds(now.wall)) {}
 
-bool WorkloadDraft::set(std::string_view type, bool is_true, std::string_view reason, std::string message) {
-  if (message.size() > kLongestMessage) message.resize(kLongestMessage);
-  return set_condition(status.conditions, {.type = std::string(type),
+bool WorkloadDraft::set(std::string_view type, bool is_true, std::string_view reason, std::string_view message) {
+  return set_condition(status.conditions, {.type = type,
                                            .status = is_true ? "True" : "False",
-                                           .reason = std::string(reason),
-                                           .message = std::move(message),
+                                           .reason = reason,
+                                           .message = message.substr(0, kLongestMessage),
                                            .last_transition = stamp_,
                                            .observed_generation = workload_.meta.generation});
 }
@@ -74,12 +73,12 @@ void WorkloadDraft::count_eviction_of(std::string_view reason, std::string_view 
   status.evictions.push_back({.reason = std::string(reason), .underlying_cause = std::string(cause), .count = 1});
 }
 
-void WorkloadDraft::target_deactivation(std::string_view reason, std::string message) {
-  set(kDeactivationTargetCondition, true, reason, std::move(message));
+void WorkloadDraft::target_deactivation(std::string_view reason, std::string_view message) {
+  set(kDeactivationTargetCondition, true, reason, message);
 }
 
-void WorkloadDraft::release(std::string_view reason, std::string message) {
-  set(kQuotaReservedCondition, false, reason, std::move(message));
+void WorkloadDraft::release(std::string_view reason, std::string_view message) {
+  set(kQuotaReservedCondition, false, reason, message);
   status.admission.reset();
   sync_admitted();
 }

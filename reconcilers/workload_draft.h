@@ -24,16 +24,16 @@ class WorkloadDraft {
   bool changed() const { return status != workload_.status; }
 
   // Whether anything changed.
-  bool set(std::string_view type, bool is_true, std::string_view reason, std::string message);
+  bool set(std::string_view type, bool is_true, std::string_view reason, std::string_view message);
   void remove(std::string_view type);
 
   // The Workload must leave: its job is stopped, then its quota is free (the job's
   // reconciler). Counted in schedulingStats, checks begin anew. `cause` may be empty.
   void evict(std::string_view reason, std::string_view cause, const std::string& message);
   // It shall be deactivated, in a pass after this one: that is a write of the spec.
-  void target_deactivation(std::string_view reason, std::string message);
+  void target_deactivation(std::string_view reason, std::string_view message);
   // Gives back a reservation that was never used.
-  void release(std::string_view reason, std::string message);
+  void release(std::string_view reason, std::string_view message);
   // Admitted is: quota is reserved and every check is ready.
   void sync_admitted();
   // Told with the write.

@@ -112,7 +112,7 @@ void say_what_blocks(WorkloadDraft& draft, const QueuesOf& queues) {
                "Workload admission is gated by: " +
                    std::string(draft.workload().meta.annotation(kAdmissionGatedByAnnotation)));
   }
-  draft.set(kQuotaReservedCondition, false, blocker.reason, std::move(blocker.message));
+  draft.set(kQuotaReservedCondition, false, blocker.reason, blocker.message);
 }
 
 bool obey_stop_policies(WorkloadDraft& draft, const QueuesOf& queues) {

@@ -26,7 +26,7 @@ void evict_or_give_up(WorkloadDraft& draft, const RequeuingStrategy& strategy, s
   RequeueState state = draft.status.requeue_state.value_or(RequeueState());
   note_first_admission(state, draft, strategy);
   if (std::string limit = limit_reached(state, strategy, draft.time()); !limit.empty()) {
-    draft.target_deactivation(kRequeuingLimitExceededReason, std::move(limit));
+    draft.target_deactivation(kRequeuingLimitExceededReason, limit);
     return;
   }
   count_eviction(state, strategy, draft.workload().meta.uid, draft.time());
