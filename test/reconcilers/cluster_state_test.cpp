@@ -30,6 +30,28 @@ TypedObject jobset(const char* name, int version, const char* subdomain = "") {
   return read_object(kJobSets, object);
 }
 
+struct Placed {
+  const char* queue = "q";
+  const char* cluster_queue = nullptr;  // that it has quota of
+  const char* owner = nullptr;          // its uid
+};
+
+TypedObject workload(const char* name, int version, Placed placed = {}) {
+  json object = {{"metadata", meta(name, version)}, {"spec", {{"queueName", placed.queue}}}};
+  if (placed.cluster_queue != nullptr) object["status"]["admission"]["clusterQueue"] = placed.cluster_queue;
+  if (placed.owner != nullptr) {
+    object["metadata"]["ownerReferences"] = {
+        {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", "j"}, {"uid", placed.owner}, {"controller", true}}};
+  }
+  return read_object(kWorkloads, object);
+}
+
+std::string names_of(const std::vector<const Workload*>& workloads) {
+  std::string names;
+  for (const Workload* each : workloads) names += (names.empty() ? "" : " ") + each->meta.name;
+  return names;
+}
+
 int parallelism_of(const ClusterState& state, const char* name) {
   const Job* found = state.job("team-a", name);
   return found == nullptr ? -1 : found->parallelism;
@@ -107,6 +129,66 @@ TEST_CASE("cluster state: JobSets are found by the Service that they use") {
   CHECK(state.jobsets_of_subdomain("team-a", "shared").size() == 2);
   REQUIRE(state.jobsets_of_subdomain("team-a", "c").size() == 1);
   CHECK(state.jobsets_of_subdomain("team-a", "c")[0]->meta.name == "c");
+}
+
+TEST_CASE("cluster state: Workloads are found by what their newest version says") {
+  ClusterState state;
+  state.put_watched(workload("b", 1, {.owner = "u1"}));
+  state.put_watched(workload("a", 2));
+  CHECK(names_of(state.workloads_in_queue("team-a", "q")) == "a b");
+  CHECK(names_of(state.workloads_of_owner("u1")) == "b");
+  CHECK(names_of(state.workloads_reserving("cq")).empty());
+
+  state.put_watched(workload("b", 3, {.cluster_queue = "cq", .owner = "u1"}));
+  state.put_watched(workload("a", 4, {.queue = "other", .cluster_queue = "cq"}));
+  CHECK(names_of(state.workloads_in_queue("team-a", "q")) == "b");
+  CHECK(names_of(state.workloads_in_queue("team-a", "other")) == "a");
+  CHECK(names_of(state.workloads_reserving("cq")) == "a b");
+  // What is found is the newest version, also where nothing has moved.
+  const auto change = state.put_watched(workload("b", 5, {.cluster_queue = "cq", .owner = "u1"}));
+  REQUIRE(change);
+  CHECK(state.workloads_reserving("cq").at(1)->meta.resource_version == 5);
+  CHECK(meta_of(*change->before).resource_version == 3);
+
+  state.put_watched(workload("b", 6, {.cluster_queue = "cq2"}));
+  CHECK(names_of(state.workloads_of_owner("u1")).empty());
+  CHECK(names_of(state.workloads_reserving("cq")) == "a");
+  CHECK(names_of(state.workloads_reserving("cq2")) == "b");
+  state.remove_watched(workload("b", 7));
+  CHECK(names_of(state.workloads_reserving("cq2")).empty());
+  CHECK(names_of(state.workloads_in_queue("team-a", "q")).empty());
+}
+
+TEST_CASE("cluster state: what many are asked for comes in the order of their paths") {
+  ClusterState state;
+  for (const char* name : {"c", "a", "b"}) state.put_watched(workload(name, *name));
+  json elsewhere = {{"metadata", {{"namespace", "a"}, {"name", "z"}, {"resourceVersion", "200"}}}};
+  state.put_watched(read_object(kWorkloads, elsewhere));
+  std::string paths;
+  state.for_each_of(kWorkloads, [&](const TypedObject& object) { paths += path_of(meta_of(object)) + " "; });
+  CHECK(paths == "a/z team-a/a team-a/b team-a/c ");
+}
+
+TEST_CASE("cluster state: ClusterQueues are found by the flavors and checks that they name now") {
+  ClusterState state;
+  const auto queue = [](int version, const char* flavor, const char* check) {
+    return read_object(kClusterQueues,
+                       {{"metadata", {{"name", "cq"}, {"resourceVersion", std::to_string(version)}}},
+                        {"spec",
+                         {{"resourceGroups", json::array({{{"coveredResources", json::array({"cpu"})},
+                                                           {"flavors", json::array({{{"name", flavor}}})}}})},
+                          {"admissionChecksStrategy", {{"admissionChecks", json::array({{{"name", check}}})}}}}}});
+  };
+  state.put_watched(queue(1, "f1", "c1"));
+  CHECK(state.cluster_queues_of_flavor("f1").size() == 1);
+  CHECK(state.cluster_queues_of_check("c1").size() == 1);
+  state.put_watched(queue(2, "f2", "c2"));
+  CHECK(state.cluster_queues_of_flavor("f1").empty());
+  CHECK(state.cluster_queues_of_check("c1").empty());
+  REQUIRE(state.cluster_queues_of_flavor("f2").size() == 1);
+  CHECK(state.cluster_queues_of_flavor("f2")[0]->meta.resource_version == 2);
+  state.remove_watched(queue(3, "f2", "c2"));
+  CHECK(state.cluster_queues_of_check("c2").empty());
 }
 
 TEST_CASE("cluster state: a taken name is forgotten in time or when the object shows up") {
