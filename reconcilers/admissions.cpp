@@ -165,10 +165,9 @@ std::optional<ObjectKey> Admissions::blocked_by(Now now) const {
 
 // Their defaults and bounds have changed.
 void Admissions::put_workloads_of(std::string_view ns, const ClusterState& state, Now now) {
-  state.for_each_of(kWorkloads, [&](const TypedObject& object) {
-    const WorkloadPtr& workload = std::get<WorkloadPtr>(object);
-    if (workload->meta.ns == ns && asks_for_quota(*workload)) put_workload(workload, state, now);
-  });
+  for (const WorkloadPtr& workload : state.workloads_in(ns)) {
+    if (asks_for_quota(*workload)) put_workload(workload, state, now);
+  }
 }
 
 // An admission that is withdrawn makes room at once, so there is more to decide. Whoever is

@@ -17,6 +17,10 @@ auto pointer_to(const TypedObject* object) -> decltype(std::get_if<Pointer>(obje
   return typed == nullptr ? nullptr : typed->get();
 }
 
+bool is_any(const TypedObject&) {
+  return true;
+}
+
 }  // namespace
 
 ClusterState::ClusterState(const QueueSettings& queues) : admissions_(std::make_unique<Admissions>(queues)) {}
@@ -94,6 +98,10 @@ std::vector<const LimitRange*> ClusterState::limit_ranges_in(std::string_view ns
   return limit_ranges_in_.at({"", ns});
 }
 
+std::vector<WorkloadPtr> ClusterState::workloads_in(std::string_view ns) const {
+  return workloads_in_queue_.in_namespace(ns);
+}
+
 std::vector<const Workload*> ClusterState::workloads_in_queue(std::string_view ns, std::string_view local_queue) const {
   return workloads_in_queue_.at({ns, local_queue});
 }
@@ -122,10 +130,14 @@ std::vector<const ClusterQueue*> ClusterState::queues_at(const Queues& queues, s
   return found;
 }
 
-void ClusterState::for_each_of(const ResourceType& type, const std::function<void(const TypedObject&)>& visit) const {
+std::vector<const TypedObject*> ClusterState::select(const ResourceType& type,
+                                                     const std::function<bool(const TypedObject&)>& wanted) const {
   const auto kind = objects_.find(type.plural);
-  if (kind == objects_.end()) return;
-  for (const TypedObject* object : kind->second.sorted()) visit(*object);
+  return kind == objects_.end() ? std::vector<const TypedObject*>() : kind->second.sorted(wanted);
+}
+
+void ClusterState::for_each_of(const ResourceType& type, const std::function<void(const TypedObject&)>& visit) const {
+  for (const TypedObject* object : select(type, is_any)) visit(*object);
 }
 
 const PlainObject* ClusterState::plain(const ResourceType& type, std::string_view ns, std::string_view name) const {
@@ -144,7 +156,7 @@ std::vector<const JobSet*> ClusterState::jobsets_of_subdomain(std::string_view n
 
 void ClusterState::for_each(const std::function<void(const TypedObject&)>& visit) const {
   for (const auto& [plural, objects] : objects_) {
-    for (const TypedObject* object : objects.sorted()) visit(*object);
+    for (const TypedObject* object : objects.sorted(is_any)) visit(*object);
   }
 }
 
@@ -229,47 +241,48 @@ std::vector<TypedObject> ClusterState::drop_missing(const ResourceType& type, co
   seen = std::max(seen, version);
   std::set<std::string> present;
   for (const ObjectKey& key : listed) present.insert(path_of(key.ns, key.name));
+  const auto is_gone = [&](const TypedObject& object) {
+    const bool younger = version != 0 && meta_of(object).resource_version > version;
+    return !younger && !present.contains(path_of(meta_of(object)));
+  };
   std::vector<ObjectKey> gone;
-  for (const TypedObject* object : objects_[type.plural].sorted()) {
-    const bool younger = version != 0 && meta_of(*object).resource_version > version;
-    if (!present.contains(path_of(meta_of(*object))) && !younger) gone.push_back(key_of(*object));
-  }
+  for (const TypedObject* object : select(type, is_gone)) gone.push_back(key_of(*object));
   std::vector<TypedObject> dropped;
   for (const ObjectKey& key : gone) dropped.push_back(*remove(key));
   return dropped;
 }
 
 // The JobSet that controls it.
-std::optional<IndexKey> ClusterState::jobset_of(const Job& job) {
+std::optional<NamespacedName> ClusterState::jobset_of(const Job& job) {
   const auto& controller = job.meta.controller;
   if (!controller || job_type_of(*controller) != &kJobSets) return std::nullopt;
-  return IndexKey{job.meta.ns, controller->name};
+  return NamespacedName{job.meta.ns, controller->name};
 }
 
-std::optional<IndexKey> ClusterState::subdomain_of(const JobSet& set) {
-  return IndexKey{set.meta.ns, set.subdomain};
+std::optional<NamespacedName> ClusterState::subdomain_of(const JobSet& set) {
+  return NamespacedName{set.meta.ns, set.subdomain};
 }
 
-std::optional<IndexKey> ClusterState::owner_of(const Workload& workload) {
+std::optional<NamespacedName> ClusterState::owner_of(const Workload& workload) {
   if (!workload.meta.controller) return std::nullopt;
-  return IndexKey{"", workload.meta.controller->uid};
+  return NamespacedName{"", workload.meta.controller->uid};
 }
 
-std::optional<IndexKey> ClusterState::local_queue_of(const Workload& workload) {
-  return IndexKey{workload.meta.ns, workload.queue_name};
+std::optional<NamespacedName> ClusterState::local_queue_of(const Workload& workload) {
+  return NamespacedName{workload.meta.ns, workload.queue_name};
 }
 
-std::optional<IndexKey> ClusterState::cluster_queue_of(const Workload& workload) {
+std::optional<NamespacedName> ClusterState::cluster_queue_of(const Workload& workload) {
   if (!workload.status.admission) return std::nullopt;
-  return IndexKey{"", workload.status.admission->cluster_queue};
+  return NamespacedName{"", workload.status.admission->cluster_queue};
 }
 
-std::optional<IndexKey> ClusterState::cluster_queue_of(const LocalQueue& queue) {
-  return IndexKey{"", queue.cluster_queue};
+std::optional<NamespacedName> ClusterState::cluster_queue_of(const LocalQueue& queue) {
+  return NamespacedName{"", queue.cluster_queue};
 }
 
-std::optional<IndexKey> ClusterState::namespace_of(const LimitRange& limit_range) {
-  return IndexKey{"", limit_range.meta.ns};
+std::optional<NamespacedName> ClusterState::namespace_of(const LimitRange& limit_range) {
+  return NamespacedName{"", limit_range.meta.ns};
 }
 
 // Calls visit(index, place) for every index that a kind has; `place` as the index wants it.
@@ -331,10 +344,12 @@ void ClusterState::count_out(const TypedObject& object) {
 // The flavors and checks that a queue names.
 void ClusterState::note_names(const ClusterQueue& queue, bool present) {
   const auto note = [&](Queues& queues, const std::string& key) {
+    std::set<std::string>& names = queues[key];
     if (present)
-      queues[key].insert(queue.meta.name);
-    else if (const auto entry = queues.find(key); entry != queues.end() && entry->second.erase(queue.meta.name) > 0)
-      if (entry->second.empty()) queues.erase(entry);
+      names.insert(queue.meta.name);
+    else
+      names.erase(queue.meta.name);
+    if (names.empty()) queues.erase(key);
   };
   for (const ResourceGroup& group : queue.resource_groups) {
     for (const FlavorQuotas& flavor : group.flavors) note(cluster_queues_of_flavor_, flavor.name);

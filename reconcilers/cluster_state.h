@@ -58,6 +58,8 @@ class ClusterState {
   std::vector<const Workload*> workloads_of_owner(std::string_view owner_uid) const;
   // By name.
   std::vector<const LimitRange*> limit_ranges_in(std::string_view ns) const;
+  // By LocalQueue and name.
+  std::vector<WorkloadPtr> workloads_in(std::string_view ns) const;
   std::vector<const Workload*> workloads_in_queue(std::string_view ns, std::string_view local_queue) const;
   // Those with an admission by this ClusterQueue.
   std::vector<const Workload*> workloads_reserving(std::string_view cluster_queue) const;
@@ -71,6 +73,9 @@ class ClusterState {
   void for_each(const std::function<void(const TypedObject&)>& visit) const;
   // Of one kind, by namespace and name.
   void for_each_of(const ResourceType& type, const std::function<void(const TypedObject&)>& visit) const;
+  // Those of one kind that are wanted, by namespace and name: the rest is not sorted.
+  std::vector<const TypedObject*> select(const ResourceType& type,
+                                         const std::function<bool(const TypedObject&)>& wanted) const;
   // What the scheduler has decided and nobody has written.
   const Admissions& admissions() const { return *admissions_; }
   Admissions& admissions() { return *admissions_; }
@@ -111,13 +116,13 @@ class ClusterState {
   void count_out(const TypedObject& object);
   void note_names(const ClusterQueue& queue, bool present);
 
-  static std::optional<IndexKey> jobset_of(const Job& job);
-  static std::optional<IndexKey> subdomain_of(const JobSet& jobset);
-  static std::optional<IndexKey> owner_of(const Workload& workload);
-  static std::optional<IndexKey> local_queue_of(const Workload& workload);
-  static std::optional<IndexKey> cluster_queue_of(const Workload& workload);
-  static std::optional<IndexKey> cluster_queue_of(const LocalQueue& queue);
-  static std::optional<IndexKey> namespace_of(const LimitRange& limit_range);
+  static std::optional<NamespacedName> jobset_of(const Job& job);
+  static std::optional<NamespacedName> subdomain_of(const JobSet& jobset);
+  static std::optional<NamespacedName> owner_of(const Workload& workload);
+  static std::optional<NamespacedName> local_queue_of(const Workload& workload);
+  static std::optional<NamespacedName> cluster_queue_of(const Workload& workload);
+  static std::optional<NamespacedName> cluster_queue_of(const LocalQueue& queue);
+  static std::optional<NamespacedName> namespace_of(const LimitRange& limit_range);
 
   std::map<std::string_view, ObjectStore> objects_;  // by plural
   std::map<std::string_view, uint64_t> seen_;        // by plural

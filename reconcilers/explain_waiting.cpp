@@ -89,14 +89,16 @@ bool blocked_by_gate(const Workload& workload, Explained& told) {
 ExplainedOthers victims_of(const ExplainScene& scene, const Workload& workload) {
   ExplainedOthers victims{.role = std::string(kVictimRole), .count = 0, .names = {}};
   const std::string mark = "UID: " + workload.meta.uid + ",";
-  scene.state.for_each_of(kWorkloads, [&](const TypedObject& object) {
+  const auto is_victim = [&](const TypedObject& object) {
     const Workload& other = *std::get<WorkloadPtr>(object);
-    if (!other.evicted() || !other.has_quota_reserved()) return;
+    if (!other.evicted() || !other.has_quota_reserved()) return false;
     const Condition* preempted = find_condition(other.status.conditions, kPreemptedCondition);
-    if (preempted == nullptr || preempted->message.text().find(mark) == std::string::npos) return;
+    return preempted != nullptr && preempted->message.text().find(mark) != std::string::npos;
+  };
+  for (const TypedObject* victim : scene.state.select(kWorkloads, is_victim)) {
     ++victims.count;
-    if (victims.names.size() < kMostNamed) victims.names.push_back({other.meta.ns, other.meta.name});
-  });
+    if (victims.names.size() < kMostNamed) victims.names.push_back({meta_of(*victim).ns, meta_of(*victim).name});
+  }
   return victims;
 }
 

@@ -150,13 +150,9 @@ class StatusChange {
 // By an object of its own, or by those that name it.
 bool cohort_exists(const ClusterState& state, std::string_view name) {
   if (state.cohort(name) != nullptr) return true;
-  bool named = false;
-  state.for_each_of(kClusterQueues, [&](const TypedObject& object) {
-    named = named || std::get<ClusterQueuePtr>(object)->cohort == name;
-  });
-  state.for_each_of(kCohorts,
-                    [&](const TypedObject& object) { named = named || std::get<CohortPtr>(object)->parent == name; });
-  return named;
+  const auto joins = [&](const TypedObject& object) { return std::get<ClusterQueuePtr>(object)->cohort == name; };
+  const auto is_below = [&](const TypedObject& object) { return std::get<CohortPtr>(object)->parent == name; };
+  return !state.select(kClusterQueues, joins).empty() || !state.select(kCohorts, is_below).empty();
 }
 
 void end_cohort(const std::string& name, const ClusterState& state, std::vector<Measurement>& measurements) {

@@ -7,21 +7,16 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <tuple>
+#include <utility>
 #include <vector>
+
+#include "reconcilers/namespaced_name.h"
 
 namespace muster {
 
-// What objects are found by: something in a namespace, or with an empty one in the cluster.
-struct IndexKey {
-  std::string_view ns;
-  std::string_view name;
-
-  auto operator<=>(const IndexKey&) const = default;
-};
-
-// `key_of` reads it from an object; nullopt: it is not to be found. One thread.
-template <class Object, std::optional<IndexKey> (*key_of)(const Object&)>
+// `key_of` reads from an object what it is found by; nullopt: it is not to be found.
+// One thread.
+template <class Object, std::optional<NamespacedName> (*key_of)(const Object&)>
 class ObjectIndex {
  public:
   // Must stay where it is while it is here, and hold an object with the same key and name.
@@ -34,9 +29,18 @@ class ObjectIndex {
     if (key_of(*place)) places_.erase(&place);
   }
   // By namespace and name.
-  std::vector<const Object*> at(IndexKey key) const {
+  std::vector<const Object*> at(NamespacedName key) const {
     std::vector<const Object*> found;
     for (auto [entry, end] = places_.equal_range(key); entry != end; ++entry) found.push_back((*entry)->get());
+    return found;
+  }
+  // Those with a key in this namespace, by key and then by name.
+  std::vector<Place> in_namespace(std::string_view ns) const {
+    std::vector<Place> found;
+    for (auto entry = places_.lower_bound(NamespacedName{ns, ""}); entry != places_.end(); ++entry) {
+      if (key_of(***entry)->ns != ns) break;
+      found.push_back(**entry);
+    }
     return found;
   }
   static bool same(const Object& a, const Object& b) { return key_of(a) == key_of(b); }
@@ -45,12 +49,10 @@ class ObjectIndex {
   struct ByKeyAndPath {
     using is_transparent = void;
     bool operator()(const Place* a, const Place* b) const {
-      const auto &left = (*a)->meta, &right = (*b)->meta;
-      return std::tuple(*key_of(**a), std::tie(left.ns, left.name)) <
-             std::tuple(*key_of(**b), std::tie(right.ns, right.name));
+      return std::pair(*key_of(**a), name_of((*a)->meta)) < std::pair(*key_of(**b), name_of((*b)->meta));
     }
-    bool operator()(const Place* a, IndexKey key) const { return *key_of(**a) < key; }
-    bool operator()(IndexKey key, const Place* a) const { return key < *key_of(**a); }
+    bool operator()(const Place* a, NamespacedName key) const { return *key_of(**a) < key; }
+    bool operator()(NamespacedName key, const Place* a) const { return key < *key_of(**a); }
   };
   std::set<const Place*, ByKeyAndPath> places_;
 };

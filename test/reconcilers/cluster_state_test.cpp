@@ -167,6 +167,26 @@ TEST_CASE("cluster state: what many are asked for comes in the order of their pa
   std::string paths;
   state.for_each_of(kWorkloads, [&](const TypedObject& object) { paths += path_of(meta_of(object)) + " "; });
   CHECK(paths == "a/z team-a/a team-a/b team-a/c ");
+  const auto not_b = [](const TypedObject& object) { return meta_of(object).name != "b"; };
+  paths.clear();
+  for (const TypedObject* object : state.select(kWorkloads, not_b)) paths += path_of(meta_of(*object)) + " ";
+  CHECK(paths == "a/z team-a/a team-a/c ");
+}
+
+TEST_CASE("cluster state: the Workloads of a namespace are those of all its queues and of no other") {
+  ClusterState state;
+  state.put_watched(workload("a", 1, {.queue = "second"}));
+  state.put_watched(workload("b", 2, {.queue = "first"}));
+  state.put_watched(workload("c", 3, {.queue = ""}));
+  for (const char* other : {"team", "team-a-too", "zoo"}) {
+    json object = {{"metadata", {{"namespace", other}, {"name", "x"}, {"resourceVersion", "4"}}},
+                   {"spec", {{"queueName", "first"}}}};
+    state.put_watched(read_object(kWorkloads, object));
+  }
+  std::string names;
+  for (const WorkloadPtr& each : state.workloads_in("team-a")) names += each->meta.name;
+  CHECK(names == "cba");
+  CHECK(state.workloads_in("team-b").empty());
 }
 
 TEST_CASE("cluster state: ClusterQueues are found by the flavors and checks that they name now") {

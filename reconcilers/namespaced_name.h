@@ -1,0 +1,22 @@
+// What names an object of one kind, or a thing in its namespace: as Kubernetes' NamespacedName.
+#pragma once
+
+#include <string_view>
+
+#include "api/object_meta.h"
+
+namespace muster {
+
+// Refers to texts that somebody else holds.
+struct NamespacedName {
+  std::string_view ns;  // empty for what is in no namespace
+  std::string_view name;
+
+  auto operator<=>(const NamespacedName&) const = default;
+};
+
+inline NamespacedName name_of(const ObjectMeta& meta) {
+  return {meta.ns, meta.name};
+}
+
+}  // namespace muster
