@@ -26,7 +26,7 @@ ReplicatedJob read_replicated_job(const json& object) {
   if (int_at(job, {"spec", "completions"})) replicated.completions = int32_at(job, {"spec", "completions"});
   replicated.barrier = read_barrier(object_at(job, {"spec", "template"}));
   replicated.pod_template = read_pod_template(object_at(job, {"spec", "template"}));
-  replicated.template_text = std::make_shared<const std::string>(to_text(job));
+  replicated.template_text = to_text(job);
   json rest = object.is_object() ? object : json::object();
   rest.erase("template");
   replicated.rest_text = to_text(rest);

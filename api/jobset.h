@@ -12,6 +12,7 @@
 
 #include "api/job.h"
 #include "api/object_meta.h"
+#include "base/shared_text.h"
 
 namespace muster {
 
@@ -31,9 +32,7 @@ struct ReplicatedJob {
   std::optional<int32_t> completions;
   std::optional<Barrier> barrier;
   PodTemplate pod_template;
-  // JSON text of `template` (a JobTemplateSpec). Which of several equal ones is nobody's
-  // business: reconcilers/template_pool.h.
-  mutable std::shared_ptr<const std::string> template_text;
+  SharedText template_text;  // JSON text of `template` (a JobTemplateSpec)
   // JSON text of everything else: the list is written whole or not at all.
   std::string rest_text;
 };

@@ -14,7 +14,7 @@ namespace muster {
 struct SharedText::Shared {
   std::string text;
   size_t hash;
-  mutable std::atomic<uint32_t> owners = 1;
+  std::atomic<uint32_t> owners = 1;
 };
 
 struct SharedText::Pool {

@@ -2,7 +2,6 @@
 // Workloads are few. Immutable, and as small as a pointer.
 #pragma once
 
-#include <compare>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -15,9 +14,9 @@ namespace muster {
 class SharedText {
  public:
   SharedText() = default;
-  SharedText(std::string_view text) : shared_(share(text)) {}                  // NOLINT(*-explicit-*)
-  SharedText(const std::string& text) : SharedText(std::string_view(text)) {}  // NOLINT(*-explicit-*)
-  SharedText(const char* text) : SharedText(std::string_view(text)) {}         // NOLINT(*-explicit-*)
+  SharedText(std::string_view text) : shared_(share(text)) {}
+  SharedText(const std::string& text) : SharedText(std::string_view(text)) {}
+  SharedText(const char* text) : SharedText(std::string_view(text)) {}
   SharedText(const SharedText& other) noexcept;
   SharedText(SharedText&& other) noexcept : shared_(std::exchange(other.shared_, nullptr)) {}
   SharedText& operator=(SharedText other) noexcept {
@@ -28,8 +27,8 @@ class SharedText {
 
   // Good as long as this object, or an equal one, is there.
   const std::string& text() const;
-  operator const std::string&() const { return text(); }  // NOLINT(*-explicit-*)
-  operator std::string_view() const { return text(); }    // NOLINT(*-explicit-*)
+  operator const std::string&() const { return text(); }
+  operator std::string_view() const { return text(); }
   bool empty() const { return shared_ == nullptr; }
   bool starts_with(std::string_view start) const { return text().starts_with(start); }
   bool ends_with(std::string_view end) const { return text().ends_with(end); }

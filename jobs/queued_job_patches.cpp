@@ -24,7 +24,7 @@ Failure<Error> wrong_number(size_t wanted, size_t got) {
 // merge patch, so all of it is written.
 json whole(const ReplicatedJob& replicated, const json& pod_template_patch) {
   json object = json::parse(replicated.rest_text);
-  object["template"] = json::parse(*replicated.template_text);
+  object["template"] = json::parse(replicated.template_text.text());
   if (!pod_template_patch.is_null()) object["template"]["spec"]["template"].merge_patch(pod_template_patch);
   return object;
 }

@@ -29,9 +29,8 @@ constexpr std::string_view kNodeSelectorKey = "alpha.jobset.sigs.k8s.io/node-sel
 constexpr std::string_view kNamespacedJobKey = "alpha.jobset.sigs.k8s.io/namespaced-job";
 constexpr std::string_view kNoScheduleTaintKey = "alpha.jobset.sigs.k8s.io/no-schedule";
 
-json parsed(const std::shared_ptr<const std::string>& text) {
-  if (!text) return json::object();
-  auto value = parse_json(*text);
+json parsed(const std::string& text) {
+  auto value = parse_json(text);
   return value && value->is_object() ? std::move(*value) : json::object();
 }
 

@@ -19,13 +19,13 @@ json manifest(const std::string& name, const std::string& image, int version) {
           {"spec", {{"replicatedJobs", {replicated}}}}};
 }
 
-const std::string* text_of(const JobSet& jobset) {
-  return jobset.replicated_jobs.at(0).template_text.get();
+const PodSpec* spec_of(const JobSet& jobset) {
+  return jobset.replicated_jobs.at(0).pod_template.spec.get();
 }
 
 }  // namespace
 
-TEST_CASE("template pool: equal templates are one text and others are not") {
+TEST_CASE("template pool: equal pod specs are one and others are not") {
   TemplatePool pool;
   const auto interned = [&](const json& object) {
     JobSetPtr jobset = read_jobset(object);
@@ -35,9 +35,9 @@ TEST_CASE("template pool: equal templates are one text and others are not") {
   const JobSetPtr a = interned(manifest("a", "x:1", 1));
   const JobSetPtr b = interned(manifest("b", "x:1", 2));
   const JobSetPtr other = interned(manifest("c", "x:2", 3));
-  CHECK(text_of(*a) == text_of(*b));
-  CHECK(text_of(*a) != text_of(*other));
-  CHECK(text_of(*other)->find("x:2") != std::string::npos);
+  CHECK(spec_of(*a) == spec_of(*b));
+  CHECK(spec_of(*a) != spec_of(*other));
+  CHECK(spec_of(*other)->text.find("x:2") != std::string::npos);
 }
 
 TEST_CASE("template pool: what nobody holds any more is forgotten") {
@@ -46,11 +46,11 @@ TEST_CASE("template pool: what nobody holds any more is forgotten") {
   CHECK(pool.size() <= 64 * 2);
 }
 
-TEST_CASE("cluster state: JobSets of one manifest share its templates") {
+TEST_CASE("cluster state: JobSets of one manifest share its pod specs") {
   ClusterState state;
   for (const char* name : {"a", "b"}) state.put_watched(read_object(kJobSets, manifest(name, "x:1", *name)));
-  const std::string* before = text_of(*state.jobset("team-a", "a"));
-  CHECK(before == text_of(*state.jobset("team-a", "b")));
+  const PodSpec* before = spec_of(*state.jobset("team-a", "a"));
+  CHECK(before == spec_of(*state.jobset("team-a", "b")));
   state.put_watched(read_object(kJobSets, manifest("a", "x:1", 500)));
-  CHECK(text_of(*state.jobset("team-a", "a")) == before);
+  CHECK(spec_of(*state.jobset("team-a", "a")) == before);
 }
