@@ -15,6 +15,11 @@ import (
 // The integration scenarios of KEP-349 and KEP-1282, with muster as the scheduler and
 // timeouts of a few seconds.
 
+// lateAfter is time enough for a Job whose pods hollow nodes run. The Job controller counts
+// ready pods once a second, and Kubernetes' stamps, from which the time counts, have lost up
+// to another one.
+const lateAfter = 5 * time.Second
+
 // startPodsReadyMuster starts muster with waitForPodsReady; `rest` goes into its block.
 func startPodsReadyMuster(t *testing.T, timeout time.Duration, rest string) {
 	t.Helper()
@@ -72,7 +77,7 @@ func evictions(workload *unstructured.Unstructured, reason, cause string) (count
 func TestPodsThatAreNotReadyInTime(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	startPodsReadyMuster(t, 3*time.Second, "recoveryTimeout: 3s, requeuingStrategy: {backoffBaseSeconds: 2, backoffMaxSeconds: 2, backoffLimitCount: 2}")
+	startPodsReadyMuster(t, lateAfter, "recoveryTimeout: 3s, requeuingStrategy: {backoffBaseSeconds: 2, backoffMaxSeconds: 2, backoffLimitCount: 2}")
 	runBehaviours(t, cluster, []behaviour{
 		{"a late Workload is evicted, tried again, deactivated, and reactivated by hand", lateWorkload},
 		{"a lost pod that is not replaced within recoveryTimeout costs the place", lateRecovery},
@@ -142,7 +147,7 @@ func lateRecovery(t *testing.T, cluster *harness.Cluster, queues harness.Queues)
 func TestOneWorkloadAtATime(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	startPodsReadyMuster(t, 3*time.Second, "recoveryTimeout: 1m, blockAdmission: true, requeuingStrategy: {timestamp: Creation, backoffBaseSeconds: 600}")
+	startPodsReadyMuster(t, lateAfter, "recoveryTimeout: 1m, blockAdmission: true, requeuingStrategy: {timestamp: Creation, backoffBaseSeconds: 600}")
 	for _, each := range []behaviour{
 		{"the next one is admitted when the one before is ready", nextAfterReady},
 		{"the next one is admitted when the one before is late and evicted", nextAfterLate},
@@ -153,7 +158,7 @@ func TestOneWorkloadAtATime(t *testing.T) {
 		t.Run(each.name, func(t *testing.T) { each.run(t, cluster, cluster.Queues(t)) })
 	}
 	t.Run("a Workload that waits for a check keeps nobody out for longer than the timeout", func(t *testing.T) {
-		waitsForItsCheck(t, cluster.Teams(t), 3*time.Second)
+		waitsForItsCheck(t, cluster.Teams(t), lateAfter)
 	})
 }
 

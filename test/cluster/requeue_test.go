@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"testing"
-	"time"
 
 	"muster.batch/test/cluster/harness"
 )
@@ -13,7 +12,7 @@ import (
 func TestLateWorkloadsThatKeepTheirPlace(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	startPodsReadyMuster(t, 2*time.Second, "requeuingStrategy: {timestamp: Creation, backoffBaseSeconds: 1}")
+	startPodsReadyMuster(t, lateAfter, "requeuingStrategy: {timestamp: Creation, backoffBaseSeconds: 1}")
 	runDecisions(t, cluster, []decision{
 		{"a late Workload comes back before who has waited since and on the flavor that has become free", func(t *testing.T, teams *harness.Teams) {
 			lateComesBack(t, cluster, teams, "late", "other")
