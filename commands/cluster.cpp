@@ -183,6 +183,7 @@ kube::KubeApi::Answer Cluster::send(const Write& write, MonotonicTime not_after,
       return api().patch_merge(resource, target.ns, target.name, write.body, options, stop);
     case Verb::kPatchStatus:
       options.subresource = "status";
+      options.metadata_only = true;
       return api().patch_merge(resource, target.ns, target.name, write.body, options, stop);
     case Verb::kDelete:
       break;
@@ -195,8 +196,8 @@ kube::KubeApi::Answer Cluster::send(const Write& write, MonotonicTime not_after,
 WriteFinished Cluster::write(const Command& command, MonotonicTime not_after, std::stop_token stop) {
   const Write& write = command.write;
   const auto answer = send(write, not_after, stop);
-  const std::string object = to_text(write.target);
   if (!answer) {
+    const std::string object = to_text(write.target);
     const WriteOutcome outcome = outcome_of(answer.error());
     // The others are somebody else's write in between; the watch brings the new state.
     if (outcome == WriteOutcome::kRefused || outcome == WriteOutcome::kFailed)
@@ -205,10 +206,15 @@ WriteFinished Cluster::write(const Command& command, MonotonicTime not_after, st
       log_debug("a write came too late", {{"object", object}, {"why", answer.error().message}});
     return {command.id, outcome};
   }
-  log_debug("written", {{"object", object}});
+  log_debug("written", {{"object", to_text(write.target)}});
   // A delete is answered with the object, or with a Status when it is gone already.
-  if (string_at(*answer, {"kind"}) != write.target.type->kind) return {command.id, WriteOutcome::kDone};
-  return {command.id, WriteOutcome::kDone, read_object(*write.target.type, *answer)};
+  WriteFinished finished{.id = command.id, .outcome = WriteOutcome::kDone};
+  const std::string_view kind = string_at(*answer, {"kind"});
+  if (kind == write.target.type->kind)
+    finished.object = read_object(*write.target.type, *answer);
+  else if (kind == "PartialObjectMetadata")
+    finished.version = read_meta(*answer).resource_version;
+  return finished;
 }
 
 }  // namespace muster

@@ -61,6 +61,7 @@ void Engine::put(const TypedObject& object, bool watched, Now now) {
     return webhooks_.put(*std::get<PlainObjectPtr>(object));
   const auto change = watched ? state_.put_watched(object) : state_.put(object);
   if (!change) return;
+  end_writes(unseen_.take_seen(object), now);
   if (change->before) note_ended_series(*change->before, state_, settings_.queues, measurements_);
   state_.admissions().put(*change->after, state_, now);
   if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
@@ -80,6 +81,7 @@ void Engine::remove(const TypedObject& object, Now now) {
 }
 
 void Engine::forget(const TypedObject& removed, Now now) {
+  end_writes(unseen_.take_gone(removed), now);
   state_.admissions().remove(removed, state_, now);
   note_ended_series(removed, state_, settings_.queues, measurements_);
   const ObjectMeta& meta = meta_of(removed);
@@ -114,6 +116,7 @@ void Engine::lead(bool leads, Now now) {
   leads_ = leads;
   state_.admissions().forget_unwritten(now);
   lanes_.clear();
+  unseen_.clear();
   clocks_.clear();
   late_writes_.clear();
   for (const auto& [id, write] : under_way_) {
@@ -131,7 +134,19 @@ void Engine::finish(const WriteFinished& finished, Now now) {
   take_answer(write, finished, now);
   if (finished.outcome == WriteOutcome::kDone && write.rest > Duration::zero())
     lanes_.rest(*write.lane, now.monotonic + write.rest);
+  if (finished.outcome == WriteOutcome::kDone && !shows(write.target, finished.version))
+    return unseen_.add(write.target, finished.version, *write.lane);
   lanes_.write_finished(*write.lane, result_of(write, finished.outcome), now.monotonic);
+}
+
+void Engine::end_writes(const std::vector<ObjectKey>& lanes, Now now) {
+  for (const ObjectKey& lane : lanes) lanes_.write_finished(lane, Lanes::Result::kDone, now.monotonic);
+}
+
+// Also where the object has gone, and with it all that was written.
+bool Engine::shows(const ObjectKey& target, uint64_t version) const {
+  const TypedObject* known = state_.find(*target.type, target.ns, target.name);
+  return known == nullptr || meta_of(*known).resource_version >= version;
 }
 
 // That a name is taken or an object gone is an answer to act on at once, not trouble to

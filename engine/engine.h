@@ -22,6 +22,7 @@
 #include "engine/key_clocks.h"
 #include "engine/lanes.h"
 #include "engine/late_writes.h"
+#include "engine/unseen_writes.h"
 #include "engine/webhook_keeper.h"
 #include "reconcilers/cluster_state.h"
 #include "reconcilers/reconciler.h"
@@ -74,9 +75,11 @@ class Engine {
   void put(const TypedObject& object, bool watched, Now now);
   void remove(const TypedObject& object, Now now);
   void forget(const TypedObject& removed, Now now);
+  void end_writes(const std::vector<ObjectKey>& lanes, Now now);
   void replace(const KindListed& list, Now now);
   void finish(const WriteFinished& finished, Now now);
   Lanes::Result result_of(const UnderWay& write, WriteOutcome outcome) const;
+  bool shows(const ObjectKey& target, uint64_t version) const;
   void take_answer(const UnderWay& write, const WriteFinished& finished, Now now);
   void lead(bool leads, Now now);
   void concern(const TypedObject& object);
@@ -97,6 +100,7 @@ class Engine {
   KeyClocks clocks_;
   std::set<std::string_view> synced_kinds_;  // plurals
   std::map<uint64_t, UnderWay> under_way_;   // by Command::id
+  UnseenWrites unseen_;                      // their lanes count them as under way
   // Keys that met a name which a stranger has, and when to look again.
   std::map<ObjectKey, MonotonicTime> blocked_;
   // To be handed out.

@@ -46,8 +46,10 @@ struct CaBundleIssued {
 struct WriteFinished {
   uint64_t id;  // Command::id
   WriteOutcome outcome;
-  // What the API server answered: the object as it is now.
+  // What the API server answered: the object as it is now, or its version only. What is in
+  // that version is for the watch to show.
   std::optional<TypedObject> object{};
+  uint64_t version = 0;  // 0: not told
 };
 // This replica has become the leader, or is it no more.
 struct LeadershipChanged {

@@ -17,6 +17,7 @@ KubeRequest write_request(std::string_view method, std::string path, const json&
   request.method = method;
   request.path = std::move(path);
   request.body = to_text(body);
+  request.accept = accept_header(options.metadata_only, "PartialObjectMetadata");
   if (!options.field_manager.empty()) request.query.emplace_back("fieldManager", options.field_manager);
   if (options.dry_run) request.query.emplace_back("dryRun", "All");
   request.not_after = options.not_after;

@@ -44,6 +44,8 @@ struct WriteOptions {
   std::string subresource{};    // "status"
   std::string field_manager{};  // empty: the server takes it from the user agent
   bool dry_run = false;
+  // The answer is a PartialObjectMetadata: for who needs no more than the new version.
+  bool metadata_only = false;
   std::optional<MonotonicTime> not_after{};  // as KubeRequest's
 };
 

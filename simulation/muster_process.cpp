@@ -232,7 +232,13 @@ void MusterProcess::arrive(const Command& command, bool alone) {
 void MusterProcess::finish(const Command& command, WriteOutcome outcome, const ObjectPtr& object) {
   --under_way_;
   WriteFinished finished{.id = command.id, .outcome = outcome};
-  if (object != nullptr) finished.object = read_object(*command.write.target.type, *object);
+  if (object != nullptr) {
+    const TypedObject answered = read_object(*command.write.target.type, *object);
+    if (command.write.verb == Verb::kPatchStatus)
+      finished.version = meta_of(answered).resource_version;
+    else
+      finished.object = answered;
+  }
   post(std::move(finished));
   send_writes();
 }

@@ -207,7 +207,12 @@ class Run {
     }
     const std::string text = to_text(stored);
     const Stopwatch running(spent_);
-    engine_.apply(WriteFinished{command.id, WriteOutcome::kDone, read_object(type, *parse_json(text))}, now_);
+    WriteFinished finished{.id = command.id, .outcome = WriteOutcome::kDone};
+    if (write.verb == Verb::kPatchStatus)
+      finished.version = version_;  // the watch shows the rest
+    else
+      finished.object = read_object(type, *parse_json(text));
+    engine_.apply(finished, now_);
   }
 
   using Name = std::pair<const ResourceType*, std::string>;

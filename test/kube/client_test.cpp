@@ -30,7 +30,7 @@ TEST_CASE("each verb sends its method, path, query, content type and body") {
   REQUIRE(client->get(kConfigMaps, "ns", "one").ok());
   REQUIRE(client->create(kConfigMaps, "ns", body, {.field_manager = "muster", .dry_run = true}).ok());
   REQUIRE(client->update(kConfigMaps, "ns", "one", body).ok());
-  REQUIRE(client->patch_merge(kJobs, "ns", "j", body, {.subresource = "status"}).ok());
+  REQUIRE(client->patch_merge(kJobs, "ns", "j", body, {.subresource = "status", .metadata_only = true}).ok());
   REQUIRE(client->patch_json(kConfigMaps, "ns", "one", json::array()).ok());
   REQUIRE(client->apply(kConfigMaps, "ns", "one", body, {.field_manager = "muster"}).ok());
   REQUIRE(client->remove(kConfigMaps, "ns", "one", {.propagation = "Background", .uid = "u1"}).ok());
@@ -47,7 +47,9 @@ TEST_CASE("each verb sends its method, path, query, content type and body") {
   CHECK((sent[2].method == "PUT" && sent[2].path == one));
   CHECK((sent[3].method == "PATCH" && sent[3].path == "/apis/batch/v1/namespaces/ns/jobs/j/status"));
   CHECK(sent[3].headers.at("content-type") == "application/merge-patch+json");
+  CHECK(sent[3].headers.at("accept") == "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
   CHECK(sent[4].headers.at("content-type") == "application/json-patch+json");
+  CHECK(sent[4].headers.at("accept") == "application/json");
   CHECK(sent[5].headers.at("content-type") == "application/apply-patch+yaml");
   CHECK(sent[5].query == std::map<std::string, std::string>{{"fieldManager", "muster"}, {"force", "true"}});
   CHECK(sent[6].method == "DELETE");

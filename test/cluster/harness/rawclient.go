@@ -47,6 +47,7 @@ func (r *rawClient) send(ctx context.Context, method, path, user, contentType st
 		return 0, err
 	}
 	request.Header.Set("Content-Type", contentType)
+	request.Header.Set("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json")
 	if user != "" {
 		request.Header.Set("Impersonate-User", user)
 	}

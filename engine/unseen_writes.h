@@ -1,0 +1,35 @@
+// Writes whose answer told only the version that they made: the object itself comes by the
+// watch, which shows it in any case, so that it is sent and read once.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "api/typed_object.h"
+#include "engine/lanes.h"
+
+namespace muster {
+
+// One thread.
+class UnseenWrites {
+ public:
+  // A write of `lane` that made this version of `target`.
+  void add(const ObjectKey& target, uint64_t version, const ObjectKey& lane);
+  // The lanes whose writes to this object are seen now that it is there in that version.
+  std::vector<ObjectKey> take_seen(const TypedObject& object);
+  // The lanes of all writes to an object that has gone.
+  std::vector<ObjectKey> take_gone(const TypedObject& object);
+  void clear() { writes_.clear(); }
+
+ private:
+  struct Unseen {
+    uint64_t version;
+    ObjectKey lane;
+  };
+  std::vector<ObjectKey> take_until(const TypedObject& object, uint64_t version);
+
+  std::unordered_multimap<ObjectKey, Unseen, ObjectKeyHash> writes_;  // by target
+};
+
+}  // namespace muster
