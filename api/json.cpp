@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "api/managed_fields.h"
+
 namespace muster {
 namespace {
 
@@ -15,8 +17,7 @@ using nlohmann::json;
 // seen before they do harm.
 class StrictDomBuilder {
  public:
-  StrictDomBuilder(JsonLimits limits, bool with_managed_fields)
-      : limits_(limits), with_managed_fields_(with_managed_fields) {}
+  explicit StrictDomBuilder(JsonLimits limits) : limits_(limits) {}
 
   bool null() { return put(nullptr); }
   bool boolean(bool value) { return put(value); }
@@ -32,11 +33,6 @@ class StrictDomBuilder {
   bool end_array() { return close(); }
 
   bool key(std::string& name) {
-    if (skipped_depth_ > 0) return true;
-    if (!with_managed_fields_) {
-      if (open_.back() == metadata_ && name == "managedFields") return skips_next_ = true;
-      is_metadata_next_ = name == "metadata";
-    }
     auto& object = *open_.back()->get_ptr<json::object_t*>();
     auto [slot, is_new] = object.try_emplace(name);
     if (!is_new) return reject("duplicate key " + path_to_open() + name);
@@ -69,30 +65,17 @@ class StrictDomBuilder {
   }
   template <class V>
   bool put(V&& value) {
-    if (skipped_depth_ > 0) return true;
-    if (skips_next_) return !(skips_next_ = false);
-    is_metadata_next_ = false;
     place(std::forward<V>(value));
     return true;
   }
   bool open(json::value_t container) {
-    if (open_.size() + skipped_depth_ >= limits_.max_depth) {
+    if (open_.size() >= limits_.max_depth) {
       return reject("nested deeper than " + std::to_string(limits_.max_depth) + " levels");
     }
-    if (skipped_depth_ > 0 || skips_next_) {
-      skips_next_ = false;
-      ++skipped_depth_;
-      return true;
-    }
     open_.push_back(place(json(container)));
-    if (std::exchange(is_metadata_next_, false)) metadata_ = open_.back();
     return true;
   }
   bool close() {
-    if (skipped_depth_ > 0) {
-      --skipped_depth_;
-      return true;
-    }
     open_.pop_back();
     return true;
   }
@@ -117,21 +100,11 @@ class StrictDomBuilder {
   }
 
   const JsonLimits limits_;
-  const bool with_managed_fields_;
   json root_;
   std::vector<json*> open_;  // the containers around the next value, outermost first
   json* slot_ = nullptr;     // where the value of the last key belongs
-  bool is_metadata_next_ = false;
-  const json* metadata_ = nullptr;  // what was last opened as such
-  bool skips_next_ = false;         // the value of the last key
-  size_t skipped_depth_ = 0;        // containers open within what is skipped
   std::string error_;
 };
-
-Result<json> parse(std::string_view bytes, StrictDomBuilder builder) {
-  if (!json::sax_parse(bytes.begin(), bytes.end(), &builder)) return fail(builder.error());
-  return builder.take();
-}
 
 const json kEmptyArray = json::array();
 const json kEmptyObject = json::object();
@@ -139,11 +112,15 @@ const json kEmptyObject = json::object();
 }  // namespace
 
 Result<json> parse_json(std::string_view bytes, JsonLimits limits) {
-  return parse(bytes, StrictDomBuilder(limits, true));
+  StrictDomBuilder builder(limits);
+  if (!json::sax_parse(bytes.begin(), bytes.end(), &builder)) return fail(builder.error());
+  return builder.take();
 }
 
 Result<json> parse_without_managed_fields(std::string_view bytes, JsonLimits limits) {
-  return parse(bytes, StrictDomBuilder(limits, false));
+  auto parsed = parse_json(without_managed_fields(bytes), limits);
+  // What is wrong is told of the bytes as they came.
+  return parsed.ok() ? std::move(parsed) : parse_json(bytes, limits);
 }
 
 std::string to_text(const json& value) {

@@ -26,8 +26,7 @@ struct JsonLimits {
 // nesting beyond the limit. The error says what and at which byte.
 Result<nlohmann::json> parse_json(std::string_view bytes, JsonLimits limits = {});
 
-// The same without any metadata.managedFields, whose many small values are more than half of
-// what the API server sends of an object, and are read here for Jobs under review only.
+// The same of what the API server sends, without managedFields (api/managed_fields.h).
 Result<nlohmann::json> parse_without_managed_fields(std::string_view bytes, JsonLimits limits = {});
 
 // Compact text. Never throws: invalid UTF-8, which parse_json keeps out, would be replaced.
