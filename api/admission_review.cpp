@@ -2,6 +2,7 @@
 
 #include "api/json.h"
 #include "api/json_patch.h"
+#include "api/resource_type.h"
 #include "base/encoding.h"
 
 namespace muster {
@@ -42,6 +43,18 @@ UserInfo user_of(const json& request) {
     if (group.is_string()) user.groups.push_back(group.get<std::string>());
   }
   return user;
+}
+
+// Who set which field of a job is asked when it is changed (mutators/keep_suspended.h), and
+// of nothing else: the rest is read without the answer, which is half of most reviews.
+Result<json> read_review(std::string_view body) {
+  auto review = parse_without_managed_fields(body);
+  if (!review) return review;
+  const json& request = object_at(*review, {"request"});
+  const std::string_view group = string_at(request, {"kind", "group"});
+  const bool is_job = group == kJobs.group || group == kJobSets.group;
+  return is_job && string_at(request, {"operation"}) == to_text(Operation::kUpdate) ? parse_json(body)
+                                                                                    : std::move(review);
 }
 
 // The header of the review: everything but the objects.
@@ -103,7 +116,7 @@ Result<Operation> parse_operation(std::string_view text) {
 
 Result<AdmissionRequest, ReviewError> decode_review(std::string_view body) {
   if (body.empty()) return bad_request("the body is empty; an AdmissionReview was expected");
-  auto parsed = parse_json(body);
+  auto parsed = read_review(body);
   if (!parsed) return bad_request("the body is not an AdmissionReview: " + parsed.error().message);
   json& review = *parsed;
   if (!review.is_object()) return bad_request("the body is not an AdmissionReview: it must be a JSON object");

@@ -41,8 +41,8 @@ struct ReviewError {
   std::string message;
 };
 
-// Decodes a whole AdmissionReview. Refuses a wrong apiVersion or kind, a missing
-// uid, an unknown operation, objects that are not objects, and what parse_json refuses.
+// Decodes a whole AdmissionReview; managedFields are left out but of changed jobs. Refuses a wrong apiVersion or kind,
+// a missing uid, an unknown operation, objects that are not objects, and what parse_json refuses.
 Result<AdmissionRequest, ReviewError> decode_review(std::string_view body);
 
 // Built only from a request; see admit/deny/patch below.

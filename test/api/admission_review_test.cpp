@@ -43,6 +43,26 @@ TEST_CASE("admission review: every part of a request arrives") {
   CHECK(request->old_object.is_null());
 }
 
+TEST_CASE("admission review: managedFields are there where a job is changed, and nowhere else") {
+  const auto has_them = [](const char* group, const char* operation) {
+    const json object = {{"metadata", {{"name", "a"}, {"managedFields", json::array({json::object()})}}}};
+    const json request = {{"uid", "u"},
+                          {"kind", {{"group", group}, {"version", "v1"}, {"kind", "Any"}}},
+                          {"operation", operation},
+                          {"object", object},
+                          {"oldObject", object}};
+    const auto decoded = decode_review(
+        json{{"kind", "AdmissionReview"}, {"apiVersion", "admission.k8s.io/v1"}, {"request", request}}.dump());
+    REQUIRE(decoded.ok());
+    CHECK(decoded->object.at("metadata").at("name") == "a");
+    return decoded->object.at("metadata").contains("managedFields");
+  };
+  CHECK(has_them("batch", "UPDATE"));
+  CHECK(has_them("jobset.x-k8s.io", "UPDATE"));
+  CHECK_FALSE(has_them("batch", "CREATE"));
+  CHECK_FALSE(has_them("kueue.x-k8s.io", "UPDATE"));
+}
+
 TEST_CASE("admission review: what cannot be answered is named") {
   struct Row {
     std::string name;
