@@ -1,6 +1,7 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "api/constants.h"
 #include "api/watched_kinds.h"
@@ -128,7 +129,7 @@ void Engine::lead(bool leads, Now now) {
 void Engine::finish(const WriteFinished& finished, Now now) {
   const auto found = under_way_.find(finished.id);
   if (found == under_way_.end()) return;
-  const UnderWay write = std::move(found->second);
+  UnderWay write = std::move(found->second);
   under_way_.erase(found);
   if (!write.lane) return webhooks_.write_finished(write.target);
   take_answer(write, finished, now);
@@ -171,12 +172,13 @@ Lanes::Result Engine::result_of(const UnderWay& write, WriteOutcome outcome) con
   return Lanes::Result::kFailed;
 }
 
-void Engine::take_answer(const UnderWay& write, const WriteFinished& finished, Now now) {
+// Takes the write's events and measurements with it.
+void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now) {
   const ObjectKey& target = write.target;
   const bool done = finished.outcome == WriteOutcome::kDone;
   if (done) {
-    events_.insert(events_.end(), write.events.begin(), write.events.end());
-    for (const Measurement& measurement : write.measurements) measure(measurement);
+    std::move(write.events.begin(), write.events.end(), std::back_inserter(events_));
+    for (Measurement& measurement : write.measurements) measure(std::move(measurement));
   }
   if (done && finished.object) return put(*finished.object, false, now);
   if (finished.outcome == WriteOutcome::kRefused && write.verb == Verb::kPatchStatus)

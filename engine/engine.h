@@ -80,7 +80,7 @@ class Engine {
   void finish(const WriteFinished& finished, Now now);
   Lanes::Result result_of(const UnderWay& write, WriteOutcome outcome) const;
   bool shows(const ObjectKey& target, uint64_t version) const;
-  void take_answer(const UnderWay& write, const WriteFinished& finished, Now now);
+  void take_answer(UnderWay& write, const WriteFinished& finished, Now now);
   void lead(bool leads, Now now);
   void concern(const TypedObject& object);
   void measure(Measurement measurement);
