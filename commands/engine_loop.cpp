@@ -5,6 +5,13 @@
 #include <utility>
 
 namespace muster {
+namespace {
+
+// A batch has a price of its own, whatever it holds. Short beside a write, which takes the
+// API server several milliseconds, and nothing to who comes after a pause.
+constexpr Duration kRest = std::chrono::milliseconds(4);
+
+}  // namespace
 
 EngineLoop::EngineLoop(EngineSettings settings, size_t connections, const Clock& clock, Callbacks callbacks)
     : clock_(clock), callbacks_(std::move(callbacks)), engine_(std::move(settings)) {
@@ -22,6 +29,7 @@ EngineLoop::~EngineLoop() {
     stopping_ = true;
   }
   inbox_changed_.notify_all();
+  stopping_changed_.notify_all();
   thread_.join();
   outbox_.reset();
 }
@@ -79,6 +87,14 @@ ClusterViewPtr EngineLoop::view() const {
   return view_;
 }
 
+// Between two batches: what comes meanwhile comes in one, and wakes nobody.
+void EngineLoop::rest() {
+  const MonotonicTime until = clock_.now().monotonic + kRest;
+  MutexLock lock(mutex_);
+  while (!stopping_ && stopping_changed_.wait_until(mutex_, until) == std::cv_status::no_timeout) {
+  }
+}
+
 // Waits for events, questions or the engine's next tick; nullopt when stopping.
 std::optional<std::deque<Event>> EngineLoop::next_events() {
   const auto tick = engine_.next_tick();
@@ -99,6 +115,7 @@ void EngineLoop::run() {
   while (const auto events = next_events()) {
     if (!events->empty()) take_in(*events);
     answer_questions();
+    rest();
   }
   answer_questions();
 }

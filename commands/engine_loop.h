@@ -65,6 +65,7 @@ class EngineLoop {
   };
 
   void run();
+  void rest() EXCLUDES(mutex_);
   std::optional<std::deque<Event>> next_events() EXCLUDES(mutex_);
   void take_in(const std::deque<Event>& events);
   void publish() EXCLUDES(mutex_);
@@ -77,7 +78,7 @@ class EngineLoop {
   std::vector<std::string> told_bundles_;
 
   mutable Mutex mutex_;
-  CondVar inbox_changed_;
+  CondVar inbox_changed_, stopping_changed_;
   std::deque<Event> inbox_ GUARDED_BY(mutex_);
   CondVar questions_changed_;
   std::deque<Question*> questions_ GUARDED_BY(mutex_);
