@@ -80,6 +80,7 @@ func TestCertificatesAreRenewedUnderLoadWithoutAFailure(t *testing.T) {
 func TestTwoReplicasAgreeOnOneCABundle(t *testing.T) {
 	const observed = 5 * time.Second
 	cluster := harness.Connect(t)
+	cluster.ForgetCertificates(t)
 	first := harness.StartMuster(t)
 	// A second replica behind the same address: on one machine it cannot be
 	// reached through it, but it writes to the same Secret and configurations.

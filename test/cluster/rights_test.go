@@ -46,6 +46,7 @@ func TestTheRightsInTheManifestsAreEnough(t *testing.T) {
 	cluster := harness.Connect(t)
 	config := writeFile(t, "config.yaml", namesOfTheManifests)
 	harness.ApplyRights(t, cluster, config)
+	cluster.ForgetCertificates(t)
 
 	harness.StartMuster(t, "--config", config, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))
 	namespace := cluster.Namespace(t, nil)

@@ -58,7 +58,7 @@ func LaunchMuster(t testing.TB, flags ...string) *Muster {
 	t.Helper()
 	cluster := Connect(t)
 	cluster.EnsureMusterNamespace(t)
-	address, health, metrics := freeAddress(t), freeAddress(t), flagValue(flags, "--metrics-bind-address")
+	address, health, metrics := cluster.webhookAddress(t), freeAddress(t), flagValue(flags, "--metrics-bind-address")
 	ownMetrics := metrics == ""
 	if ownMetrics {
 		metrics = freeAddress(t)

@@ -36,9 +36,10 @@ func (c *Cluster) Namespace(t testing.TB, labels map[string]string) string {
 	return made.Name
 }
 
-// EnsureMusterNamespace creates the namespace in which muster keeps its
-// certificates and its Lease, and empties it of them at the test's end: the next
-// test's muster begins as on a new cluster, and need not wait for a killed leader.
+// EnsureMusterNamespace creates the namespace in which muster keeps its certificates and its
+// Lease. The Lease goes at the test's end, so that the next test's muster need not wait for
+// a killed leader; the certificates stay: a new CA would change muster's definitions, which
+// interrupts the watches of all of its kinds. ForgetCertificates is for tests of a first start.
 func (c *Cluster) EnsureMusterNamespace(t testing.TB) {
 	t.Helper()
 	_, err := c.Client.CoreV1().Namespaces().Create(Context(t), &corev1.Namespace{
@@ -48,15 +49,20 @@ func (c *Cluster) EnsureMusterNamespace(t testing.TB) {
 		t.Fatalf("creating muster's namespace: %v", err)
 	}
 	t.Cleanup(func() {
-		err := c.Client.CoreV1().Secrets(musterNamespace).DeleteCollection(
-			context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{})
-		if err != nil {
-			t.Errorf("removing muster's certificates: %v", err)
-		}
-		err = c.Client.CoordinationV1().Leases(musterNamespace).DeleteCollection(
+		err := c.Client.CoordinationV1().Leases(musterNamespace).DeleteCollection(
 			context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{})
 		if err != nil {
 			t.Errorf("removing muster's lease: %v", err)
 		}
 	})
+}
+
+// ForgetCertificates lets the next muster begin as on a new cluster.
+func (c *Cluster) ForgetCertificates(t testing.TB) {
+	t.Helper()
+	c.EnsureMusterNamespace(t)
+	err := c.Client.CoreV1().Secrets(musterNamespace).DeleteCollection(Context(t), metav1.DeleteOptions{}, metav1.ListOptions{})
+	if err != nil {
+		t.Fatalf("removing muster's certificates: %v", err)
+	}
 }

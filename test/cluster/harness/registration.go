@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -27,6 +29,7 @@ var serverSide = []string{"apply", "--server-side", "--force-conflicts", "-f", "
 // object along and buys the next test nothing.
 // Beside a foreign JobSet controller its definition is left alone, as a user must.
 // They are converted at `url`, as muster will have it: of URL and Service there may be one.
+// A definition that changes ends all watches of its kind a second later.
 func (c *Cluster) applyCRDs(t testing.TB, url string) {
 	t.Helper()
 	crds := ""
@@ -41,7 +44,32 @@ func (c *Cluster) applyCRDs(t testing.TB, url string) {
 		}
 	}
 	c.Kubectl(t, crds, serverSide...)
-	c.Kubectl(t, crds, "wait", "--for=condition=Established", "--timeout=30s", "-f", "-")
+	for _, definition := range Documents(t, crds) {
+		Eventually(t, 30*time.Second, definition.GetName()+" is served", func() error {
+			found, err := c.Dynamic.Resource(definitions).Get(Context(t), definition.GetName(), metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			return HasCondition("Established", "True", "")(found)
+		})
+	}
+}
+
+// webhookAddress is where the definitions that are there already have their objects
+// converted, if nobody listens there: then they stay as they are. Else it is a free one.
+func (c *Cluster) webhookAddress(t testing.TB) string {
+	t.Helper()
+	found, err := c.Dynamic.Resource(definitions).Get(Context(t), "workloads."+KueueGroup, metav1.GetOptions{})
+	if err == nil {
+		text, _, _ := unstructured.NestedString(found.Object, "spec", "conversion", "webhook", "clientConfig", "url")
+		if parsed, err := url.Parse(text); err == nil && parsed.Host != "" {
+			if listener, err := net.Listen("tcp", parsed.Host); err == nil {
+				listener.Close()
+				return parsed.Host
+			}
+		}
+	}
+	return freeAddress(t)
 }
 
 // servesV1beta1 is false in benchmarks that ask to go without that version.
@@ -49,8 +77,7 @@ func servesV1beta1() bool { return os.Getenv("MUSTER_BENCH_V1BETA1") != "false" 
 
 // Register applies the webhook configurations and waits until the API server
 // calls them and the converter: it learns of each new configuration, and of a CA bundle
-// in a definition, by a watch of its own. A definition that changed ends all watches of
-// its kind a second later, so nothing may begin before that.
+// in a definition, by a watch of its own.
 func (m *Muster) Register(t testing.TB) {
 	t.Helper()
 	manifests := Manifests(t, append([]string{"--only=webhooks", "--webhook-url", m.URL}, m.config...)...)
