@@ -9,7 +9,7 @@ namespace muster {
 
 // The text without every member of that name whose value is an array, as the API server
 // writes them: without white space. Valid JSON stays valid and is else the same; of other
-// text nothing is promised. Looks at each byte at most twice and reads nothing into anything.
+// text nothing is promised. In time proportional to the text.
 std::string without_managed_fields(std::string_view json);
 
 }  // namespace muster

@@ -42,6 +42,7 @@ func bundleOf(t *testing.T, muster *harness.Muster) []byte {
 func TestCertificatesAreRenewedUnderLoadWithoutAFailure(t *testing.T) {
 	const lifetime, observed = 10 * time.Second, 25 * time.Second
 	cluster := harness.Connect(t)
+	cluster.ForgetCertificates(t)
 	muster := harness.StartMuster(t, "--certificate-lifetime", lifetime.String())
 	namespace := cluster.Namespace(t, nil)
 	ctx, cancel := context.WithTimeout(harness.Context(t), observed)
