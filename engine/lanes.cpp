@@ -22,9 +22,9 @@ Duration delay_after(int failures) {
 }  // namespace
 
 size_t ObjectKeyHash::operator()(const ObjectKey& key) const {
-  // Names differ; kinds and namespaces hardly do.
+  // A thousand namespaces may each have a LocalQueue of one name. Kinds are few.
   const std::hash<std::string_view> hash;
-  return hash(key.name) + key.ns.size() * 31 + key.type->plural.size() * 961;
+  return hash(key.name) + hash(key.ns) * 31 + key.type->plural.size() * 961;
 }
 
 Lanes::Entry Lanes::entry(const ObjectKey& key) {

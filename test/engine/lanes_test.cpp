@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+#include <string>
+#include <vector>
+
 using namespace muster;
 using std::chrono::milliseconds;
 
@@ -31,6 +35,13 @@ TEST_CASE("lanes: keys come in the order in which they were wanted and each once
   CHECK(names(lanes.take_due(at(0))) == Names{"b", "a"});
   CHECK(lanes.take_due(at(0)).empty());
   CHECK_FALSE(lanes.next().has_value());
+}
+
+TEST_CASE("lanes: keys of one name in many namespaces are told apart by their hashes") {
+  std::set<size_t> hashes;
+  for (int i = 0; i < 1000; ++i)
+    hashes.insert(ObjectKeyHash{}({&kLocalQueues, "team-" + std::to_string(i), "default"}));
+  CHECK(hashes.size() == 1000);
 }
 
 TEST_CASE("lanes: a timer wants its key when it is due and the earlier of two holds") {
