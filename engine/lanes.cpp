@@ -1,8 +1,9 @@
 #include "engine/lanes.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
+
+#include "reconcilers/namespaced_name.h"
 
 namespace muster {
 namespace {
@@ -22,9 +23,7 @@ Duration delay_after(int failures) {
 }  // namespace
 
 size_t ObjectKeyHash::operator()(const ObjectKey& key) const {
-  // A thousand namespaces may each have a LocalQueue of one name. Kinds are few.
-  const std::hash<std::string_view> hash;
-  return hash(key.name) + hash(key.ns) * 31 + key.type->plural.size() * 961;
+  return NamespacedNameHash{}({key.ns, key.name}) + key.type->plural.size() * 961;  // kinds are few
 }
 
 Lanes::Entry Lanes::entry(const ObjectKey& key) {

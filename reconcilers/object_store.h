@@ -3,8 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
-#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -51,10 +49,7 @@ class ObjectStore {
   static NamespacedName key(const Slot& slot) { return name_of(meta_of(slot.object)); }
   struct Hash {
     using is_transparent = void;
-    size_t operator()(const auto& one) const {
-      const std::hash<std::string_view> hash;
-      return hash(key(one).name) ^ (hash(key(one).ns) << 1U);
-    }
+    size_t operator()(const auto& one) const { return NamespacedNameHash{}(key(one)); }
   };
   struct Equal {
     using is_transparent = void;
