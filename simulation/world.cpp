@@ -270,9 +270,9 @@ void World::accident() {
 
 Answer World::carry_out(int replica, const Write& write, bool heard) {
   last_write_ = timeline_.time();
-  count(write);
   const ObjectPtr before = server_.get(write.target);
   const Answer answer = server_.carry_out(write, {.user = kMuster});
+  count(write, answer);
   const std::string name = "replica " + std::to_string(replica);
   last_writes_.push_back({timeline_.elapsed(), name + ": " + std::string(verb_text(write.verb)) + " " +
                                                    to_text(write.target) + " " + to_text(write.body).substr(0, 300) +
@@ -285,8 +285,9 @@ Answer World::carry_out(int replica, const Write& write, bool heard) {
   return answer;
 }
 
-void World::count(const Write& write) {
+void World::count(const Write& write, const Answer& answer) {
   WriteCounts& counts = writes_[write.target.type->plural];
+  if (answer.outcome == WriteOutcome::kConflict) ++counts.conflicts;
   switch (write.verb) {
     case Verb::kCreate:
       ++counts.create;

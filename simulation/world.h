@@ -71,6 +71,7 @@ struct WriteCounts {
   int patch = 0;
   int patch_status = 0;
   int remove = 0;
+  int conflicts = 0;  // of these
 
   int all() const { return create + patch + patch_status + remove; }
 };
@@ -161,7 +162,7 @@ class World {
   };
   void add_process(int replica);
   Answer carry_out(int replica, const Write& write, bool heard);
-  void count(const Write& write);
+  void count(const Write& write, const Answer& answer);
   void schedule_accident();
   void accident();
   bool step_until(MonotonicTime limit);

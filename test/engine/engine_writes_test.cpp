@@ -189,13 +189,9 @@ TEST_CASE("engine: one reconciler writes at a time and the next sees what came o
 TEST_CASE("engine: a write that is answered with a version ends when the watch shows it") {
   const Reconciler* const table[] = {&kMark, &kMakeMap};
   Engine engine = leader(table);
-  const auto write_to = [&](const char* name, int version) {
-    engine.apply(ObjectChanged{job(name, version)}, at(0));
-    return WriteFinished{.id = only_write(engine, at(0)).id, .outcome = WriteOutcome::kDone};
-  };
+  engine.apply(ObjectChanged{job("a", 1)}, at(0));
+  WriteFinished finished{.id = only_write(engine, at(0)).id, .outcome = WriteOutcome::kDone, .version = 5};
   SUBCASE("shown after the answer") {
-    WriteFinished finished = write_to("a", 1);
-    finished.version = 5;
     engine.apply(finished, at(0));
     CHECK(engine.plan(at(60'000)).writes.empty());
     engine.apply(ObjectChanged{job("a", 4)}, at(60'000));
@@ -204,45 +200,34 @@ TEST_CASE("engine: a write that is answered with a version ends when the watch s
     CHECK(only_write(engine, at(60'000)).write.verb == Verb::kCreate);
   }
   SUBCASE("shown before the answer") {
-    WriteFinished finished = write_to("a", 1);
-    finished.version = 5;
     engine.apply(ObjectChanged{job("a", 6, {{"seen", "yes"}})}, at(0));
     CHECK(engine.plan(at(0)).writes.empty());
     engine.apply(finished, at(0));
     CHECK(only_write(engine, at(0)).write.verb == Verb::kCreate);
   }
   SUBCASE("a younger version shows it too, and so does a list") {
-    WriteFinished finished = write_to("a", 1);
-    finished.version = 5;
     engine.apply(finished, at(0));
     engine.apply(KindListed{&kJobs, {job("a", 7, {{"seen", "yes"}})}, 8}, at(0));
     CHECK(only_write(engine, at(0)).write.verb == Verb::kCreate);
   }
   SUBCASE("nothing was to be changed") {
-    WriteFinished finished = write_to("a", 1);
     finished.version = 1;
     engine.apply(finished, at(0));
     CHECK(only_write(engine, at(0)).write.verb == Verb::kPatch);
   }
   SUBCASE("the object goes, and one of its name comes") {
-    WriteFinished finished = write_to("a", 1);
-    finished.version = 5;
     engine.apply(finished, at(0));
     engine.apply(ObjectRemoved{job("a", 6)}, at(0));
     engine.apply(ObjectChanged{job("a", 7)}, at(0));
     CHECK(only_write(engine, at(0)).write.verb == Verb::kPatch);
   }
   SUBCASE("the object had gone before the answer came") {
-    WriteFinished finished = write_to("a", 1);
-    finished.version = 5;
     engine.apply(ObjectRemoved{job("a", 6)}, at(0));
     engine.apply(finished, at(0));
     engine.apply(ObjectChanged{job("a", 7)}, at(0));
     CHECK(only_write(engine, at(0)).write.verb == Verb::kPatch);
   }
   SUBCASE("who leads anew waits for no write of before") {
-    WriteFinished finished = write_to("a", 1);
-    finished.version = 5;
     engine.apply(finished, at(0));
     engine.apply(LeadershipChanged{false}, at(0));
     engine.apply(LeadershipChanged{true}, at(0));
