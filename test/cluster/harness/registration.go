@@ -32,7 +32,7 @@ var serverSide = []string{"apply", "--server-side", "--force-conflicts", "-f", "
 // A definition that changes ends all watches of its kind a second later.
 func (c *Cluster) applyCRDs(t testing.TB, url string) {
 	t.Helper()
-	crds := ""
+	crds, kept := "", []*unstructured.Unstructured{}
 	foreign := c.foreignJobSetInstalled(t)
 	arguments := []string{"--only=crds", "--webhook-url", url}
 	if !servesV1beta1() {
@@ -41,10 +41,11 @@ func (c *Cluster) applyCRDs(t testing.TB, url string) {
 	for _, definition := range Documents(t, Manifests(t, arguments...)) {
 		if !foreign || definition.GetName() != jobSetDefinition {
 			crds += ToJSON(t, definition.Object) + "\n---\n"
+			kept = append(kept, definition)
 		}
 	}
 	c.Kubectl(t, crds, serverSide...)
-	for _, definition := range Documents(t, crds) {
+	for _, definition := range kept {
 		Eventually(t, 30*time.Second, definition.GetName()+" is served", func() error {
 			found, err := c.Dynamic.Resource(definitions).Get(Context(t), definition.GetName(), metav1.GetOptions{})
 			if err != nil {
@@ -60,16 +61,21 @@ func (c *Cluster) applyCRDs(t testing.TB, url string) {
 func (c *Cluster) webhookAddress(t testing.TB) string {
 	t.Helper()
 	found, err := c.Dynamic.Resource(definitions).Get(Context(t), "workloads."+KueueGroup, metav1.GetOptions{})
-	if err == nil {
-		text, _, _ := unstructured.NestedString(found.Object, "spec", "conversion", "webhook", "clientConfig", "url")
-		if parsed, err := url.Parse(text); err == nil && parsed.Host != "" {
-			if listener, err := net.Listen("tcp", parsed.Host); err == nil {
-				listener.Close()
-				return parsed.Host
-			}
-		}
+	if err != nil {
+		return freeAddress(t)
 	}
-	return freeAddress(t)
+	text, _, _ := unstructured.NestedString(found.Object, "spec", "conversion", "webhook", "clientConfig", "url")
+	parsed, err := url.Parse(text)
+	if err != nil || parsed.Host == "" {
+		return freeAddress(t)
+	}
+	listener, err := net.Listen("tcp", parsed.Host)
+	if err != nil {
+		return freeAddress(t)
+	}
+	listener.Close()
+	addressesGiven.Store(parsed.Host, true)
+	return parsed.Host
 }
 
 // servesV1beta1 is false in benchmarks that ask to go without that version.
