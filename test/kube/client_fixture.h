@@ -89,4 +89,11 @@ inline nlohmann::json object(const std::string& name, const std::string& version
   return {{"metadata", {{"name", name}, {"resourceVersion", version}}}};
 }
 
+inline const Resource kJobs{"batch", "v1", "jobs", true, "Job"};
+
+// Answers every request with an object of its path.
+inline const FakeApiServer::Handler kEcho = [](const FakeRequest& request, FakeExchange& exchange) {
+  exchange.respond(200, object(request.path, "1"));
+};
+
 }  // namespace muster::kube::test

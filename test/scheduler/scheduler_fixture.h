@@ -1,6 +1,8 @@
 // Small queues and Workloads for tests of the scheduler.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -117,5 +119,12 @@ class Cluster {
 
   Scheduler scheduler;
 };
+
+// Of decisions, the one at `index`, which must be an admission.
+inline const Admitted& admission(const std::vector<Decision>& decisions, size_t index = 0) {
+  const auto* admitted = std::get_if<Admitted>(&decisions.at(index));
+  REQUIRE(admitted != nullptr);
+  return *admitted;
+}
 
 }  // namespace muster::test
