@@ -167,6 +167,27 @@ class QueueCluster {
     return done;
   }
   std::vector<std::string> settle() { return settle(workload_key()); }
+  // What the job's reconciler does once the job has stopped.
+  void stop_job() {
+    json after = status(kWorkloads, "wl");
+    json conditions = json::array();
+    std::string reason;
+    for (const json& condition : after["conditions"]) {
+      const std::string type = condition["type"];
+      if (type == "Evicted") reason = condition["reason"];
+      if (type == "Evicted" || type == "DeactivationTarget") conditions.push_back(condition);
+    }
+    conditions.push_back(condition("Requeued", "False", reason.c_str(), std::chrono::seconds(0)));
+    conditions.push_back(condition("QuotaReserved", "False", "PendingEvaluation", std::chrono::seconds(0)));
+    conditions.push_back(
+        condition("Admitted", "False", "NoReservation", std::chrono::seconds(0), "The workload has no reservation"));
+    after["conditions"] = std::move(conditions);
+    after.erase("admission");
+    json object = get(kWorkloads, "wl");
+    object["status"] = std::move(after);
+    put(kWorkloads, "wl", object);
+  }
+  json requeue_state() const { return status(kWorkloads, "wl").value("requeueState", json()); }
   // Only keys that a change has concerned, as the engine does.
   void settle_concerned() {
     for (int rounds = 0; rounds < 200 && !concerned.empty(); ++rounds) {

@@ -2,7 +2,6 @@
 
 #include <set>
 
-#include "reconcilers/backoff.h"
 #include "test/reconcilers/queue_cluster.h"
 
 using namespace muster;
@@ -16,49 +15,6 @@ namespace {
 
 using Texts = std::vector<std::string>;
 const Texts kOneStatusWrite = {"status workloads/wl"};
-
-void wait_for_pods(QueueCluster& cluster, std::optional<int32_t> limit = std::nullopt) {
-  WaitForPodsReady wait;
-  wait.timeout = minutes(5);
-  wait.recovery_timeout = minutes(2);
-  wait.requeuing.backoff_limit_count = limit;
-  wait.requeuing.backoff_jitter = 0;
-  cluster.settings.queues.wait_for_pods_ready = wait;
-}
-
-// What the job's reconciler does once the job has stopped.
-void stop_job(QueueCluster& cluster) {
-  json status = cluster.status(kWorkloads, "wl");
-  json conditions = json::array();
-  std::string reason;
-  for (const json& condition : status["conditions"]) {
-    const std::string type = condition["type"];
-    if (type == "Evicted") reason = condition["reason"];
-    if (type == "Evicted" || type == "DeactivationTarget") conditions.push_back(condition);
-  }
-  conditions.push_back(cluster.condition("Requeued", "False", reason.c_str(), seconds(0)));
-  conditions.push_back(cluster.condition("QuotaReserved", "False", "PendingEvaluation", seconds(0)));
-  conditions.push_back(
-      cluster.condition("Admitted", "False", "NoReservation", seconds(0), "The workload has no reservation"));
-  status["conditions"] = conditions;
-  status.erase("admission");
-  json object = cluster.get(kWorkloads, "wl");
-  object["status"] = status;
-  cluster.put(kWorkloads, "wl", object);
-}
-
-// What the scheduler does.
-void admit(QueueCluster& cluster) {
-  json object = cluster.get(kWorkloads, "wl");
-  const json admitted = cluster.admitted_status(seconds(0));
-  object["status"]["admission"] = admitted["admission"];
-  object["status"]["conditions"] = admitted["conditions"];
-  cluster.put(kWorkloads, "wl", object);
-}
-
-json requeue_state(const QueueCluster& cluster) {
-  return cluster.status(kWorkloads, "wl").value("requeueState", json());
-}
 
 }  // namespace
 
@@ -150,110 +106,6 @@ TEST_CASE("checks are attached and a Workload is admitted when all of them are r
   CHECK(cluster.events == Texts{"Admitted"});
 }
 
-TEST_CASE("a Workload that is not ready in time is evicted once and comes back after its backoff") {
-  QueueCluster cluster;
-  cluster.put_queues();
-  wait_for_pods(cluster);
-  cluster.put(kWorkloads, "wl", QueueCluster::workload(json::object(), cluster.admitted_status(seconds(0))));
-  const Plan waiting = cluster.reconcile(QueueCluster::workload_key());
-  CHECK(waiting.writes.empty());
-  REQUIRE(waiting.again_at);
-  CHECK(*waiting.again_at - cluster.now.wall == minutes(5));
-
-  cluster.pass(minutes(5) - seconds(1));
-  CHECK(cluster.step().empty());
-  cluster.pass(seconds(1));
-  CHECK(cluster.settle() == kOneStatusWrite);
-  CHECK(cluster.workload_condition("Evicted") == "True PodsReadyTimeout");
-  CHECK(cluster.events == Texts{"EvictedDueToPodsReadyTimeout"});
-  CHECK(requeue_state(cluster) == json{{"count", 1}, {"requeueAt", cluster.stamp(seconds(60))}});
-
-  stop_job(cluster);
-  const Plan backing_off = cluster.reconcile(QueueCluster::workload_key());
-  CHECK(backing_off.writes.empty());
-  REQUIRE(backing_off.again_at);
-  CHECK(*backing_off.again_at - cluster.now.wall == seconds(60));
-  cluster.pass(seconds(60));
-  CHECK(cluster.settle() == Texts{"status workloads/wl", "status workloads/wl"});
-  CHECK(cluster.workload_condition("Requeued") == "True BackoffFinished");
-  CHECK(requeue_state(cluster) == json{{"count", 1}});
-}
-
-TEST_CASE("the recovery timeout counts from the moment at which the pods were lost") {
-  QueueCluster cluster;
-  cluster.put_queues();
-  wait_for_pods(cluster);
-  json status = cluster.admitted_status(hours(3));
-  status["conditions"].push_back(cluster.condition("PodsReady", "False", "WaitForRecovery", minutes(1)));
-  cluster.put(kWorkloads, "wl", QueueCluster::workload(json::object(), status));
-  CHECK(cluster.step().empty());
-  cluster.pass(minutes(1));
-  CHECK(cluster.settle() == kOneStatusWrite);
-  CHECK(cluster.status(kWorkloads, "wl")["schedulingStats"]["evictions"] ==
-        json{{{"reason", "PodsReadyTimeout"}, {"underlyingCause", "WaitForRecovery"}, {"count", 1}}});
-}
-
-TEST_CASE("past the limit of tries a Workload is deactivated and reactivation begins a new count") {
-  QueueCluster cluster;
-  cluster.put_queues();
-  wait_for_pods(cluster, 1);
-  cluster.put(kWorkloads, "wl", QueueCluster::workload(json::object(), {{"requeueState", {{"count", 1}}}}));
-  admit(cluster);
-  cluster.pass(minutes(5));
-  CHECK(cluster.settle() == Texts{"status workloads/wl", "patch workloads/wl", "status workloads/wl"});
-  CHECK(cluster.get(kWorkloads, "wl")["spec"]["active"] == false);
-  CHECK(cluster.workload_condition("Evicted") == "True DeactivatedDueToRequeuingLimitExceeded");
-  CHECK(cluster.workload_condition("DeactivationTarget").empty());
-  CHECK(requeue_state(cluster) == json{{"count", 1}});
-
-  stop_job(cluster);
-  CHECK(cluster.settle() == kOneStatusWrite);
-  CHECK(cluster.workload_condition("QuotaReserved") == "False Deactivated");
-  CHECK(requeue_state(cluster) == json{{"count", 1}});
-
-  cluster.patch(kWorkloads, "wl", {{"spec", {{"active", true}}}});
-  cluster.settle();
-  CHECK(cluster.workload_condition("Requeued") == "True Reactivated");
-  CHECK(cluster.workload_condition("QuotaReserved") == "False PendingEvaluation");
-  CHECK(requeue_state(cluster).is_null());
-}
-
-TEST_CASE("a person's pause keeps the count of tries") {
-  QueueCluster cluster;
-  cluster.put_queues();
-  cluster.put(kWorkloads, "wl", QueueCluster::workload({{"active", false}}, {{"requeueState", {{"count", 2}}}}));
-  cluster.settle();
-  CHECK(cluster.workload_condition("Evicted") == "True Deactivated");
-  stop_job(cluster);
-  cluster.settle();
-  cluster.patch(kWorkloads, "wl", {{"spec", {{"active", true}}}});
-  cluster.settle();
-  CHECK(cluster.workload_condition("Requeued") == "True Reactivated");
-  CHECK(requeue_state(cluster) == json{{"count", 2}});
-}
-
-TEST_CASE("with a limit in time the first admission counts over all tries") {
-  QueueCluster cluster;
-  cluster.put_queues();
-  wait_for_pods(cluster);
-  cluster.settings.queues.wait_for_pods_ready->requeuing.backoff_limit_timeout = minutes(8);
-  cluster.put(kWorkloads, "wl", QueueCluster::workload());
-  admit(cluster);
-  const std::string first = cluster.stamp(seconds(0));
-  cluster.pass(minutes(5));
-  cluster.settle();
-  CHECK(requeue_state(cluster)["firstAdmittedAt"] == first);
-  CHECK(cluster.workload_condition("Evicted") == "True PodsReadyTimeout");
-  stop_job(cluster);
-  cluster.pass(minutes(1));
-  cluster.settle();
-  admit(cluster);
-  cluster.pass(minutes(5));
-  cluster.settle();
-  CHECK(cluster.get(kWorkloads, "wl")["spec"]["active"] == false);
-  CHECK(cluster.workload_condition("Evicted") == "True DeactivatedDueToRequeuingLimitExceeded");
-}
-
 TEST_CASE("a check that wants a retry gives the quota back at once and names the time of the next try") {
   QueueCluster cluster;
   cluster.put_queues({{"admissionChecksStrategy", {{"admissionChecks", {{{"name", "ac"}}}}}}});
@@ -265,10 +117,10 @@ TEST_CASE("a check that wants a retry gives the quota back at once and names the
                                 {"lastTransitionTime", cluster.stamp(seconds(0))}}};
   cluster.put(kWorkloads, "wl", QueueCluster::workload(json::object(), status));
   cluster.settle();
-  CHECK(requeue_state(cluster) == json{{"requeueAt", cluster.stamp(minutes(5))}});
+  CHECK(cluster.requeue_state() == json{{"requeueAt", cluster.stamp(minutes(5))}});
   CHECK(cluster.workload_condition("Evicted") == "True AdmissionCheck");
   CHECK(cluster.status(kWorkloads, "wl")["admissionChecks"][0]["retryCount"] == 1);
-  stop_job(cluster);
+  cluster.stop_job();
   CHECK(cluster.step().empty());
   cluster.pass(minutes(5));
   cluster.settle();
@@ -297,7 +149,7 @@ TEST_CASE("drained queues evict what is admitted and let it come again when they
     cluster.patch(*row.type, row.queue, {{"spec", {{"stopPolicy", "HoldAndDrain"}}}});
     CHECK(cluster.settle() == kOneStatusWrite);
     CHECK(cluster.workload_condition("Evicted") == row.evicted);
-    stop_job(cluster);
+    cluster.stop_job();
     cluster.settle();
     CHECK(cluster.workload_condition("QuotaReserved") == "False Suspended");
     cluster.patch(*row.type, row.queue, {{"spec", {{"stopPolicy", "None"}}}});
@@ -337,20 +189,6 @@ TEST_CASE("a reservation that is not admitted yet is taken back from a queue tha
   }
 }
 
-TEST_CASE("a clock that goes back fires nothing early and loses nothing") {
-  QueueCluster cluster;
-  cluster.put_queues();
-  wait_for_pods(cluster);
-  cluster.put(kWorkloads, "wl", QueueCluster::workload(json::object(), cluster.admitted_status(seconds(0))));
-  cluster.now.wall -= hours(1);
-  const Plan plan = cluster.reconcile(QueueCluster::workload_key());
-  CHECK(plan.writes.empty());
-  REQUIRE(plan.again_at);
-  CHECK(*plan.again_at > cluster.now.wall);
-  cluster.now.wall += hours(1) + minutes(5);
-  CHECK(cluster.settle() == kOneStatusWrite);
-}
-
 TEST_CASE("execution time counts over all admissions and its end deactivates") {
   QueueCluster cluster;
   cluster.put_queues();
@@ -364,26 +202,6 @@ TEST_CASE("execution time counts over all admissions and its end deactivates") {
   cluster.settle();
   CHECK(cluster.workload_condition("Evicted") == "True DeactivatedDueToMaximumExecutionTimeExceeded");
   CHECK_FALSE(cluster.status(kWorkloads, "wl").contains("accumulatedPastExecutionTimeSeconds"));
-}
-
-TEST_CASE("Workloads that are evicted together do not come back together") {
-  RequeuingStrategy strategy;
-  strategy.backoff_base_seconds = 600;
-  constexpr int kWorkloadCount = 10'000;
-  std::map<int64_t, int> tenths;
-  for (int i = 0; i < kWorkloadCount; ++i) {
-    const double share = jitter_share("0c5a7c5e-7a9e-4c0b-9a57-" + std::to_string(100'000'000'000 + i), 1);
-    REQUIRE(share >= 0);
-    REQUIRE(share < 1);
-    ++tenths[static_cast<int64_t>(share * 10)];
-  }
-  REQUIRE(tenths.size() == 10);
-  for (const auto& [tenth, count] : tenths) CHECK(count > kWorkloadCount / 10 * 85 / 100);
-  RequeueState state;
-  const TimePoint now{};
-  count_eviction(state, strategy, "uid", now + std::chrono::milliseconds(1));
-  CHECK(to_time_point(state.requeue_at) >= now + seconds(601));
-  CHECK(to_time_point(state.requeue_at) <= now + seconds(661));
 }
 
 TEST_CASE("a Workload whose owner is gone is finished or let go") {

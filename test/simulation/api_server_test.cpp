@@ -4,29 +4,18 @@
 #include <doctest/doctest.h>
 
 #include "api/json.h"
+#include "test/simulation/api_server_fixture.h"
 #include "test/simulation/manifests.h"
 
 using namespace muster;
 using namespace muster::simulation;
+using muster::test::ApiServerFixture;
 using muster::test::job_key;
 using muster::test::job_of;
 using nlohmann::json;
 using std::chrono::seconds;
 
 namespace {
-
-struct Fixture {
-  Timeline timeline{TimePoint(seconds(1'800'000'000))};
-  ApiServer server{timeline, {}};
-
-  Fixture() { server.create({{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "default"}}}}); }
-
-  ObjectPtr created(json manifest) {
-    const Answer answer = server.create(std::move(manifest));
-    REQUIRE_MESSAGE(answer.done(), answer.message);
-    return answer.object;
-  }
-};
 
 json config_map(const std::string& name, json labels = json::object()) {
   return {{"apiVersion", "v1"},
@@ -52,7 +41,7 @@ std::string version_of(const ObjectPtr& object) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "api server: a new object gets its uid and version and time and generation") {
+TEST_CASE_FIXTURE(ApiServerFixture, "api server: a new object gets its uid and version and time and generation") {
   const ObjectPtr job = created(job_of(2));
   CHECK(string_at(*job, {"metadata", "uid"}).size() == 36);
   CHECK(string_at(*job, {"metadata", "creationTimestamp"}) == "2027-01-15T08:00:00Z");
@@ -77,7 +66,7 @@ TEST_CASE("api server: the same seed gives the same uids and another seed others
   CHECK(uid_with(1) != uid_with(2));
 }
 
-TEST_CASE_FIXTURE(Fixture, "api server: what a create is answered") {
+TEST_CASE_FIXTURE(ApiServerFixture, "api server: what a create is answered") {
   created(config_map("there"));
   json unknown = config_map("x");
   unknown["kind"] = "Riddle";
@@ -113,7 +102,7 @@ TEST_CASE_FIXTURE(Fixture, "api server: what a create is answered") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "api server: generateName becomes a name of its own each time") {
+TEST_CASE_FIXTURE(ApiServerFixture, "api server: generateName becomes a name of its own each time") {
   json manifest = config_map("");
   manifest["metadata"]["generateName"] = "made-";
   const std::string first(string_at(*created(manifest), {"metadata", "name"}));
@@ -123,7 +112,7 @@ TEST_CASE_FIXTURE(Fixture, "api server: generateName becomes a name of its own e
   CHECK(first != second);
 }
 
-TEST_CASE_FIXTURE(Fixture, "api server: a dry run answers as the write would and changes nothing") {
+TEST_CASE_FIXTURE(ApiServerFixture, "api server: a dry run answers as the write would and changes nothing") {
   const Answer answer = server.create(config_map("x"), {.dry_run = true});
   CHECK(answer.done());
   CHECK(string_at(*answer.object, {"metadata", "name"}) == "x");
@@ -136,7 +125,7 @@ TEST_CASE_FIXTURE(Fixture, "api server: a dry run answers as the write would and
   CHECK(server.get(config_map_key("y")) != nullptr);
 }
 
-TEST_CASE_FIXTURE(Fixture, "api server: a patch counts versions and generations as Kubernetes does") {
+TEST_CASE_FIXTURE(ApiServerFixture, "api server: a patch counts versions and generations as Kubernetes does") {
   created(job_of(2));
   const struct {
     const char* name;
@@ -166,7 +155,7 @@ TEST_CASE_FIXTURE(Fixture, "api server: a patch counts versions and generations 
   CHECK_FALSE(find_path(*server.get(job_key()), {"metadata", "labels"}));
 }
 
-TEST_CASE_FIXTURE(Fixture, "api server: a patch that names a version or a uid holds only for it") {
+TEST_CASE_FIXTURE(ApiServerFixture, "api server: a patch that names a version or a uid holds only for it") {
   const ObjectPtr first = created(config_map("x"));
   CHECK(server.patch(config_map_key("x"), {{"data", {{"a", "b"}}}}).done());
   const json stale = {{"metadata", {{"resourceVersion", version_of(first)}}}, {"data", {{"a", "c"}}}};
@@ -180,120 +169,7 @@ TEST_CASE_FIXTURE(Fixture, "api server: a patch that names a version or a uid ho
   CHECK(server.patch_status(config_map_key("x"), json::object()).outcome == WriteOutcome::kRefused);
 }
 
-TEST_CASE_FIXTURE(Fixture, "api server: what of a Job may change when") {
-  const json suspended_condition = json::array({{{"type", "Suspended"}, {"status", "True"}}});
-  const struct {
-    const char* name;
-    bool suspended;
-    json status;
-    json patch;
-    bool allowed;
-  } kRows[] = {
-      {"parallelism always", false, json::object(), {{"spec", {{"parallelism", 5}}}}, true},
-      {"completions never", true, json::object(), {{"spec", {{"completions", 5}}}}, false},
-      {"completions together with parallelism",
-       true,
-       json::object(),
-       {{"spec", {{"completions", 5}, {"parallelism", 5}}}},
-       true},
-      {"a template's annotation while it runs",
-       false,
-       json::object(),
-       {{"spec", {{"template", {{"metadata", {{"annotations", {{"a", "b"}}}}}}}}}},
-       false},
-      {"a template's annotation before it first started",
-       true,
-       json::object(),
-       {{"spec", {{"template", {{"metadata", {{"annotations", {{"a", "b"}}}}}}}}}},
-       true},
-      {"a template's nodeSelector in the act of resuming",
-       true,
-       json::object(),
-       {{"spec", {{"suspend", false}, {"template", {{"spec", {{"nodeSelector", {{"a", "b"}}}}}}}}}},
-       true},
-      {"a template's annotation after a first run that is not suspended yet",
-       true,
-       {{"startTime", "2027-01-15T08:00:00Z"}},
-       {{"spec", {{"template", {{"metadata", {{"annotations", {{"a", "b"}}}}}}}}}},
-       false},
-      {"a template's annotation after a first run that is suspended",
-       true,
-       {{"startTime", "2027-01-15T08:00:00Z"}, {"conditions", suspended_condition}},
-       {{"spec", {{"template", {{"metadata", {{"annotations", {{"a", "b"}}}}}}}}}},
-       true},
-      {"a template's annotation while a pod is left",
-       true,
-       {{"startTime", "2027-01-15T08:00:00Z"}, {"conditions", suspended_condition}, {"active", 1}},
-       {{"spec", {{"template", {{"metadata", {{"annotations", {{"a", "b"}}}}}}}}}},
-       false},
-      {"a template's containers never",
-       true,
-       json::object(),
-       {{"spec", {{"template", {{"spec", {{"restartPolicy", "OnFailure"}}}}}}}},
-       false},
-  };
-  int number = 0;
-  for (const auto& row : kRows) {
-    INFO(std::string(row.name));
-    const std::string name = "job-" + std::to_string(++number);
-    json manifest = job_of(2, name);
-    manifest["spec"]["suspend"] = row.suspended;
-    created(manifest);
-    REQUIRE(server.patch_status(job_key(name), {{"status", row.status}}).done());
-    const Answer answer = server.patch(job_key(name), row.patch);
-    CHECK(answer.outcome == (row.allowed ? WriteOutcome::kDone : WriteOutcome::kRefused));
-  }
-}
-
-TEST_CASE("api server: before 1.36 a Job that has started keeps its template until its startTime is cleared") {
-  Timeline timeline{TimePoint{}};
-  ApiServer server{timeline, {.resumed_jobs_may_change = false}};
-  server.create({{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "default"}}}});
-  json manifest = job_of(2);
-  manifest["spec"]["suspend"] = true;
-  REQUIRE(server.create(manifest).done());
-  const json conditions = json::array({{{"type", "Suspended"}, {"status", "True"}}});
-  server.patch_status(job_key(), {{"status", {{"startTime", "2027-01-15T08:00:00Z"}, {"conditions", conditions}}}});
-  const json patch = {{"spec", {{"template", {{"metadata", {{"annotations", {{"a", "b"}}}}}}}}}};
-  CHECK(server.patch(job_key(), patch).outcome == WriteOutcome::kRefused);
-  CHECK(server.patch_status(job_key(), {{"status", {{"startTime", nullptr}}}}).done());
-  CHECK(server.patch(job_key(), patch).done());
-}
-
-TEST_CASE_FIXTURE(Fixture, "api server: which conditions a Job may get") {
-  const std::string start = "2027-01-15T08:00:00Z";
-  auto conditions = [](std::initializer_list<const char*> types) {
-    json list = json::array();
-    for (const char* type : types) list.push_back({{"type", type}, {"status", "True"}});
-    return list;
-  };
-  const struct {
-    const char* name;
-    json status;
-    bool allowed;
-  } kRows[] = {
-      {"FailureTarget by anybody", {{"conditions", conditions({"FailureTarget"})}}, true},
-      {"Failed without FailureTarget", {{"startTime", start}, {"conditions", conditions({"Failed"})}}, false},
-      {"Failed without a start", {{"conditions", conditions({"FailureTarget", "Failed"})}}, false},
-      {"Failed in order", {{"startTime", start}, {"conditions", conditions({"FailureTarget", "Failed"})}}, true},
-      {"Failed with pods that run",
-       {{"startTime", start}, {"active", 1}, {"conditions", conditions({"FailureTarget", "Failed"})}},
-       false},
-      {"Complete without SuccessCriteriaMet", {{"startTime", start}, {"conditions", conditions({"Complete"})}}, false},
-  };
-  int number = 0;
-  for (const auto& row : kRows) {
-    INFO(std::string(row.name));
-    const std::string name = "job-" + std::to_string(++number);
-    created(job_of(2, name));
-    const Answer answer = server.patch_status(job_key(name), {{"status", row.status}});
-    CHECK(answer.outcome == (row.allowed ? WriteOutcome::kDone : WriteOutcome::kRefused));
-  }
-  CHECK(server.patch_status(job_key("job-1"), {{"status", {{"conditions", nullptr}}}}).outcome ==
-        WriteOutcome::kRefused);
-}
-
-TEST_CASE_FIXTURE(Fixture, "api server: a finalizer keeps a deleted object until it is taken away") {
+TEST_CASE_FIXTURE(ApiServerFixture, "api server: a finalizer keeps a deleted object until it is taken away") {
   json manifest = config_map("x");
   manifest["metadata"]["finalizers"] = json::array({"example.com/hold"});
   const std::string uid(string_at(*created(manifest), {"metadata", "uid"}));
@@ -310,7 +186,7 @@ TEST_CASE_FIXTURE(Fixture, "api server: a finalizer keeps a deleted object until
   CHECK(server.remove(config_map_key("x")).outcome == WriteOutcome::kNotFound);
 }
 
-TEST_CASE_FIXTURE(Fixture, "api server: a pod on a node goes when its kubelet says so") {
+TEST_CASE_FIXTURE(ApiServerFixture, "api server: a pod on a node goes when its kubelet says so") {
   const ObjectKey key{&kPods, "default", "p"};
   created(pod("p"));
   CHECK(server.remove(key).done());
@@ -331,7 +207,7 @@ TEST_CASE_FIXTURE(Fixture, "api server: a pod on a node goes when its kubelet sa
   CHECK(server.get(key) == nullptr);
 }
 
-TEST_CASE_FIXTURE(Fixture, "api server: a watch sees objects come and go as their labels do") {
+TEST_CASE_FIXTURE(ApiServerFixture, "api server: a watch sees objects come and go as their labels do") {
   const Selection selection{.labels = "gang"};
   const uint64_t begin = server.version();
   created(config_map("in", {{"gang", "a"}}));
@@ -357,7 +233,7 @@ TEST_CASE_FIXTURE(Fixture, "api server: a watch sees objects come and go as thei
   CHECK(server.changes_since(kPods, selection, begin)->empty());
 }
 
-TEST_CASE_FIXTURE(Fixture, "api server: a watch cannot resume from what was compacted") {
+TEST_CASE_FIXTURE(ApiServerFixture, "api server: a watch cannot resume from what was compacted") {
   created(config_map("x"));
   const uint64_t seen = server.version();
   created(config_map("y"));
@@ -373,7 +249,7 @@ TEST_CASE_FIXTURE(Fixture, "api server: a watch cannot resume from what was comp
   CHECK(small.changes_since(kConfigMaps, {}, first + 1)->size() == 2);
 }
 
-TEST_CASE_FIXTURE(Fixture, "api server: selectors pick what they say") {
+TEST_CASE_FIXTURE(ApiServerFixture, "api server: selectors pick what they say") {
   created(config_map("a", {{"x", "1"}, {"y", "2"}}));
   created(config_map("b", {{"x", "2"}}));
   created(config_map("c"));
@@ -405,7 +281,7 @@ TEST_CASE_FIXTURE(Fixture, "api server: selectors pick what they say") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "api server: a kind that is not served is not there") {
+TEST_CASE_FIXTURE(ApiServerFixture, "api server: a kind that is not served is not there") {
   created(config_map("x"));
   server.serve(kConfigMaps, false);
   CHECK(server.get(config_map_key("x")) == nullptr);
@@ -415,7 +291,7 @@ TEST_CASE_FIXTURE(Fixture, "api server: a kind that is not served is not there")
   CHECK(server.get(config_map_key("x")) != nullptr);
 }
 
-TEST_CASE_FIXTURE(Fixture, "api server: a namespace takes all that is in it along") {
+TEST_CASE_FIXTURE(ApiServerFixture, "api server: a namespace takes all that is in it along") {
   created(config_map("x"));
   json held = config_map("held");
   held["metadata"]["finalizers"] = json::array({"example.com/hold"});
@@ -431,7 +307,7 @@ TEST_CASE_FIXTURE(Fixture, "api server: a namespace takes all that is in it alon
   CHECK(server.create(config_map("late")).outcome == WriteOutcome::kNotFound);
 }
 
-TEST_CASE_FIXTURE(Fixture, "api server: an admission that refuses or edits is obeyed") {
+TEST_CASE_FIXTURE(ApiServerFixture, "api server: an admission that refuses or edits is obeyed") {
   struct Gate final : simulation::Admission {
     std::optional<Refusal> mutate(const AdmissionRequest& request, json& object) override {
       if (request.name == "edited") object["data"]["by"] = request.user.username;

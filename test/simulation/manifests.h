@@ -38,4 +38,9 @@ inline ObjectKey job_key(const std::string& name = "train") {
   return {&kJobs, "default", name};
 }
 
+inline nlohmann::json with_spec(nlohmann::json job, const nlohmann::json& spec) {
+  job["spec"].merge_patch(spec);
+  return job;
+}
+
 }  // namespace muster::test
