@@ -168,6 +168,7 @@ void Process::make_engine_loop() {
   engine.webhooks = registration_of(settings_, namespace_, flags_.webhook_url, native_jobsets_);
   engine.keep_webhook_configurations = flags_.keep_webhook_configurations;
   engine.reconcilers = reconciler_settings_of(settings_, native_jobsets_);
+  engine.admissions_at_a_time = kWriteConnections;
   loop_ = std::make_unique<EngineLoop>(
       std::move(engine), kWriteConnections, clock_,
       EngineLoop::Callbacks{

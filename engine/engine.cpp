@@ -32,6 +32,7 @@ Engine::Engine(EngineSettings settings, std::span<const Reconciler* const> table
     : settings_(settings.reconcilers),
       reconcilers_(table),
       expected_kinds_(watched_kinds().size()),
+      admissions_at_a_time_(settings.admissions_at_a_time),
       state_(settings_.queues),
       webhooks_(std::move(settings.webhooks), settings.keep_webhook_configurations, settings.webhook_write_interval) {}
 
@@ -131,6 +132,7 @@ void Engine::finish(const WriteFinished& finished, Now now) {
   if (found == under_way_.end()) return;
   UnderWay write = std::move(found->second);
   under_way_.erase(found);
+  if (write.admits) --admissions_under_way_;
   if (!write.lane) return webhooks_.write_finished(write.target);
   take_answer(write, finished, now);
   if (finished.outcome == WriteOutcome::kDone && write.rest > Duration::zero())
@@ -218,10 +220,13 @@ void Engine::add(Commands& commands, std::optional<ObjectKey> lane, Write write)
   const uint64_t id = ++last_id_;
   if (lane) lanes_.write_started(*lane);
   const bool needs_leadership = lane.has_value();
+  const bool admits = lane && is_to_be_admitted(*lane);
+  if (admits) ++admissions_under_way_;
   const TypedObject* target = state_.find(*write.target.type, write.target.ns, write.target.name);
-  under_way_.emplace(id, UnderWay{std::move(lane), write.verb, write.target, write.uid,
-                                  target == nullptr ? 0 : meta_of(*target).resource_version,
-                                  std::exchange(write.events, {}), std::exchange(write.measurements, {}), write.rest});
+  under_way_.emplace(
+      id, UnderWay{std::move(lane), write.verb, write.target, write.uid,
+                   target == nullptr ? 0 : meta_of(*target).resource_version, std::exchange(write.events, {}),
+                   std::exchange(write.measurements, {}), write.rest, admits});
   commands.writes.push_back({id, std::move(write), needs_leadership});
 }
 
@@ -230,19 +235,25 @@ void Engine::measure(Measurement measurement) {
   measurements_.push_back(std::move(measurement));
 }
 
+bool Engine::is_to_be_admitted(const ObjectKey& workload) const {
+  if (workload.type->plural != kWorkloads.plural) return false;
+  const Ruling* ruling = state_.admissions().ruling_on(workload.ns, workload.name);
+  return ruling != nullptr && std::holds_alternative<Admitted>(*ruling);
+}
+
 void Engine::schedule(Now now) {
   Admissions& admissions = state_.admissions();
   const uint64_t turns = admissions.scheduler().turns();
   std::vector<ObjectKey> decided;
-  admissions.decide(now, decided);
-  bool admits = false;
+  const size_t room = admissions_at_a_time_ - std::min(admissions_at_a_time_, admissions_under_way_);
+  admissions.decide(now, room, decided);
+  bool any = false;
   for (const ObjectKey& key : decided) {
-    const Ruling* ruling = admissions.ruling_on(key.ns, key.name);
-    admits = admits || (ruling != nullptr && std::holds_alternative<Admitted>(*ruling));
+    any = any || is_to_be_admitted(key);
     lanes_.want(key);
   }
   if (admissions.scheduler().turns() == turns) return;
-  measure({.what = Measured::kAdmissionAttempt, .reason = admits ? kAttemptSuccess : kAttemptInadmissible});
+  measure({.what = Measured::kAdmissionAttempt, .reason = any ? kAttemptSuccess : kAttemptInadmissible});
 }
 
 bool Engine::may_write(const ObjectKey& key, const Plan& plan, Now now) {

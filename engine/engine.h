@@ -33,6 +33,10 @@ struct EngineSettings {
   WebhookRegistration webhooks{};
   bool keep_webhook_configurations = true;
   Duration webhook_write_interval = std::chrono::seconds(2);
+  // Nobody else is admitted while so many admissions are being written. When the API server is
+  // slow, quota goes to whoever is first once there is room, and is not held by those whose write
+  // waits in line. At least one.
+  size_t admissions_at_a_time = 32;
   ReconcilerSettings reconcilers{};
 };
 
@@ -70,6 +74,7 @@ class Engine {
     std::vector<ObjectEvent> events;
     std::vector<Measurement> measurements;
     Duration rest;
+    bool admits;  // a Workload
   };
 
   void put(const TypedObject& object, bool watched, Now now);
@@ -85,6 +90,7 @@ class Engine {
   void concern(const TypedObject& object);
   void measure(Measurement measurement);
   void add(Commands& commands, std::optional<ObjectKey> lane, Write write);
+  bool is_to_be_admitted(const ObjectKey& workload) const;
   void schedule(Now now);
   bool may_write(const ObjectKey& key, const Plan& plan, Now now);
   void reconcile(const ObjectKey& key, Commands& commands, Now now);
@@ -92,6 +98,7 @@ class Engine {
   const ReconcilerSettings settings_;
   const std::span<const Reconciler* const> reconcilers_;
   const size_t expected_kinds_;
+  const size_t admissions_at_a_time_;
   ClusterView view_;
   mutable ClusterViewPtr published_;  // null: view_ has changed since
   ClusterState state_;
@@ -100,6 +107,7 @@ class Engine {
   KeyClocks clocks_;
   std::set<std::string_view> synced_kinds_;  // plurals
   std::map<uint64_t, UnderWay> under_way_;   // by Command::id
+  size_t admissions_under_way_ = 0;          // of these
   UnseenWrites unseen_;                      // their lanes count them as under way
   // Keys that met a name which a stranger has, and when to look again.
   std::map<ObjectKey, MonotonicTime> blocked_;

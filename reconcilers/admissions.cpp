@@ -172,12 +172,12 @@ void Admissions::put_workloads_of(std::string_view ns, const ClusterState& state
 
 // An admission that is withdrawn makes room at once, so there is more to decide. Whoever is
 // admitted then might be evicted as soon; that goes through the API server after some rounds.
-void Admissions::decide(Now now, std::vector<ObjectKey>& keys) {
+void Admissions::decide(Now now, size_t enough, std::vector<ObjectKey>& keys) {
   withdrawals_left_ = kMostWithdrawals;
   do {
     withdrawn_ = false;
     scheduler_.await_ready(std::string(blocker(now)));
-    for (Decision& decision : scheduler_.drain(now)) take(std::move(decision), now, keys);
+    for (Decision& decision : scheduler_.drain(now, enough)) take(std::move(decision), now, keys);
   } while (withdrawn_);
 }
 

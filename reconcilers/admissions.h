@@ -44,8 +44,9 @@ class Admissions {
   void put(const TypedObject& object, const ClusterState& state, Now now);
   void remove(const TypedObject& object, const ClusterState& state, Now now);
 
-  // Decides all that can be decided. Adds the Workloads about which there is something new.
-  void decide(Now now, std::vector<ObjectKey>& keys);
+  // Decides all that can be decided, or until `enough` Workloads were admitted. Adds the
+  // Workloads about which there is something new.
+  void decide(Now now, size_t enough, std::vector<ObjectKey>& keys);
   // A write that may carry what is ruled on this Workload is on its way: from now on it can
   // only be taken back by another write.
   void sent(const ObjectKey& workload, Now now);

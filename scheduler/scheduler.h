@@ -18,6 +18,7 @@
 // question: await_ready() tells the answer. Evictions and refusals go on meanwhile.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -82,7 +83,9 @@ class Scheduler {
   // Turns until nothing changes any more. After a release it wakes only what may be helped by
   // it; a turn by itself wakes all that are parked in the tree, as Kueue does. Of refusals only those that differ from
   // the last one of their Workload are told, and AwaitedVictim not at all.
-  std::vector<Decision> drain(Now now);
+  // Begins no turn once `enough` Workloads were admitted; the next call goes on from there, with
+  // whoever is first then.
+  std::vector<Decision> drain(Now now, size_t enough = SIZE_MAX);
 
   // Takes in what events have left to be done, and decides nothing: where somebody else
   // decides, this makes numbers and places true.

@@ -206,11 +206,12 @@ std::vector<Decision> Scheduler::cycle(Now now) {
   return turn(queues, at, false);
 }
 
-std::vector<Decision> Scheduler::drain(Now now) {
+std::vector<Decision> Scheduler::drain(Now now, size_t enough) {
   const Timestamp at = to_timestamp(now.wall);
   prepare(at, true);
   std::vector<Decision> all;
-  while (!stirred_.empty() || !released_late_.empty()) {
+  size_t admitted = 0;
+  while (admitted < enough && (!stirred_.empty() || !released_late_.empty())) {
     if (stirred_.empty()) {
       released_.swap(released_late_);
       prepare(at, true);
@@ -224,6 +225,7 @@ std::vector<Decision> Scheduler::drain(Now now) {
       continue;
     }
     for (Decision& decision : turn(queues, at, true)) {
+      if (std::holds_alternative<Admitted>(decision)) ++admitted;
       if (is_news(decision)) all.push_back(std::move(decision));
     }
   }

@@ -28,6 +28,7 @@ RuleSettings rules_of(const WorldOptions& options) {
 EngineSettings engine_of(const WorldOptions& options) {
   EngineSettings settings;
   settings.keep_webhook_configurations = false;
+  settings.admissions_at_a_time = options.process.connections;
   settings.reconcilers.native_jobsets = options.native_jobsets;
   settings.reconcilers.queues = options.queues;
   return settings;

@@ -6,122 +6,18 @@
 #include <map>
 #include <sstream>
 
-#include "api/watched_kinds.h"
-#include "engine/engine.h"
 #include "reconcilers/queue_gauges.h"
+#include "test/engine/served_engine.h"
 #include "test/support/measurements.h"
 
 using namespace muster;
+using muster::test::ServedEngine;
 using muster::test::to_texts;
 using nlohmann::json;
 
 namespace {
 
 using Texts = std::vector<std::string>;
-
-// An engine that leads, and an API server that carries its writes out.
-class Served {
- public:
-  explicit Served(EngineSettings settings = {}) : engine(std::move(settings)) {
-    for (const WatchedKind& kind : watched_kinds()) engine.apply(KindListed{kind.type, {}}, now());
-    engine.apply(LeadershipChanged{true}, now());
-  }
-
-  Now now() const {
-    return {TimePoint(std::chrono::seconds(1'767'268'800) + passed_), MonotonicTime(std::chrono::hours(1) + passed_)};
-  }
-  void pass(Duration time) { passed_ += time; }
-
-  void put(const ResourceType& type, const std::string& name, json object) {
-    json& metadata = object["metadata"];
-    metadata["name"] = name;
-    metadata["uid"] = name;
-    metadata["generation"] = ++version_;
-    if (type.namespaced) metadata["namespace"] = "team-a";
-    if (!metadata.contains("creationTimestamp")) metadata["creationTimestamp"] = "2026-01-01T12:00:00Z";
-    metadata["resourceVersion"] = std::to_string(version_);
-    engine.apply(ObjectChanged{read_object(type, object)}, now());
-    objects_[{&type, type.namespaced ? "team-a" : "", name}] = std::move(object);
-  }
-  void remove(const ResourceType& type, const std::string& name) {
-    const ObjectKey key{&type, type.namespaced ? "team-a" : "", name};
-    json object = objects_.at(key);
-    object["metadata"]["resourceVersion"] = std::to_string(++version_);
-    objects_.erase(key);
-    engine.apply(ObjectRemoved{read_object(type, object)}, now());
-  }
-
-  // What comes out of the engine next; the writes wait for answer().
-  void plan() {
-    Commands commands = engine.plan(now());
-    for (Command& command : commands.writes) writes.push_back(std::move(command));
-    measured.insert(measured.end(), commands.measurements.begin(), commands.measurements.end());
-  }
-  void answer(const Command& command, WriteOutcome outcome = WriteOutcome::kDone) {
-    WriteFinished finished{command.id, outcome};
-    if (outcome == WriteOutcome::kDone) {
-      json& object = objects_.at(command.write.target);
-      object.merge_patch(command.write.body);
-      object["metadata"]["resourceVersion"] = std::to_string(++version_);
-      finished.object = read_object(*command.write.target.type, object);
-    }
-    engine.apply(finished, now());
-  }
-  // Until nothing more is wanted.
-  void settle() {
-    for (int rounds = 0; rounds < 50; ++rounds) {
-      plan();
-      if (writes.empty()) return;
-      for (const Command& command : std::exchange(writes, {})) answer(command);
-    }
-    FAIL_CHECK("the engine does not come to rest");
-  }
-
-  // A flavor of so many cpus, the ClusterQueue "cq" and the LocalQueue "lq".
-  void put_queues(const char* cpu, const json& cluster_queue_spec = json::object()) {
-    put(kNamespaces, "team-a", json::object());
-    put(kResourceFlavors, "f", json::object());
-    put_cluster_queue("cq", cpu, cluster_queue_spec);
-    put(kLocalQueues, "lq", {{"spec", {{"clusterQueue", "cq"}}}});
-    settle();
-    measured.clear();
-  }
-  void put_cluster_queue(const char* name, const char* cpu, const json& more = json::object()) {
-    json spec = {{"namespaceSelector", json::object()},
-                 {"resourceGroups",
-                  {{{"coveredResources", {"cpu"}},
-                    {"flavors", {{{"name", "f"}, {"resources", {{{"name", "cpu"}, {"nominalQuota", cpu}}}}}}}}}}};
-    spec.merge_patch(more);
-    put(kClusterQueues, name, {{"spec", spec}});
-  }
-  void put_workload(const std::string& name, const char* cpu, const json& more = json::object(),
-                    const json& status = json::object()) {
-    json spec = {
-        {"queueName", "lq"},
-        {"podSets",
-         {{{"name", "main"},
-           {"count", 1},
-           {"template",
-            {{"spec", {{"containers", {{{"name", "c"}, {"resources", {{"requests", {{"cpu", cpu}}}}}}}}}}}}}}}};
-    spec.merge_patch(more);
-    put(kWorkloads, name, {{"spec", spec}, {"status", status}});
-  }
-
-  std::string condition_of(const std::string& workload, const char* type) const {
-    const Workload* found = engine.state().workload("team-a", workload);
-    const Condition* condition = found == nullptr ? nullptr : find_condition(found->status.conditions, type);
-    return condition == nullptr ? "" : condition->status + " " + condition->reason;
-  }
-
-  Engine engine;
-  std::vector<Command> writes;
-  std::vector<Measurement> measured;
-
- private:
-  Duration passed_{};
-  uint64_t version_ = 100;
-  std::map<ObjectKey, json> objects_;
-};
 
 // Without the attempts.
 Texts happened(const std::vector<Measurement>& measured) {
@@ -141,7 +37,7 @@ Texts attempts(const std::vector<Measurement>& measured) {
 }
 
 // "cq active = 1".
-std::map<Gauge, Texts> gauges_of(const Served& served, const QueueSettings& settings) {
+std::map<Gauge, Texts> gauges_of(const ServedEngine& served, const QueueSettings& settings) {
   std::map<Gauge, Texts> texts;
   for (const GaugeReading& reading : queue_gauges(served.engine.state(), settings)) {
     std::ostringstream text;
@@ -156,7 +52,7 @@ std::map<Gauge, Texts> gauges_of(const Served& served, const QueueSettings& sett
 }  // namespace
 
 TEST_CASE("metrics: an admission is counted once and only when it is written") {
-  Served served;
+  ServedEngine served;
   served.put_queues("4");
   served.put_workload("a", "1");
   served.pass(std::chrono::seconds(3));
@@ -182,7 +78,7 @@ TEST_CASE("metrics: an admission is counted once and only when it is written") {
 }
 
 TEST_CASE("metrics: an attempt is every batch after which a Workload was looked at") {
-  Served served;
+  ServedEngine served;
   served.put_queues("4");
   CHECK(attempts(served.measured).empty());
   served.put_workload("a", "3");
@@ -196,7 +92,7 @@ TEST_CASE("metrics: an attempt is every batch after which a Workload was looked 
 }
 
 TEST_CASE("metrics: a preemption counts for the queue that needs the quota") {
-  Served served;
+  ServedEngine served;
   served.put_queues("4", {{"preemption", {{"withinClusterQueue", "LowerPriority"}}}});
   served.put_workload("low", "3");
   served.settle();
@@ -209,7 +105,7 @@ TEST_CASE("metrics: a preemption counts for the queue that needs the quota") {
 }
 
 TEST_CASE("metrics: the end of a queue is told on every replica") {
-  Served served;
+  ServedEngine served;
   served.put_queues("4", {{"cohortName", "team"}});
   served.engine.apply(LeadershipChanged{false}, served.now());
   served.remove(kLocalQueues, "lq");
@@ -219,7 +115,7 @@ TEST_CASE("metrics: the end of a queue is told on every replica") {
 }
 
 TEST_CASE("metrics: gauges show queues and Cohorts as they are") {
-  Served served;
+  ServedEngine served;
   served.put_queues("4", {{"cohortName", "team"}});
   served.put(kCohorts, "team", {{"spec", {{"parentName", "company"}}}});
   served.put_cluster_queue("other", "2", {{"cohortName", "team"}});
@@ -314,7 +210,7 @@ TEST_CASE("metrics: gauges show queues and Cohorts as they are") {
 }
 
 TEST_CASE("metrics: settings and gates take their gauges away") {
-  Served served;
+  ServedEngine served;
   served.put_queues("4", {{"cohortName", "team"}});
   served.put_workload("a", "5");
   served.settle();

@@ -56,7 +56,7 @@ class Deciding {
   // The names about which there is something to write now.
   std::vector<std::string> decide() {
     std::vector<ObjectKey> keys;
-    state.admissions().decide(now, keys);
+    state.admissions().decide(now, SIZE_MAX, keys);
     std::vector<std::string> names;
     for (const ObjectKey& key : keys) names.push_back(key.name);
     return names;

@@ -123,7 +123,7 @@ class ExplainCluster {
   // What the leader does; a follower only follows.
   void decide() {
     std::vector<ObjectKey> keys;
-    state.admissions().decide(now, keys);
+    state.admissions().decide(now, SIZE_MAX, keys);
   }
   void follow() { state.admissions().follow(now); }
 

@@ -286,6 +286,21 @@ TEST_CASE("scheduler: an explanation has the numbers and who is ahead and what w
   CHECK_FALSE(cluster.scheduler.explain("team", "running"));
 }
 
+TEST_CASE("scheduler: a drain that has admitted enough goes on where it stopped") {
+  Cluster cluster;
+  cluster.put(cluster_queue("a", "pool", {{.nominal = 3}}));
+  cluster.put(cluster_queue("b", "pool", {{.nominal = 3}}));
+  int64_t created = 0;
+  for (const char* name : {"one", "two", "three"}) cluster.put(workload(name, "a", 0, ++created), 1);
+  cluster.put(workload("other", "b", 0, ++created), 1);
+  CHECK(Cluster::told(cluster.scheduler.drain(at(0), 0)).empty());
+  // A turn has a Workload of each queue.
+  CHECK(Cluster::told(cluster.scheduler.drain(at(0), 1)) == "+one +other");
+  cluster.put(workload("urgent", "a", 10), 3);
+  CHECK(Cluster::told(cluster.scheduler.drain(at(0), 1)) == "+urgent");
+  CHECK(cluster.drain() == "+two ?three:preemptNoCandidates");
+}
+
 TEST_CASE("scheduler: turns over queues in which nothing changed decide nothing") {
   Cluster cluster;
   ClusterQueue queue = cluster_queue("a", "", {{.nominal = 1}});

@@ -13,7 +13,6 @@ using muster::test::ApiServerFixture;
 using muster::test::job_key;
 using muster::test::job_of;
 using nlohmann::json;
-using std::chrono::seconds;
 
 namespace {
 

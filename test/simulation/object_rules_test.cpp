@@ -11,7 +11,6 @@ using muster::test::ApiServerFixture;
 using muster::test::job_key;
 using muster::test::job_of;
 using nlohmann::json;
-using std::chrono::seconds;
 
 TEST_CASE_FIXTURE(ApiServerFixture, "api server: what of a Job may change when") {
   const json suspended_condition = json::array({{{"type", "Suspended"}, {"status", "True"}}});

@@ -14,7 +14,6 @@ using muster::test::gang_of;
 using muster::test::job_key;
 using muster::test::job_of;
 using nlohmann::json;
-using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
