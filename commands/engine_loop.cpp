@@ -9,7 +9,7 @@ namespace {
 
 // A batch has a price of its own, whatever it holds. Short beside a write, which takes the
 // API server several milliseconds, and nothing to who comes after a pause.
-constexpr Duration kRest = std::chrono::milliseconds(4);
+constexpr Duration kRest = std::chrono::milliseconds(10);
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What an ideal scheduler would need for the baseline of docs/benchmarks.md.
+"""What an ideal scheduler would need for the baseline of docs/benchmarks-admission.md.
 
 Decisions and watches take no time; only writes do, one after the other, each as long as
 one of the floor's (the floor makes three for each Workload). Same Workloads, quota,

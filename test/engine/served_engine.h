@@ -14,7 +14,7 @@
 
 namespace muster::test {
 
-// It leads.
+// The engine leads.
 class ServedEngine {
  public:
   explicit ServedEngine(EngineSettings settings = {}) : engine(std::move(settings)) {
