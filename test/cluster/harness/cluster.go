@@ -7,6 +7,7 @@
 //	MUSTER_BIN              muster (default ../../build/muster)
 //	MUSTER_LAB_BIN          the lab binary, which is also the kubectl (default:
 //	                        beside the test program, or ../../build/cluster/lab)
+//	MUSTER_SOAK             not empty: tests that have a long form run in it
 //
 // Relative paths are relative to test/cluster, the folder to run the tests in.
 package harness
@@ -167,7 +168,7 @@ func (c *Cluster) mapping(t testing.TB, group, kind string) *meta.RESTMapping {
 // Context bounds all requests of a test, so that one that hangs fails the test
 // with a message of its own.
 func Context(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), Size(2*time.Minute, 2*time.Hour))
 	t.Cleanup(cancel)
 	return ctx
 }

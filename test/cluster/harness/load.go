@@ -28,6 +28,19 @@ func (o Outcome) Percentile(percent float64) time.Duration {
 	return o.Latencies[min(rank, len(o.Latencies)-1)]
 }
 
+// add counts one request.
+func (o *Outcome) add(took time.Duration, err error) {
+	const shown = 5 // errors kept
+	if err == nil {
+		o.Latencies = append(o.Latencies, took)
+		return
+	}
+	o.Failed++
+	if len(o.Errors) < shown {
+		o.Errors = append(o.Errors, err)
+	}
+}
+
 func (o Outcome) String() string {
 	text := fmt.Sprintf("%d requests, %d failed, p50 %s, p99 %s", o.Total(), o.Failed,
 		o.Percentile(50).Round(time.Microsecond), o.Percentile(99).Round(time.Microsecond))
@@ -40,7 +53,6 @@ func (o Outcome) String() string {
 // Load calls request with 0, 1, 2, ... from so many workers, until count calls
 // were made (if count is not negative) or the context ends.
 func Load(ctx context.Context, workers, count int, request func(number int) error) Outcome {
-	const shown = 5 // errors kept
 	var (
 		next    atomic.Int64
 		mutex   sync.Mutex
@@ -57,14 +69,7 @@ func Load(ctx context.Context, workers, count int, request func(number int) erro
 			err := request(number)
 			took := time.Since(began)
 			mutex.Lock()
-			if err == nil {
-				outcome.Latencies = append(outcome.Latencies, took)
-			} else {
-				outcome.Failed++
-				if len(outcome.Errors) < shown {
-					outcome.Errors = append(outcome.Errors, err)
-				}
-			}
+			outcome.add(took, err)
 			mutex.Unlock()
 		}
 	}
@@ -74,4 +79,32 @@ func Load(ctx context.Context, workers, count int, request func(number int) erro
 	group.Wait()
 	slices.Sort(outcome.Latencies)
 	return outcome
+}
+
+// SteadyLoad calls request with 0, 1, 2, ... so many times a second until the context ends,
+// each when it is due whatever became of those before it, and waits for all answers. Latencies
+// count from when a request was due.
+func SteadyLoad(ctx context.Context, perSecond int, request func(number int) error) Outcome {
+	var (
+		mutex   sync.Mutex
+		outcome Outcome
+		group   sync.WaitGroup
+	)
+	began, interval := time.Now(), time.Second/time.Duration(perSecond)
+	for number := 0; ; number++ {
+		due := began.Add(time.Duration(number) * interval)
+		select {
+		case <-ctx.Done():
+			group.Wait()
+			slices.Sort(outcome.Latencies)
+			return outcome
+		case <-time.After(time.Until(due)):
+		}
+		group.Go(func() {
+			err := request(number)
+			mutex.Lock()
+			defer mutex.Unlock()
+			outcome.add(time.Since(due), err)
+		})
+	}
 }

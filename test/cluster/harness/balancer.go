@@ -1,0 +1,175 @@
+package harness
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	// probeEvery is how often the balancer asks a replica's /readyz.
+	probeEvery = 100 * time.Millisecond
+	// unreadyAfter is for how long that must fail until the replica gets no new connection:
+	// two probes of the shipped Deployment.
+	unreadyAfter = 4 * time.Second
+	// endpointLag is how long a replica that is being ended still gets new connections:
+	// the way from the pod's deletion over the EndpointSlice to kube-proxy's rules.
+	endpointLag = time.Second
+)
+
+// Balancer is what a Service is to the API server: one address, and behind it the replicas
+// that are ready. It plays kubelet (readiness probes), the endpoints and kube-proxy; as
+// there, a connection that is open stays where it is.
+type Balancer struct {
+	Address string
+
+	mutex    sync.Mutex
+	replicas []*endpoint
+	next     int
+}
+
+// endpoint is one replica; ready is what the probes have said.
+type endpoint struct {
+	muster *Muster
+	ready  bool
+	gone   chan struct{} // closed: it gets no new connection
+}
+
+// Balancer opens one, at the address where muster's objects are converted already if that
+// is free; it ends with the test.
+func (c *Cluster) Balancer(t testing.TB) *Balancer {
+	t.Helper()
+	b := &Balancer{Address: c.webhookAddress(t)}
+	listener, err := net.Listen("tcp", b.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		listener.Close()
+		for _, one := range b.take() {
+			close(one.gone)
+		}
+	})
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go b.forward(client)
+		}
+	}()
+	return b
+}
+
+// URL is how the API server calls the replicas.
+func (b *Balancer) URL() string { return "https://" + b.Address }
+
+// Add makes a replica an endpoint; connections come once its probe succeeds.
+func (b *Balancer) Add(m *Muster) {
+	one := &endpoint{muster: m, gone: make(chan struct{})}
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.replicas = append(b.replicas, one)
+	go b.probe(one)
+}
+
+func (b *Balancer) probe(one *endpoint) {
+	answered := time.Now()
+	for {
+		ready := one.muster.Ready() == nil
+		if ready {
+			answered = time.Now()
+		}
+		b.mutex.Lock()
+		one.ready = ready || one.ready && time.Since(answered) < unreadyAfter
+		b.mutex.Unlock()
+		select {
+		case <-one.gone:
+			return
+		case <-time.After(probeEvery):
+		}
+	}
+}
+
+// AwaitReady waits until the balancer sends connections to that replica.
+func (b *Balancer) AwaitReady(t testing.TB, m *Muster) {
+	t.Helper()
+	Eventually(t, 30*time.Second, "the replica is an endpoint", func() error {
+		b.mutex.Lock()
+		defer b.mutex.Unlock()
+		for _, one := range b.replicas {
+			if one.muster == m && one.ready {
+				return nil
+			}
+		}
+		return errors.New("it is not ready")
+	})
+}
+
+// Delete is what the deletion of a replica's pod does: SIGTERM at once, and a while later
+// the last new connection. It does not wait for the replica's end.
+func (b *Balancer) Delete(t testing.TB, m *Muster) {
+	t.Helper()
+	m.Terminate(t)
+	time.AfterFunc(endpointLag, func() {
+		b.mutex.Lock()
+		defer b.mutex.Unlock()
+		for i, one := range b.replicas {
+			if one.muster == m {
+				close(one.gone)
+				b.replicas = append(b.replicas[:i], b.replicas[i+1:]...)
+				return
+			}
+		}
+	})
+}
+
+// take is all endpoints, which it forgets.
+func (b *Balancer) take() []*endpoint {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	all := b.replicas
+	b.replicas = nil
+	return all
+}
+
+// pick is the next ready replica's address; empty: there is none.
+func (b *Balancer) pick() string {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	for range b.replicas {
+		b.next = (b.next + 1) % len(b.replicas)
+		if one := b.replicas[b.next]; one.ready {
+			return one.muster.Address
+		}
+	}
+	return ""
+}
+
+func (b *Balancer) forward(client net.Conn) {
+	defer client.Close()
+	address := b.pick()
+	if address == "" {
+		return
+	}
+	replica, err := net.DialTimeout("tcp", address, 2*time.Second)
+	if err != nil {
+		return
+	}
+	defer replica.Close()
+	// One direction that ends is told to the other end, and the rest still arrives.
+	var both sync.WaitGroup
+	pipe := func(to, from net.Conn) {
+		_, _ = io.Copy(to, from)
+		if half, is := to.(*net.TCPConn); is {
+			_ = half.CloseWrite()
+		}
+	}
+	both.Go(func() { pipe(replica, client) })
+	both.Go(func() { pipe(client, replica) })
+	both.Wait()
+}
