@@ -123,9 +123,8 @@ void EngineLoop::run() {
 void EngineLoop::take_in(const std::deque<Event>& events) {
   for (const Event& event : events) engine_.apply(event, clock_.now());
   if (callbacks_.bundles_seen) {
-    // Only differences are told: the certificates' owner may read its store for each.
-    const auto& bundles = engine_.live_bundles();
-    if (bundles != told_bundles_) callbacks_.bundles_seen(told_bundles_ = bundles);
+    // Only what is new is told: the certificates' owner may read its store for each.
+    if (auto bundles = engine_.take_seen_bundles()) callbacks_.bundles_seen(std::move(*bundles));
   }
   const Now before = clock_.now();
   Commands commands = engine_.plan(before);

@@ -75,7 +75,6 @@ class EngineLoop {
   const Callbacks callbacks_;
   // Owned by thread_.
   Engine engine_;
-  std::vector<std::string> told_bundles_;
 
   mutable Mutex mutex_;
   CondVar inbox_changed_, stopping_changed_;

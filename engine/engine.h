@@ -58,6 +58,8 @@ class Engine {
   // that the pods of a gang, which are not in it, cost nothing.
   ClusterViewPtr view() const;
   const std::vector<std::string>& live_bundles() const { return webhooks_.live_bundles(); }
+  // What is to be answered with CaBundleIssued; nullopt: nothing that is new.
+  std::optional<std::vector<std::string>> take_seen_bundles() { return webhooks_.take_seen_bundles(); }
   // When plan() wants to be called although nothing happened; nullopt: only after events.
   std::optional<MonotonicTime> next_tick() const;
 

@@ -68,8 +68,17 @@ void WebhookKeeper::set_live(const ObjectKey& key, std::shared_ptr<const nlohman
   read_live_bundles();
   if (!ca_bundle_ || ca_bundle_->empty()) return;
   for (const std::string& bundle : live_bundles_) {
-    if (!bundle.empty() && bundle != *ca_bundle_) return ca_bundle_.reset();
+    if (bundle.empty() || bundle == *ca_bundle_) continue;
+    ca_bundle_.reset();
+    in_doubt_ = true;
+    return;
   }
+}
+
+std::optional<std::vector<std::string>> WebhookKeeper::take_seen_bundles() {
+  if (live_bundles_ == told_bundles_ && !in_doubt_) return std::nullopt;
+  in_doubt_ = false;
+  return told_bundles_ = live_bundles_;
 }
 
 void WebhookKeeper::issue_bundle(const std::string& pem) {

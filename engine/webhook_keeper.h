@@ -45,6 +45,9 @@ class WebhookKeeper {
   // The CA bundles (PEM) that configurations and CRDs hold at present, one per distinct
   // value; empty when no configuration has been seen.
   const std::vector<std::string>& live_bundles() const { return live_bundles_; }
+  // Those, when whoever issues the bundle must look at them: they have changed since the
+  // last call, or an object that changed without changing them put the issued one in doubt.
+  std::optional<std::vector<std::string>> take_seen_bundles();
 
  private:
   struct Target {
@@ -61,7 +64,9 @@ class WebhookKeeper {
   const Duration write_interval_;
   std::map<ObjectKey, Target> targets_;
   std::vector<std::string> live_bundles_;
-  std::optional<std::string> ca_bundle_;  // nullopt: not issued, or in doubt
+  std::vector<std::string> told_bundles_;  // the last that were taken
+  std::optional<std::string> ca_bundle_;   // nullopt: not issued, or in doubt
+  bool in_doubt_ = false;                  // since the last time they were taken
   std::optional<MonotonicTime> next_tick_;
   // Of the view, with a default LocalQueue; nullopt: there was no view.
   std::optional<std::vector<std::string>> seen_namespaces_;

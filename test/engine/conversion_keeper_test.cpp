@@ -63,6 +63,33 @@ TEST_CASE("engine: a definition gets its CA bundle before the first sync and wit
   CHECK(engine.live_bundles() == std::vector<std::string>{"PEM"});
 }
 
+TEST_CASE("engine: a bundle is asked for again whenever an object with another one has changed") {
+  using Bundles = std::vector<std::string>;
+  const char* cohorts = "cohorts.kueue.x-k8s.io";
+  Engine engine({});
+  engine.apply(CaBundleIssued{"PEM"}, at(0));
+  engine.apply(listed(kWorkloadDefinition, definition(kWorkloadDefinition, "7", "OLD")), at(0));
+  engine.apply(listed(cohorts, definition(cohorts, "7", "OLD")), at(0));
+  CHECK(engine.take_seen_bundles() == Bundles{"OLD"});
+  CHECK_FALSE(engine.take_seen_bundles());
+  engine.apply(CaBundleIssued{"PEM"}, at(1));
+  const Commands commands = engine.plan(at(1));
+  REQUIRE(commands.writes.size() == 2);
+
+  // One has it now; the other was changed by somebody else, and our write met that.
+  engine.apply(ObjectChanged{read(definition(kWorkloadDefinition, "8", "PEM"))}, at(2));
+  CHECK(engine.take_seen_bundles() == Bundles{"OLD", "PEM"});
+  engine.apply(CaBundleIssued{"PEM"}, at(3));
+  engine.apply(ObjectChanged{read(definition(cohorts, "8", "OLD"))}, at(4));
+  for (const Command& command : commands.writes) {
+    const bool met = command.write.target.name == cohorts;
+    engine.apply(WriteFinished{command.id, met ? WriteOutcome::kConflict : WriteOutcome::kDone}, at(4));
+  }
+  CHECK(engine.take_seen_bundles() == Bundles{"OLD", "PEM"});
+  engine.apply(CaBundleIssued{"PEM"}, at(5));
+  CHECK(target_of(engine.plan(at(60))) == std::string("customresourcedefinitions/") + cohorts);
+}
+
 TEST_CASE("engine: a bundle that was emptied by hand comes back") {
   Engine engine({});
   engine.apply(CaBundleIssued{"PEM"}, at(0));

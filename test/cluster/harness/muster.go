@@ -36,7 +36,7 @@ type Muster struct {
 	command        *exec.Cmd
 	ended          chan struct{}
 	over           bool                         // stopped or killed by the test; nothing left to do at cleanup
-	config         []string                     // the --config that it was started with
+	config         []string                     // the --config and --namespace that it was started with
 	configurations []*unstructured.Unstructured // of its webhooks, once registered
 }
 
@@ -89,6 +89,9 @@ func LaunchMuster(t testing.TB, flags ...string) *Muster {
 	cluster.applyCRDs(t, m.URL)
 	if config := flagValue(flags, "--config"); config != "" {
 		m.config = []string{"--config", config}
+	}
+	if namespace := flagValue(flags, "--namespace"); namespace != "" {
+		m.config = append(m.config, "--namespace", namespace)
 	}
 	m.start(t, append(arguments, flags...))
 	Eventually(t, 30*time.Second, "muster's /readyz", func() error {

@@ -1,0 +1,184 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.batch/test/cluster/harness"
+)
+
+// muster runs in a namespace of the user's choice: what it keeps is there, and the namespace
+// that it has by default is not touched.
+func TestMusterInstallsInAnyNamespace(t *testing.T) {
+	const elsewhere = "batch-elsewhere"
+	cluster := harness.Connect(t)
+	config := writeFile(t, "config.yaml", namesOfTheManifests)
+	install := []string{"--namespace", elsewhere, "--config", config}
+	_, err := cluster.Client.CoreV1().Namespaces().Create(harness.Context(t), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: elsewhere}}, metav1.CreateOptions{})
+	must(t, err)
+	t.Cleanup(func() {
+		must(t, cluster.Client.CoreV1().Namespaces().Delete(context.Background(), elsewhere, metav1.DeleteOptions{}))
+	})
+
+	// The API server takes every object of the whole installation.
+	cluster.Kubectl(t, harness.Manifests(t, install...), "apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-")
+	rights := harness.Manifests(t, append([]string{"--only=rbac"}, install...)...)
+	cluster.Kubectl(t, rights, "apply", "-f", "-")
+	t.Cleanup(func() { cluster.Kubectl(t, rights, "delete", "--ignore-not-found", "-f", "-") })
+	cluster.EnsureMusterNamespace(t)
+	before := kept(t, cluster, "muster-system")
+
+	muster := harness.StartMuster(t, append(install, "--kubeconfig", asServiceAccount(t, cluster, elsewhere, "muster"))...)
+	must(t, createQueued(harness.Context(t), cluster, cluster.Namespace(t, nil))(0))
+	harness.Eventually(t, 20*time.Second, "a Secret and a Lease in "+elsewhere, func() error {
+		if there := kept(t, cluster, elsewhere); !strings.Contains(there, "Secret muster-webhook-cert ") || !strings.Contains(there, "Lease "+usualLease+" ") {
+			return fmt.Errorf("there is %q", there)
+		}
+		return nil
+	})
+	if after := kept(t, cluster, "muster-system"); after != before {
+		t.Errorf("in muster-system there was %q and is %q", before, after)
+	}
+	// Its own namespace is nothing to its webhooks.
+	muster.Kill(t)
+	_, err = cluster.Client.BatchV1().Jobs(elsewhere).Create(harness.Context(t), harness.Job("queued", harness.Queue("some")), harness.DryRun)
+	must(t, err)
+	if _, err = cluster.Client.BatchV1().Jobs("default").Create(harness.Context(t), harness.Job("queued", harness.Queue("some")), harness.DryRun); err == nil {
+		t.Error("a queued Job was created without muster")
+	}
+}
+
+// kept names the Secrets and Leases of a namespace, with their versions.
+func kept(t *testing.T, cluster *harness.Cluster, namespace string) string {
+	t.Helper()
+	secrets, err := cluster.Client.CoreV1().Secrets(namespace).List(harness.Context(t), metav1.ListOptions{})
+	must(t, err)
+	leases, err := cluster.Client.CoordinationV1().Leases(namespace).List(harness.Context(t), metav1.ListOptions{})
+	must(t, err)
+	text := ""
+	for _, one := range secrets.Items {
+		text += fmt.Sprintf("Secret %s %s; ", one.Name, one.ResourceVersion)
+	}
+	for _, one := range leases.Items {
+		text += fmt.Sprintf("Lease %s %s; ", one.Name, one.ResourceVersion)
+	}
+	return text
+}
+
+// Somebody else issues and renews the certificates: muster serves them, writes no Secret, and
+// a renewal by another CA costs no create.
+func TestCertificatesOfSomebodyElseAreServedAndNoSecretIsWritten(t *testing.T) {
+	cluster := harness.Connect(t)
+	cluster.ForgetCertificates(t)
+	wire := cluster.Wire(t)
+	folder := t.TempDir()
+	old := newAuthority(t)
+	old.issue(t, folder, old.certificate)
+	muster := harness.StartMuster(t, "--kubeconfig", wire.Kubeconfig, "--config", writeFile(t, "config.yaml",
+		"apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\ninternalCertManagement: {enable: false}\nwebhook: {certDir: "+folder+"}\n"))
+	namespace := cluster.Namespace(t, nil)
+	create := createQueued(harness.Context(t), cluster, namespace)
+	must(t, create(0))
+
+	// As cert-manager's users do it: first both CAs are trusted, then the new one signs.
+	next := newAuthority(t)
+	both := append(bytes.Clone(old.certificate), next.certificate...)
+	old.issue(t, folder, both)
+	harness.Eventually(t, 20*time.Second, "both CAs are in every webhook", func() error {
+		if bundle, err := muster.WebhookCABundle(); err != nil || !bytes.Equal(bundle, both) {
+			return errors.Join(err, errors.New("another bundle"))
+		}
+		return nil
+	})
+	serial := next.issue(t, folder, both)
+	harness.Eventually(t, 20*time.Second, "the new certificate is served", func() error {
+		shown, err := muster.ServingCertificate(both)
+		if err == nil && shown.SerialNumber.Cmp(serial) != 0 {
+			err = errors.New("the old one is")
+		}
+		return errors.Join(err, create(1))
+	})
+	for _, line := range wire.Journal() {
+		if strings.Contains(line, " secrets ") {
+			t.Errorf("muster wrote: %s", line)
+		}
+	}
+	if there := kept(t, cluster, "muster-system"); strings.Contains(there, "Secret") {
+		t.Errorf("in muster-system there is %q", there)
+	}
+}
+
+// authority is a CA that is not muster's.
+type authority struct {
+	key         *ecdsa.PrivateKey
+	parsed      *x509.Certificate
+	certificate []byte // PEM
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, err)
+	template := &x509.Certificate{
+		SerialNumber: serialNumber(t), Subject: pkix.Name{CommonName: fmt.Sprint("somebody else ", time.Now().UnixNano())},
+		NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	must(t, err)
+	parsed, err := x509.ParseCertificate(der)
+	must(t, err)
+	return &authority{key, parsed, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
+}
+
+// issue puts a new certificate, its key and a bundle into the folder, the certificate last.
+func (a *authority) issue(t *testing.T, folder string, bundle []byte) (serial *big.Int) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, err)
+	template := &x509.Certificate{
+		SerialNumber: serialNumber(t), Subject: pkix.Name{CommonName: "muster"},
+		NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(30 * time.Minute),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.parsed, &key.PublicKey, a.key)
+	must(t, err)
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	must(t, err)
+	for _, file := range []struct {
+		name string
+		text []byte
+	}{
+		{"ca.crt", bundle},
+		{"tls.key", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})},
+		{"tls.crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})},
+	} {
+		must(t, os.WriteFile(filepath.Join(folder, file.name), file.text, 0o600))
+	}
+	return template.SerialNumber
+}
+
+func serialNumber(t *testing.T) *big.Int {
+	t.Helper()
+	number, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	must(t, err)
+	return number
+}
