@@ -159,29 +159,6 @@ func TestBenchJobSets(t *testing.T) {
 	}
 }
 
-// MUSTER_BENCH_FOREIGN pods that are no gang's.
-func TestBenchForeignPods(t *testing.T) {
-	count := sizeOf(t, "MUSTER_BENCH_FOREIGN")
-	cluster := harness.Connect(t)
-	muster := harness.StartMuster(t)
-	namespace := cluster.Namespace(t, nil)
-	before := muster.ResidentKiB(t)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
-	defer cancel()
-	outcome := harness.Load(ctx, 64, count, func(number int) error {
-		pod := harness.HollowPod(-1, 0)
-		pod.Spec.SchedulerName = "nobody"
-		_, err := cluster.Client.CoreV1().Pods(namespace).Create(ctx, &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("foreign-", number)}, Spec: pod.Spec,
-		}, metav1.CreateOptions{})
-		return err
-	})
-	if outcome.Failed > 0 {
-		t.Fatal(outcome)
-	}
-	fmt.Printf("| foreign pods | muster grew by |\n| %d | %.1f MiB |\n", count, float64(muster.ResidentKiB(t)-before)/1024)
-}
-
 // writes counts the requests that the API server has answered well, by verb and resource.
 func writes(t *testing.T, cluster *harness.Cluster) map[string]int {
 	t.Helper()

@@ -3,8 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -22,14 +20,9 @@ import (
 const stormLabel = "muster.batch/storm"
 
 // Namespaces full of queued and running jobs are deleted at once, some of them after
-// their jobs or Workloads were. MUSTER_STORM_NAMESPACES sets their number (30).
+// their jobs or Workloads were.
 func TestNamespacesDeletedAtOnceAreSoonGone(t *testing.T) {
-	count := 12
-	if text := os.Getenv("MUSTER_STORM_NAMESPACES"); text != "" {
-		var err error
-		count, err = strconv.Atoi(text)
-		must(t, err)
-	}
+	count := harness.Size(12, 200)
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
 	startQueueMuster(t)
@@ -46,7 +39,7 @@ func TestNamespacesDeletedAtOnceAreSoonGone(t *testing.T) {
 		}
 		return fmt.Errorf("%d are left, of them %s: %s", len(list.Items), list.Items[0].Name, whyTerminating(&list.Items[0]))
 	})
-	t.Logf("%d namespaces with 5 Jobs each were gone after %.1f s", count, time.Since(began).Seconds())
+	harness.Figure(t, "%d namespaces with 5 Jobs each were gone after %.1f s", count, time.Since(began).Seconds())
 }
 
 // whyTerminating says what keeps a namespace.

@@ -33,7 +33,7 @@ func TestUnlabelledObjectsDoNotNeedMuster(t *testing.T) {
 		outcome := harness.Load(ctx, 16, one.count, func(number int) error {
 			return one.create(ctx, cluster.Client, namespace, fmt.Sprintf("free-%d", number))
 		})
-		t.Logf("%s: %s", kind, outcome)
+		harness.Figure(t, "without muster, unlabelled %s: %s", kind, outcome)
 		if len(outcome.Latencies) != one.count {
 			t.Errorf("%d of %d %s were created", len(outcome.Latencies), one.count, kind)
 		}

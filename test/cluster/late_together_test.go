@@ -22,10 +22,13 @@ func TestFiveHundredWorkloadsAreLateTogether(t *testing.T) {
 	lateTogether(t, 500, "leaseDuration: 5s, renewDeadline: 4s, retryPeriod: 500ms,", nil)
 }
 
-// MUSTER_BENCH_LATE of them, beside reviews whose latency is told. The lease is the one that
-// users have: a shorter one is lost in such a load.
-func TestBenchLateWorkloads(t *testing.T) {
-	lateTogether(t, sizeOf(t, "MUSTER_BENCH_LATE"), "", steadyReviews)
+// Ten thousand, beside reviews whose latency is told. The lease is the one that users have: a
+// shorter one is lost in such a load.
+func TestSoakTenThousandWorkloadsAreLateTogether(t *testing.T) {
+	if !harness.Soak() {
+		t.Skip("takes ten minutes: set MUSTER_SOAK")
+	}
+	lateTogether(t, 10_000, "", steadyReviews)
 }
 
 // steadyReviews asks for one every 20 ms, each on a connection of its own; `count` as harness.Load.
@@ -107,8 +110,8 @@ func lateTogether(t *testing.T, count int, lease string, reviews load) {
 	for _, each := range back {
 		herd = max(herd, each)
 	}
-	fmt.Printf("%d Workloads were evicted in %d different seconds, all of them %s after muster was ready again, and come back in %d different ones, "+
-		"at most %d in one; at most %d writes at a time; reviews while idle: %s; meanwhile: %s\n",
+	harness.Figure(t, "%d Workloads were evicted in %d different seconds, all of them %s after muster was ready again, and come back in %d different ones, "+
+		"at most %d in one; at most %d writes at a time; reviews while idle: %s; meanwhile: %s",
 		count, len(evicted), took.Round(time.Second/10), len(back), herd, wire.MostWrites(), idle, busy)
 	if idle.Failed+busy.Failed > 0 {
 		t.Error("reviews failed")

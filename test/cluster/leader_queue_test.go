@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -22,7 +21,7 @@ func TestQuotaHoldsAlthoughLeadersAreKilled(t *testing.T) {
 
 // MUSTER_SOAK=1: the same with the lease that users have, for a quarter of an hour.
 func TestSoakLeadersAreKilledFiftyTimes(t *testing.T) {
-	if os.Getenv("MUSTER_SOAK") == "" {
+	if !harness.Soak() {
 		t.Skip("takes a quarter of an hour: set MUSTER_SOAK")
 	}
 	killLeaders{kills: 50, workloads: 10_000, lease: 15 * time.Second, within: 17 * time.Second, config: func(lease string) string {
@@ -113,7 +112,7 @@ func (k killLeaders) checkGaps(t *testing.T, killed []time.Time, made []harness.
 	if len(gaps) == 0 {
 		return
 	}
-	t.Logf("%d kills, %d Workloads: from a kill to the next admission %.1f s at the median, %.1f s at most",
+	harness.Figure(t, "%d kills, %d Workloads: from a kill to the next admission %.1f s at the median, %.1f s at most",
 		k.kills, k.workloads, gaps[len(gaps)/2].Seconds(), gaps[len(gaps)-1].Seconds())
 	if worst := gaps[len(gaps)-1]; worst > k.within {
 		t.Errorf("%s from a kill to the next admission", worst)

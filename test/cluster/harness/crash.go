@@ -17,8 +17,16 @@ import (
 // then, and the other components come back to it in the seconds that follow.
 func (c *Cluster) CrashAPIServer(t testing.TB) (away time.Duration) {
 	t.Helper()
-	lab := c.lab(t)
 	began := time.Now()
+	c.KillAPIServer(t)
+	c.AwaitAPIServer(t)
+	return time.Since(began)
+}
+
+// KillAPIServer is the first half: it returns when the API server is away.
+func (c *Cluster) KillAPIServer(t testing.TB) {
+	t.Helper()
+	lab := c.lab(t)
 	if err := syscall.Kill(lab, syscall.SIGUSR1); err != nil {
 		t.Fatalf("SIGUSR1 to the lab, process %d: %v", lab, err)
 	}
@@ -28,8 +36,12 @@ func (c *Cluster) CrashAPIServer(t testing.TB) (away time.Duration) {
 		}
 		return nil
 	})
+}
+
+// AwaitAPIServer is the second half.
+func (c *Cluster) AwaitAPIServer(t testing.TB) {
+	t.Helper()
 	Eventually(t, 90*time.Second, "the API server is back", func() error { return c.ready(t) })
-	return time.Since(began)
 }
 
 // lab is the process that watches over the cluster, which the lab's kubeconfigs name.

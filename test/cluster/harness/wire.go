@@ -34,6 +34,8 @@ type Wire struct {
 	kill    func() // ends the process that is armed; nil: nobody dies
 	cut     bool   // nothing passes until the next Arm
 
+	watches watchControl
+
 	touching  bool
 	attempts  map[string]int // patches of each object, while touching
 	conflicts int
@@ -67,10 +69,12 @@ func (c *Cluster) Wire(t testing.TB) *Wire {
 		if w.isCut() {
 			panic(http.ErrAbortHandler)
 		}
-		if request.Method != http.MethodGet {
-			w.count(1)
-			defer w.count(-1)
+		if request.Method == http.MethodGet {
+			w.watches.serve(writer, request, proxy)
+			return
 		}
+		w.count(1)
+		defer w.count(-1)
 		if path := w.toTouch(request); path != "" {
 			touch(client, target.JoinPath(path).String())
 		}
