@@ -1,8 +1,11 @@
 #include "api/admission_review.h"
 
+#include <limits>
+
 #include "api/json.h"
 #include "api/json_patch.h"
 #include "api/resource_type.h"
+#include "api/tree_memory.h"
 #include "base/encoding.h"
 
 namespace muster {
@@ -47,14 +50,16 @@ UserInfo user_of(const json& request) {
 
 // Who set which field of a job is asked when it is changed (mutators/keep_suspended.h), and
 // of nothing else: the rest is read without the answer, which is half of most reviews.
-Result<json> read_review(std::string_view body) {
-  auto review = parse_without_managed_fields(body);
-  if (!review) return review;
-  const json& request = object_at(*review, {"request"});
-  const std::string_view group = string_at(request, {"kind", "group"});
-  const bool is_job = group == kJobs.group || group == kJobSets.group;
-  return is_job && string_at(request, {"operation"}) == to_text(Operation::kUpdate) ? parse_json(body)
-                                                                                    : std::move(review);
+Result<json> read_review(std::string_view body, size_t tree_bytes) {
+  {
+    auto review = parse_without_managed_fields_within(body, tree_bytes);
+    if (!review) return review;
+    const json& request = object_at(*review, {"request"});
+    const std::string_view group = string_at(request, {"kind", "group"});
+    const bool is_job = group == kJobs.group || group == kJobSets.group;
+    if (!is_job || string_at(request, {"operation"}) != to_text(Operation::kUpdate)) return review;
+  }  // its memory is free before the second tree is made
+  return parse_json_within(body, tree_bytes);
 }
 
 // The header of the review: everything but the objects.
@@ -115,8 +120,12 @@ Result<Operation> parse_operation(std::string_view text) {
 }
 
 Result<AdmissionRequest, ReviewError> decode_review(std::string_view body) {
+  return decode_review_within(body, std::numeric_limits<size_t>::max());
+}
+
+Result<AdmissionRequest, ReviewError> decode_review_within(std::string_view body, size_t tree_bytes) {
   if (body.empty()) return bad_request("the body is empty; an AdmissionReview was expected");
-  auto parsed = read_review(body);
+  auto parsed = read_review(body, tree_bytes);
   if (!parsed) return bad_request("the body is not an AdmissionReview: " + parsed.error().message);
   json& review = *parsed;
   if (!review.is_object()) return bad_request("the body is not an AdmissionReview: it must be a JSON object");

@@ -17,13 +17,18 @@ constexpr std::string_view kV1Beta2 = "kueue.x-k8s.io/v1beta2";
 
 struct KindConversion {
   std::string_view kind;
-  Outcome<> (*convert)(Fields& spec, Fields& status, QueueVersion to);
+  Outcome<> (*convert)(Fields& spec, Fields& status, QueueVersion to, ConversionBudget& budget);
 };
+// Of the other kinds nothing grows.
+template <Outcome<> (*convert)(Fields&, Fields&, QueueVersion)>
+Outcome<> without_budget(Fields& spec, Fields& status, QueueVersion to, ConversionBudget&) {
+  return convert(spec, status, to);
+}
 constexpr std::array kConversions = {
     KindConversion{"Workload", conversion::convert_workload},
-    KindConversion{"LocalQueue", conversion::convert_local_queue},
-    KindConversion{"ClusterQueue", conversion::convert_cluster_queue},
-    KindConversion{"Cohort", conversion::convert_cohort},
+    KindConversion{"LocalQueue", without_budget<conversion::convert_local_queue>},
+    KindConversion{"ClusterQueue", without_budget<conversion::convert_cluster_queue>},
+    KindConversion{"Cohort", without_budget<conversion::convert_cohort>},
 };
 
 }  // namespace
@@ -35,7 +40,7 @@ Result<QueueVersion> parse_queue_version(std::string_view api_version) {
               std::string(kV1Beta1) + "\" or \"" + std::string(kV1Beta2) + "\"");
 }
 
-Outcome<> convert_object(json& object, QueueVersion to) {
+Outcome<> convert_object(json& object, QueueVersion to, ConversionBudget budget) {
   auto* fields = object.get_ptr<Fields*>();
   if (fields == nullptr) return fail("it must be a JSON object");
   const auto from = parse_queue_version(string_at(object, {"apiVersion"}));
@@ -48,7 +53,7 @@ Outcome<> convert_object(json& object, QueueVersion to) {
     if (spec == nullptr) return fail("spec must be an object");
     Fields* status = conversion::made_object(*fields, "status");
     if (status == nullptr) return fail("status must be an object");
-    if (auto converted = conversion.convert(*spec, *status, to); !converted) return converted;
+    if (auto converted = conversion.convert(*spec, *status, to, budget); !converted) return converted;
     (*fields)["apiVersion"] = to == QueueVersion::kV1Beta1 ? kV1Beta1 : kV1Beta2;
     return Done{};
   }

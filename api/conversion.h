@@ -12,6 +12,8 @@
 // Source: Kueue apis/kueue/v1beta1, *_conversion.go.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
@@ -24,9 +26,24 @@ enum class QueueVersion { kV1Beta1, kV1Beta2 };
 // "kueue.x-k8s.io/v1beta1" or "kueue.x-k8s.io/v1beta2".
 Result<QueueVersion> parse_queue_version(std::string_view api_version);
 
+// What a conversion may still use. A list of domains takes much more room than the slices that
+// stand for it, and is counted before it is made.
+struct ConversionBudget {
+  size_t tree_bytes = std::numeric_limits<size_t>::max();
+  size_t text_bytes = std::numeric_limits<size_t>::max();
+
+  // False, and nothing is taken, when there is not enough.
+  bool take(size_t tree, size_t text) {
+    if (tree > tree_bytes || text > text_bytes) return false;
+    tree_bytes -= tree;
+    text_bytes -= text;
+    return true;
+  }
+};
+
 // Makes `object` one of version `to`; one that is so already stays as it is. Fails on a
 // kind or version that is not converted here and on a shape that cannot be read, and
 // `object` may then be half converted. Metadata is never touched.
-Outcome<> convert_object(nlohmann::json& object, QueueVersion to);
+Outcome<> convert_object(nlohmann::json& object, QueueVersion to, ConversionBudget budget = {});
 
 }  // namespace muster

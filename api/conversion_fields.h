@@ -49,9 +49,9 @@ void for_each_object(Fields& fields, std::string_view key, Edit&& edit) {
 Outcome<> convert_local_queue(Fields& spec, Fields& status, QueueVersion to);
 Outcome<> convert_cluster_queue(Fields& spec, Fields& status, QueueVersion to);
 Outcome<> convert_cohort(Fields& spec, Fields& status, QueueVersion to);
-Outcome<> convert_workload(Fields& spec, Fields& status, QueueVersion to);
+Outcome<> convert_workload(Fields& spec, Fields& status, QueueVersion to, ConversionBudget& budget);
 
 // A topologyAssignment's list of domains (v1beta1) and its compact form, slices (v1beta2).
-Outcome<> convert_topology(Fields& assignment, QueueVersion to);
+Outcome<> convert_topology(Fields& assignment, QueueVersion to, ConversionBudget& budget);
 
 }  // namespace muster::conversion

@@ -1,10 +1,11 @@
 #include "api/conversion_review.h"
 
+#include <algorithm>
 #include <optional>
-#include <vector>
 
 #include "api/conversion.h"
 #include "api/json.h"
+#include "api/tree_memory.h"
 
 namespace muster {
 namespace {
@@ -89,33 +90,33 @@ std::optional<size_t> find_value(std::string_view object, std::string_view key) 
 }
 
 struct Envelope {
-  json review;                            // with an empty list of objects
-  std::vector<std::string_view> objects;  // their text
+  json review;               // with an empty list of objects
+  std::string_view objects;  // the text of the list, behind its bracket
+  size_t count = 0;          // of them
 };
 
 // Cuts the objects out of the review. Everything that is cut is parsed later, and
 // everything else here, so that nothing goes through unread.
-Result<Envelope, ReviewError> open_envelope(std::string_view body) {
+Result<Envelope, ReviewError> open_envelope(std::string_view body, size_t tree_bytes) {
   Envelope envelope;
-  std::string rest(body);
+  std::string rest;
   const auto request = find_value(body, "request");
   const auto list = request ? find_value(body.substr(*request), "objects") : std::nullopt;
   Cursor cursor(list ? body.substr(*request + *list) : "");
   if (cursor.take('[')) {
     const size_t begin = *request + *list + cursor.position();
     do {
-      const std::string_view object = cursor.value();
-      if (object.empty()) break;
-      envelope.objects.push_back(object);
+      if (cursor.value().empty()) break;
+      ++envelope.count;
     } while (cursor.take(','));
     const size_t end = *request + *list + cursor.position();
     // After a comma there must be another object: what is left of "[{}, ]" is no JSON.
-    const std::string_view cut = body.substr(begin, end - begin);
-    const bool dangling =
-        cut.find_last_not_of(" \t\r\n") != std::string_view::npos && cut[cut.find_last_not_of(" \t\r\n")] == ',';
-    rest = std::string(body.substr(0, begin)).append(dangling ? "," : "").append(body.substr(end));
+    envelope.objects = body.substr(begin, end - begin);
+    const size_t last = envelope.objects.find_last_not_of(" \t\r\n");
+    const bool dangling = last != std::string_view::npos && envelope.objects[last] == ',';
+    rest.append(body.substr(0, begin)).append(dangling ? "," : "").append(body.substr(end));
   }
-  auto parsed = parse_json(rest);
+  auto parsed = parse_json_within(rest.empty() ? body : std::string_view(rest), tree_bytes);
   if (!parsed) return bad_request(parsed.error().message);
   envelope.review = std::move(*parsed);
   return envelope;
@@ -132,40 +133,65 @@ std::string name_of(const json& object) {
 
 class Conversion {
  public:
-  explicit Conversion(QueueVersion to) : to_(to) {}
+  // Appends to `out`, which already holds the answer's beginning.
+  Conversion(QueueVersion to, ConversionLimits limits, std::string& out)
+      : to_(to), limits_(limits), out_(out), begin_(out.size()) {}
 
-  // Appends the converted object's text to `out`.
-  Outcome<> convert(std::string_view text, size_t index, std::string& out) {
-    auto object = parse_json(text);
+  // Appends the converted object's text.
+  Outcome<> convert(std::string_view text, size_t index) {
+    auto object = parse_json_within(text, limits_.tree_bytes);
     const std::string place = "request.objects[" + std::to_string(index) + "]";
-    if (!object) return fail(place + " is no JSON: " + object.error().message);
+    if (!object) return fail(place + " cannot be read: " + object.error().message);
     if (index == 0) first_kind_ = string_at(*object, {"kind"});
-    if (auto converted = convert_object(*object, to_); !converted) {
+    const size_t used = out_.size() - begin_;
+    const ConversionBudget budget{limits_.tree_bytes, limits_.text_bytes - std::min(used, limits_.text_bytes)};
+    if (auto converted = convert_object(*object, to_, budget); !converted) {
       return fail(name_of(*object) + " (" + place + ") cannot be converted: " + converted.error().message);
     }
-    out += to_text(*object);
+    const std::string made = to_text(*object);
+    if (made.size() > budget.text_bytes) {
+      return fail(name_of(*object) + " (" + place +
+                  ") cannot be converted: the answer to this review would be larger " + "than the " +
+                  std::to_string(limits_.text_bytes) + " bytes that it may have");
+    }
+    out_ += made;
     return Done{};
   }
   const std::string& first_kind() const { return first_kind_; }
 
  private:
   const QueueVersion to_;
+  const ConversionLimits limits_;
+  std::string& out_;
+  const size_t begin_;
   std::string first_kind_;
 };
 
-std::string encode(std::string_view uid, std::string_view converted, const std::string& problem) {
+// Up to the list of converted objects.
+std::string begin_answer(std::string_view uid, const std::string& problem) {
   json result = {{"status", problem.empty() ? "Success" : "Failure"}};
   if (!problem.empty()) result["message"] = problem;
   std::string body = R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","response":{"uid":)";
-  body += to_text(json(uid)) + R"(,"result":)" + to_text(result) + R"(,"convertedObjects":[)";
-  body.reserve(body.size() + converted.size() + 3);
-  return body.append(converted).append("]}}");
+  return body.append(to_text(json(uid)))
+      .append(R"(,"result":)")
+      .append(to_text(result))
+      .append(R"(,"convertedObjects":[)");
+}
+
+// The first problem; empty when there is none.
+std::string convert_all(const Envelope& envelope, Conversion& conversion, std::string& out) {
+  Cursor cursor(envelope.objects);
+  for (size_t i = 0; i < envelope.count; ++i, cursor.take(',')) {
+    if (i > 0) out += ",";
+    if (auto done = conversion.convert(cursor.value(), i); !done) return done.error().message;
+  }
+  return "";
 }
 
 }  // namespace
 
-Result<ConversionAnswer, ReviewError> answer_conversion_review(std::string_view body) {
-  auto envelope = open_envelope(body);
+Result<ConversionAnswer, ReviewError> answer_conversion_review(std::string_view body, ConversionLimits limits) {
+  auto envelope = open_envelope(body, limits.tree_bytes);
   if (!envelope) return fail_with(envelope.error());
   const json& review = envelope->review;
   if (string_at(review, {"kind"}) != kKind || string_at(review, {"apiVersion"}) != kApiVersion) {
@@ -180,24 +206,19 @@ Result<ConversionAnswer, ReviewError> answer_conversion_review(std::string_view 
   }
 
   ConversionAnswer answer;
-  answer.objects = envelope->objects.size();
+  answer.objects = envelope->count;
   const auto to = parse_queue_version(string_at(review, {"request", "desiredAPIVersion"}));
-  std::string converted;
   if (to) {
-    Conversion conversion(*to);
-    converted.reserve(body.size() + body.size() / 8);
-    for (size_t i = 0; i < envelope->objects.size() && answer.problem.empty(); ++i) {
-      if (i > 0) converted += ",";
-      if (auto done = conversion.convert(envelope->objects[i], i, converted); !done) {
-        answer.problem = done.error().message;
-      }
-    }
+    answer.body = begin_answer(uid, "");
+    answer.body.reserve(std::min(body.size() + body.size() / 8, limits.text_bytes));
+    Conversion conversion(*to, limits, answer.body);
+    answer.problem = convert_all(*envelope, conversion, answer.body);
     answer.kind = conversion.first_kind();
   } else {
     answer.problem = "request.desiredAPIVersion: " + to.error().message;
   }
-  if (!answer.problem.empty()) converted.clear();
-  answer.body = encode(uid, converted, answer.problem);
+  if (!answer.problem.empty()) answer.body = begin_answer(uid, answer.problem);
+  answer.body += "]}}";
   return answer;
 }
 

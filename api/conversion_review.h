@@ -6,6 +6,7 @@
 // there is only the answer. Pure.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -21,9 +22,15 @@ struct ConversionAnswer {
   std::string problem;  // why nothing was converted; empty when all is well
 };
 
+struct ConversionLimits {
+  size_t tree_bytes = std::numeric_limits<size_t>::max();  // of one object (api/tree_memory.h)
+  size_t text_bytes = std::numeric_limits<size_t>::max();  // of all converted objects together
+};
+
 // Fails when `body` is no ConversionReview with a uid, so that there is nothing to
 // answer. An object that cannot be converted fails the whole review, as the API server
-// wants it: with status Failure and a message that names the object.
-Result<ConversionAnswer, ReviewError> answer_conversion_review(std::string_view body);
+// wants it: with status Failure and a message that names the object. So does one that has
+// no room within the limits.
+Result<ConversionAnswer, ReviewError> answer_conversion_review(std::string_view body, ConversionLimits limits = {});
 
 }  // namespace muster

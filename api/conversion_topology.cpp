@@ -8,6 +8,7 @@
 
 #include "api/conversion_fields.h"
 #include "api/json.h"
+#include "api/tree_memory.h"
 
 namespace muster::conversion {
 namespace {
@@ -89,61 +90,103 @@ Outcome<> check_length(const json& list, size_t domains, const std::string& path
               " domains (domainCount); give one for each, or a universal value");
 }
 
-Outcome<> add_counts(const json& slice, json& domains, size_t begin, const std::string& path) {
-  if (const json* universal = find_path(slice, {"podCounts", "universal"}); universal && !universal->is_null()) {
-    for (size_t i = begin; i < domains.size(); ++i) domains[i]["count"] = *universal;
-    return Done{};
-  }
-  const json& individual = array_at(slice, {"podCounts", "individual"});
-  if (auto fits = check_length(individual, domains.size() - begin, path + ".podCounts.individual"); !fits) return fits;
-  for (size_t i = begin; i < domains.size(); ++i) domains[i]["count"] = individual[i - begin];
-  return Done{};
+// What all domains share; nullptr when there is no such thing.
+const json* universal_of(const json& fields, std::initializer_list<std::string_view> path) {
+  const json* universal = find_path(fields, path);
+  return universal && !universal->is_null() ? universal : nullptr;
 }
 
-Outcome<> add_values(const json& level, json& domains, size_t begin, const std::string& path) {
-  if (const json* universal = find_path(level, {"universal"}); universal && !universal->is_null()) {
-    for (size_t i = begin; i < domains.size(); ++i) domains[i]["values"].push_back(*universal);
-    return Done{};
+// A slice that was found to be whole.
+struct Slice {
+  const json& fields;
+  size_t domains, levels;
+};
+
+// What the values of a level take in text, with quotes and escapes, when they are spelled out.
+Result<size_t> text_of_level(const json& level, size_t domains, const std::string& path) {
+  const auto quoted = [](const json& value) { return to_text(value).size(); };
+  if (const json* universal = universal_of(level, {"universal"})) {
+    if (!universal->is_string()) return fail(path + ".universal must be a string");
+    return domains * quoted(*universal);
   }
   const json& roots = array_at(level, {"individual", "roots"});
-  if (auto fits = check_length(roots, domains.size() - begin, path + ".individual.roots"); !fits) return fits;
+  if (auto fits = check_length(roots, domains, path + ".individual.roots"); !fits) return fail(fits.error().message);
+  size_t bytes = domains * (quoted(json(string_at(level, {"individual", "prefix"}))) +
+                            quoted(json(string_at(level, {"individual", "suffix"}))));
+  for (size_t i = 0; i < domains; ++i) {
+    if (!roots[i].is_string()) return fail(path + "." + item("individual.roots", i) + " must be a string");
+    bytes += quoted(roots[i]);
+  }
+  return bytes;
+}
+
+// Checks the slice and takes what its domains need out of the budget, before one of them is made.
+Outcome<> take_room(const Slice& slice, const std::string& path, ConversionBudget& budget) {
+  constexpr size_t kTextOfDomain = sizeof(R"({"count":2147483647,"values":[]},)");
+  constexpr size_t kTreeOfDomain = kItemBytes + kObjectBytes + 2 * kMemberBytes + kArrayBytes;
+  if (const json* universal = universal_of(slice.fields, {"podCounts", "universal"})) {
+    if (!universal->is_number()) return fail(path + ".podCounts.universal must be a number");
+  } else {
+    const json& counts = array_at(slice.fields, {"podCounts", "individual"});
+    if (auto fits = check_length(counts, slice.domains, path + ".podCounts.individual"); !fits) return fits;
+  }
+  const json& per_level = array_at(slice.fields, {"valuesPerLevel"});
+  if (per_level.size() < slice.levels) {
+    return fail(path + ".valuesPerLevel has " + std::to_string(per_level.size()) + " entries, but there are " +
+                std::to_string(slice.levels) + " levels; give one for each level");
+  }
+  size_t text = slice.domains * kTextOfDomain;
+  for (size_t level = 0; level < slice.levels; ++level) {
+    const auto values = text_of_level(per_level[level], slice.domains, path + "." + item("valuesPerLevel", level));
+    if (!values) return fail(values.error().message);
+    text += *values + slice.domains;
+  }
+  const size_t tree = slice.domains * (kTreeOfDomain + slice.levels * (kItemBytes + kStringBytes + 16)) + 2 * text;
+  if (budget.take(tree, text)) return Done{};
+  return fail(path + " stands for " + std::to_string(slice.domains) + " domains, whose list would be " +
+              std::to_string(text) + " bytes; that is more than the answer to this review may hold");
+}
+
+void add_values(const json& level, json& domains, size_t begin) {
+  if (const json* universal = universal_of(level, {"universal"})) {
+    for (size_t i = begin; i < domains.size(); ++i) domains[i]["values"].push_back(*universal);
+    return;
+  }
+  const json& roots = array_at(level, {"individual", "roots"});
   const std::string prefix(string_at(level, {"individual", "prefix"}));
   const std::string_view suffix = string_at(level, {"individual", "suffix"});
   for (size_t i = begin; i < domains.size(); ++i) {
-    const auto* root = roots[i - begin].get_ptr<const std::string*>();
-    if (root == nullptr) return fail(path + "." + item("individual.roots", i - begin) + " must be a string");
-    domains[i]["values"].push_back(std::string(prefix).append(*root).append(suffix));
+    const auto& root = roots[i - begin].get_ref<const std::string&>();
+    domains[i]["values"].push_back(std::string(prefix).append(root).append(suffix));
   }
-  return Done{};
 }
 
-Outcome<> add_slice(const json& slice, size_t levels, json& domains, const std::string& path) {
-  const int64_t count = int_at(slice, {"domainCount"}).value_or(0);
+Outcome<> add_slice(const json& fields, size_t levels, json& domains, const std::string& path,
+                    ConversionBudget& budget) {
+  const int64_t count = int_at(fields, {"domainCount"}).value_or(0);
   const size_t begin = domains.size();
-  if (count < 0 || static_cast<int64_t>(begin) + count > kMostDomains) {
+  if (count < 0 || count > kMostDomains - static_cast<int64_t>(begin)) {
     return fail(path + ".domainCount is " + std::to_string(count) + "; all slices together may have 0 to " +
                 std::to_string(kMostDomains) + " domains");
   }
-  for (int64_t i = 0; i < count; ++i) domains.push_back(json::object({{"values", json::array()}}));
-  if (auto added = add_counts(slice, domains, begin, path); !added) return added;
-  const json& per_level = array_at(slice, {"valuesPerLevel"});
-  if (per_level.size() < levels) {
-    return fail(path + ".valuesPerLevel has " + std::to_string(per_level.size()) + " entries, but there are " +
-                std::to_string(levels) + " levels; give one for each level");
+  const Slice slice{fields, static_cast<size_t>(count), levels};
+  if (auto room = take_room(slice, path, budget); !room) return room;
+  const json* universal = universal_of(fields, {"podCounts", "universal"});
+  const json& counts = array_at(fields, {"podCounts", "individual"});
+  for (size_t i = 0; i < slice.domains; ++i) {
+    domains.push_back(json::object({{"values", json::array()}, {"count", universal ? *universal : counts[i]}}));
   }
-  for (size_t level = 0; level < levels; ++level) {
-    const std::string at = path + "." + item("valuesPerLevel", level);
-    if (auto added = add_values(per_level[level], domains, begin, at); !added) return added;
-  }
+  const json& per_level = array_at(fields, {"valuesPerLevel"});
+  for (size_t level = 0; level < levels; ++level) add_values(per_level[level], domains, begin);
   return Done{};
 }
 
-Outcome<> to_domains(Fields& assignment) {
+Outcome<> to_domains(Fields& assignment, ConversionBudget& budget) {
   const json slices = take(assignment, "slices");
   json domains = json::array();
   const size_t levels = assignment["levels"].size();
   for (size_t i = 0; slices.is_array() && i < slices.size(); ++i) {
-    if (auto added = add_slice(slices[i], levels, domains, item("slices", i)); !added) return added;
+    if (auto added = add_slice(slices[i], levels, domains, item("slices", i), budget); !added) return added;
   }
   assignment["domains"] = std::move(domains);
   return Done{};
@@ -151,8 +194,8 @@ Outcome<> to_domains(Fields& assignment) {
 
 }  // namespace
 
-Outcome<> convert_topology(Fields& assignment, QueueVersion to) {
-  return to == QueueVersion::kV1Beta2 ? to_slices(assignment) : to_domains(assignment);
+Outcome<> convert_topology(Fields& assignment, QueueVersion to, ConversionBudget& budget) {
+  return to == QueueVersion::kV1Beta2 ? to_slices(assignment) : to_domains(assignment, budget);
 }
 
 }  // namespace muster::conversion

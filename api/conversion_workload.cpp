@@ -57,7 +57,7 @@ void convert_pod_set(Fields& pod_set, QueueVersion to) {
     drop(*request, {"podsetSliceRequiredTopologyConstraints"});
 }
 
-Outcome<> convert_assignments(Fields& admission, QueueVersion to) {
+Outcome<> convert_assignments(Fields& admission, QueueVersion to, ConversionBudget& budget) {
   Outcome<> outcome = Done{};
   size_t index = 0;
   for_each_object(admission, "podSetAssignments", [&](Fields& assignment) {
@@ -68,14 +68,15 @@ Outcome<> convert_assignments(Fields& admission, QueueVersion to) {
     const std::string path = "status.admission.podSetAssignments[" + std::to_string(index++) + "].topologyAssignment.";
     Fields* topology = object_at(assignment, "topologyAssignment");
     if (topology == nullptr || !outcome) return;
-    if (auto converted = convert_topology(*topology, to); !converted) outcome = fail(path + converted.error().message);
+    if (auto converted = convert_topology(*topology, to, budget); !converted)
+      outcome = fail(path + converted.error().message);
   });
   return outcome;
 }
 
 }  // namespace
 
-Outcome<> convert_workload(Fields& spec, Fields& status, QueueVersion to) {
+Outcome<> convert_workload(Fields& spec, Fields& status, QueueVersion to, ConversionBudget& budget) {
   constexpr std::string_view kOldSeconds = "accumulatedPastExexcutionTimeSeconds";  // v1beta1 has it so
   constexpr std::string_view kSeconds = "accumulatedPastExecutionTimeSeconds";
   if (to == QueueVersion::kV1Beta2) {
@@ -92,7 +93,7 @@ Outcome<> convert_workload(Fields& spec, Fields& status, QueueVersion to) {
   for_each_object(spec, "podSets", [to](Fields& pod_set) { convert_pod_set(pod_set, to); });
   convert_conditions(status);
   Fields* admission = object_at(status, "admission");
-  return admission == nullptr ? Outcome<>(Done{}) : convert_assignments(*admission, to);
+  return admission == nullptr ? Outcome<>(Done{}) : convert_assignments(*admission, to, budget);
 }
 
 }  // namespace muster::conversion

@@ -7,24 +7,27 @@
 #include <vector>
 
 #include "api/managed_fields.h"
+#include "api/tree_memory.h"
 
 namespace muster {
 namespace {
 
 using nlohmann::json;
 
-// Builds a DOM from SAX events, which is where depth and duplicate keys can be
-// seen before they do harm.
+// Builds a DOM from SAX events, which is where depth, duplicate keys and the memory of the
+// tree can be seen before they do harm.
 class StrictDomBuilder {
  public:
-  explicit StrictDomBuilder(JsonLimits limits) : limits_(limits) {}
+  StrictDomBuilder(JsonLimits limits, size_t tree_bytes) : limits_(limits), allowed_(tree_bytes), left_(tree_bytes) {}
 
   bool null() { return put(nullptr); }
   bool boolean(bool value) { return put(value); }
   bool number_integer(json::number_integer_t value) { return put(value); }
   bool number_unsigned(json::number_unsigned_t value) { return put(value); }
   bool number_float(json::number_float_t value, const std::string&) { return put(value); }
-  bool string(std::string& value) { return put(std::move(value)); }
+  bool string(std::string& value) {
+    return charge(kStringBytes + bytes_of_text(value.size())) && put(std::move(value));
+  }
   bool binary(json::binary_t&) { return reject("binary values are not JSON"); }
 
   bool start_object(std::size_t) { return open(json::value_t::object); }
@@ -33,6 +36,7 @@ class StrictDomBuilder {
   bool end_array() { return close(); }
 
   bool key(std::string& name) {
+    if (!charge(kMemberBytes + bytes_of_text(name.size()))) return false;
     auto& object = *open_.back()->get_ptr<json::object_t*>();
     auto [slot, is_new] = object.try_emplace(name);
     if (!is_new) return reject("duplicate key " + path_to_open() + name);
@@ -63,8 +67,19 @@ class StrictDomBuilder {
     *slot_ = std::forward<V>(value);
     return slot_;
   }
+  bool charge(size_t bytes) {
+    if (bytes > left_) {
+      return reject("as a tree it would take more than the " + std::to_string(allowed_) +
+                    " bytes of memory that one document may take: it has too many values");
+    }
+    left_ -= bytes;
+    return true;
+  }
+  // Its place in the array around it; a member's is charged with its key.
+  bool charge_place() { return open_.empty() || !open_.back()->is_array() || charge(kItemBytes); }
   template <class V>
   bool put(V&& value) {
+    if (!charge_place()) return false;
     place(std::forward<V>(value));
     return true;
   }
@@ -72,6 +87,7 @@ class StrictDomBuilder {
     if (open_.size() >= limits_.max_depth) {
       return reject("nested deeper than " + std::to_string(limits_.max_depth) + " levels");
     }
+    if (!charge_place() || !charge(container == json::value_t::object ? kObjectBytes : kArrayBytes)) return false;
     open_.push_back(place(json(container)));
     return true;
   }
@@ -100,6 +116,8 @@ class StrictDomBuilder {
   }
 
   const JsonLimits limits_;
+  const size_t allowed_;
+  size_t left_;
   json root_;
   std::vector<json*> open_;  // the containers around the next value, outermost first
   json* slot_ = nullptr;     // where the value of the last key belongs
@@ -111,16 +129,39 @@ const json kEmptyObject = json::object();
 
 }  // namespace
 
-Result<json> parse_json(std::string_view bytes, JsonLimits limits) {
-  StrictDomBuilder builder(limits);
+namespace {
+
+constexpr size_t kAnyMemory = std::numeric_limits<size_t>::max();
+
+Result<json> parse(std::string_view bytes, JsonLimits limits, size_t tree_bytes) {
+  StrictDomBuilder builder(limits, tree_bytes);
   if (!json::sax_parse(bytes.begin(), bytes.end(), &builder)) return fail(builder.error());
   return builder.take();
 }
 
-Result<json> parse_without_managed_fields(std::string_view bytes, JsonLimits limits) {
-  auto parsed = parse_json(without_managed_fields(bytes), limits);
+Result<json> parse_clean(std::string_view bytes, JsonLimits limits, size_t tree_bytes) {
+  const std::string clean = without_managed_fields(bytes);
+  auto parsed = parse(clean, limits, tree_bytes);
   // What is wrong is told of the bytes as they came.
-  return parsed.ok() ? std::move(parsed) : parse_json(bytes, limits);
+  return parsed.ok() || clean.size() == bytes.size() ? std::move(parsed) : parse(bytes, limits, tree_bytes);
+}
+
+}  // namespace
+
+Result<json> parse_json(std::string_view bytes, JsonLimits limits) {
+  return parse(bytes, limits, kAnyMemory);
+}
+
+Result<json> parse_json_within(std::string_view bytes, size_t tree_bytes) {
+  return parse(bytes, {}, tree_bytes);
+}
+
+Result<json> parse_without_managed_fields(std::string_view bytes, JsonLimits limits) {
+  return parse_clean(bytes, limits, kAnyMemory);
+}
+
+Result<json> parse_without_managed_fields_within(std::string_view bytes, size_t tree_bytes) {
+  return parse_clean(bytes, {}, tree_bytes);
 }
 
 std::string to_text(const json& value) {

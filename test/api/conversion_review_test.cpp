@@ -119,3 +119,73 @@ TEST_CASE("A body that is no conversion review is refused whole") {
     CHECK(answer.error().message.find("ConversionReview") != std::string::npos);
   }
 }
+
+namespace {
+
+// A Workload whose slice stands for many domains.
+json workload_of_domains(int domains, const std::string& value = "x") {
+  return json::parse(
+      R"({"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Workload","metadata":{"name":"w","namespace":"n"},
+    "spec":{},"status":{"admission":{"clusterQueue":"c","podSetAssignments":[{"name":"main","topologyAssignment":{
+    "levels":["host"],"slices":[{"domainCount":)" +
+      std::to_string(domains) + R"(,"podCounts":{"universal":1},
+    "valuesPerLevel":[{"universal":")" +
+      value + R"("}]}]}}]}}})");
+}
+
+}  // namespace
+
+TEST_CASE("A review whose answer would outgrow its budget fails with a sentence, before the domains are made") {
+  for (const std::string& value : {std::string("x"), std::string(1000, 'x')}) {
+    const std::string body =
+        review_of(json::array({workload_of_domains(100'000, value)}), "kueue.x-k8s.io/v1beta1").dump();
+    const auto answer = answer_conversion_review(body, {.text_bytes = 1'000'000});
+    REQUIRE(answer.ok());
+    CHECK(answer->problem.find("Workload n/w (request.objects[0]) cannot be converted: status.admission."
+                               "podSetAssignments[0].topologyAssignment.slices[0] stands for 100000 domains") == 0);
+    CHECK(answer->body.size() < 2000);
+  }
+  const std::string body = review_of(json::array({workload_of_domains(10'000)}), "kueue.x-k8s.io/v1beta1").dump();
+  CHECK(answer_conversion_review(body, {.text_bytes = 1'000'000})->problem.empty());
+  CHECK(answer_conversion_review(body, {.tree_bytes = 100'000})->problem.find("domains") != std::string::npos);
+}
+
+TEST_CASE("The budget of an answer is one for all objects of the review") {
+  const json objects(20, workload_of_domains(10'000));
+  const std::string body = review_of(objects, "kueue.x-k8s.io/v1beta1").dump();
+  CHECK(answer_conversion_review(body)->problem.empty());
+  const auto answer = answer_conversion_review(body, {.text_bytes = 2'000'000});
+  CHECK(answer->problem.find("topologyAssignment.slices[0] stands for 10000 domains") != std::string::npos);
+  CHECK(answer->problem.find("request.objects[0]") == std::string::npos);
+  // Without domains it is the text of the objects that counts.
+  const std::string cohorts = review_of(json(100, cohort("name", "parent"))).dump();
+  CHECK(answer_conversion_review(cohorts, {.text_bytes = 1000})
+            ->problem.find("the answer to this review would be larger than the 1000 bytes that it may have") !=
+        std::string::npos);
+}
+
+TEST_CASE("Many small values instead of objects take no memory each") {
+  std::string numbers = "0";
+  for (int i = 0; i < 100'000; ++i) numbers += ",0";
+  const std::string body =
+      R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u-1",)"
+      R"("desiredAPIVersion":"kueue.x-k8s.io/v1beta1","objects":[)" +
+      numbers + "]}}";
+  const auto answer = answer_conversion_review(body, {.tree_bytes = 10'000});
+  REQUIRE(answer.ok());
+  CHECK(answer->objects == 100'001);
+  CHECK(answer->problem.find("request.objects[0]") != std::string::npos);
+}
+
+TEST_CASE("A universal value that is no string, or a count that is no number, is refused") {
+  json values = workload_of_domains(2);
+  values.at(
+      "/status/admission/podSetAssignments/0/topologyAssignment/slices/0/valuesPerLevel/0/universal"_json_pointer) =
+      json::array({1, 2});
+  json counts = workload_of_domains(2);
+  counts.at("/status/admission/podSetAssignments/0/topologyAssignment/slices/0/podCounts/universal"_json_pointer) = "1";
+  CHECK(answer_conversion_review(review_of(json::array({values}), "kueue.x-k8s.io/v1beta1").dump())
+            ->problem.find("valuesPerLevel[0].universal must be a string") != std::string::npos);
+  CHECK(answer_conversion_review(review_of(json::array({counts}), "kueue.x-k8s.io/v1beta1").dump())
+            ->problem.find("podCounts.universal must be a number") != std::string::npos);
+}
