@@ -17,6 +17,7 @@
 #include "commands/external_certificates.h"
 #include "commands/jobset_mode.h"
 #include "commands/leadership.h"
+#include "commands/memory_limit.h"
 #include "commands/secret_store.h"
 #include "commands/serving.h"
 #include "commands/version.h"
@@ -209,7 +210,8 @@ Outcome<> Process::start_serving() {
                                 .rules = rules_,
                                 .view = std::move(view),
                                 .authorizer = metrics_authorizer(),
-                                .explainer = explainer()});
+                                .explainer = explainer(),
+                                .memory_limit = memory_limit().value_or(kDefaultMemoryLimit)});
   if (!serving) return fail(serving.error().message);
   serving_ = std::move(*serving);
   if (cluster_) {

@@ -4,6 +4,7 @@
 
 #include "api/time.h"
 #include "commands/log.h"
+#include "commands/memory_limit.h"
 #include "commands/version.h"
 
 namespace muster {
@@ -40,8 +41,8 @@ Serving::Serving(Options options, std::shared_ptr<TlsContext> tls)
       log_(*options_.clock),
       metrics_(metrics_options()),
       tls_(std::move(tls)),
-      handler_([rules = options_.rules] { return rules; }, options_.view, metrics_, &log_, *options_.clock),
-      converter_(metrics_, &log_, *options_.clock),
+      handler_([rules = options_.rules] { return rules; }, options_.view, metrics_, &log_, *options_.clock, budgets()),
+      converter_(metrics_, &log_, *options_.clock, budgets()),
       webhook_(listener(options_.addresses.webhook, tls_, options_.workers), webhook_routes()) {
   if (!is_off(options_.addresses.health_probe)) {
     probes_ = std::make_unique<ProbeServer>(listener(options_.addresses.health_probe, nullptr, 1), readiness_);
@@ -66,6 +67,9 @@ HttpServerOptions Serving::listener(const std::string& address, std::shared_ptr<
   options.workers = workers;
   options.events = &log_;
   options.clock = options_.clock;
+  options.limits.work_memory = budgets().reviews;
+  options.limits.max_buffered_bytes = budgets().buffers;
+  options.after_large = release_free_memory;
   return options;
 }
 

@@ -35,6 +35,7 @@ class Serving {
     ViewProvider view;
     Authorizer authorizer;                 // of the metrics; empty: everybody may read them
     std::optional<Explainer> explainer{};  // nullopt: no cluster
+    size_t memory_limit = kDefaultMemoryLimit;
     const Clock* clock = &system_clock();
   };
 
@@ -56,6 +57,7 @@ class Serving {
  private:
   Serving(Options options, std::shared_ptr<TlsContext> tls);
   Routes webhook_routes();
+  MemoryBudgets budgets() const { return budgets_of(options_.memory_limit); }
   HttpServerOptions listener(const std::string& address, std::shared_ptr<TlsContext> tls, size_t workers);
 
   const Options options_;

@@ -32,8 +32,10 @@ enum class IoState {
   kDone,       // `bytes` were moved, at least one; for a handshake: it is complete
   kWantRead,   // go on when the socket is readable
   kWantWrite,  // go on when it is writable
+  kAgain,      // what came held nothing for the caller; go on when the others have had their turn
   kEnd,        // the peer has closed in good order
   kFailed,     // broken connection or protocol; see error()
+  kAbused,     // the peer keeps the connection busy without sending anything; see error()
 };
 
 struct IoResult {

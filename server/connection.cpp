@@ -12,10 +12,11 @@ constexpr size_t kTurnBytes = 256 * 1024;  // what one connection may read befor
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 Need need_of(IoState state) {
+  if (state == IoState::kAgain) return Need::kTurn;
   return state == IoState::kWantWrite ? Need::kWritable : Need::kReadable;
 }
 bool blocked(IoState state) {
-  return state == IoState::kWantRead || state == IoState::kWantWrite;
+  return state == IoState::kWantRead || state == IoState::kWantWrite || state == IoState::kAgain;
 }
 
 }  // namespace
@@ -47,6 +48,9 @@ Need Connection::expire() {
       }
       late_with = "with sending its request";
       break;
+    case Phase::kWaiting:
+      refuse({503, "other large requests are being worked on; try again"});
+      return advance();
     case Phase::kAnswering:
       late_with = "with taking the answer";
       break;
@@ -67,6 +71,9 @@ Need Connection::advance() {
       case Phase::kReading:
         pause = read_request();
         break;
+      case Phase::kWaiting:
+        pause = wait_for_memory();
+        break;
       case Phase::kAnswering:
         pause = write_answer();
         break;
@@ -86,7 +93,7 @@ Connection::Pause Connection::handshake() {
     return Need::kClosed;
   }
   begin(Phase::kReading, settings_.timeouts.idle);
-  return std::nullopt;
+  return Need::kTurn;  // beside those that have had their handshake
 }
 
 Connection::Pause Connection::read_request() {
@@ -121,6 +128,11 @@ Connection::Pause Connection::receive() {
         release_input();  // an idle connection keeps no buffer
       }
       return need_of(result.state);
+    case IoState::kAgain:
+      return std::nullopt;  // counts as if bytes had come
+    case IoState::kAbused:
+      settings_.report(ServerEvent::kConnectionAbused, channel_->error());
+      return Need::kClosed;
     case IoState::kEnd:
       if (before > 0) settings_.report(ServerEvent::kRequestRefused, "the peer closed in the middle of a request");
       return Need::kClosed;
@@ -153,7 +165,7 @@ void Connection::consider_input() {
   }
   const bool complete = input_.size() - head_->size >= head_->content_length;
   if (complete) {
-    serve();
+    begin(Phase::kWaiting, settings_.timeouts.turn);
   } else if (head_->expects_continue) {
     head_->expects_continue = false;
     output_ = kContinue;
@@ -162,10 +174,30 @@ void Connection::consider_input() {
   }
 }
 
-void Connection::serve() {
+Connection::Pause Connection::wait_for_memory() {
+  const size_t whole = settings_.work_memory.size();
+  size_t needs = head_->route->memory ? head_->route->memory(head_->content_length) : 0;
+  if (needs <= kLightMemory) needs = 0;
+  if (needs > whole) {
+    refuse({413, "a body of " + std::to_string(head_->content_length) + " bytes may need more than the " +
+                     std::to_string(whole) + " bytes of memory for reviews; raise muster's memory limit"});
+    return std::nullopt;
+  }
+  returns_seen_ = settings_.work_memory.returns();
+  if (needs > 0 && !settings_.work_memory.take(needs)) return Need::kMemory;
+  serve(needs);
+  return std::nullopt;
+}
+
+// `memory` has been taken for it.
+void Connection::serve(size_t memory) {
   const auto body = std::string_view(input_).substr(head_->size, head_->content_length);
   close_after_answer_ = head_->wants_close || settings_.drain_phase != DrainPhase::kServing;
   output_ = settings_.answer(*head_, body, close_after_answer_);
+  if (memory > 0) {
+    if (settings_.after_large) settings_.after_large();
+    settings_.work_memory.give_back(memory);
+  }
   // What follows is the next request, never a rest of this one.
   input_.erase(0, head_->size + head_->content_length);
   if (input_.capacity() > kTurnBytes) input_.shrink_to_fit();

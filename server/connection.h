@@ -1,11 +1,13 @@
 // One connection's life: handshake, request, answer, again; at the end a farewell
 // that gives the peer time to read the last answer.
 //
-//   handshake -> reading <-> answering -> lingering -> closed
+//   handshake -> reading [-> waiting] -> answering -> reading ...
+//                                                  -> lingering -> closed
 //
 // Nothing here waits: advance() does what can be done now and says what it needs
 // to go on. So a client that sends or reads slowly costs memory, not a thread, and a
-// handler only ever sees a request that is complete.
+// handler only ever sees a request that is complete. One that needs much memory waits
+// until others have given theirs back (server/work_memory.h).
 #pragma once
 
 #include <atomic>
@@ -20,6 +22,7 @@
 #include "server/http.h"
 #include "server/request_head.h"
 #include "server/server_events.h"
+#include "server/work_memory.h"
 
 namespace muster {
 
@@ -32,16 +35,22 @@ enum class DrainPhase {
 
 // What all connections of one server share. Outlives them.
 struct ConnectionSettings {
+  explicit ConnectionSettings(const HttpLimits& of_server) : limits(of_server), work_memory(of_server.work_memory) {}
+
   Routes routes;
-  HttpLimits limits;
+  const HttpLimits limits;
   HttpTimeouts timeouts;
   const Clock* clock = nullptr;
   ServerEventSink* events = nullptr;  // may be null
   // Runs the route's handler and gives the whole answer as it goes on the wire.
   std::function<std::string(const RequestHead& head, std::string_view body, bool close)> answer;
 
+  // Called on the worker that has served a large request, when its memory is free again.
+  std::function<void()> after_large;  // may be empty
+
   std::atomic<DrainPhase> drain_phase{DrainPhase::kServing};
   std::atomic<size_t> buffered_bytes{0};
+  WorkMemory work_memory;
 
   void report(ServerEvent event, std::string_view detail) const {
     if (events) events->on_event(event, detail);
@@ -53,6 +62,7 @@ enum class Need {
   kReadable,
   kWritable,
   kTurn,    // nothing: it has used up its turn and lets the others go first
+  kMemory,  // that work_memory.returns() changes
   kClosed,  // destroy it
 };
 
@@ -66,6 +76,9 @@ class Connection {
 
   Need advance();
 
+  bool established() const { return phase_ != Phase::kHandshake; }
+  // At the time when it asked for memory and got none.
+  size_t returns_seen() const { return returns_seen_; }
   int fd() const { return channel_->fd(); }
   MonotonicTime deadline() const { return deadline_; }
   // To be called instead of advance() at the deadline: an idle peer is told goodbye,
@@ -73,7 +86,7 @@ class Connection {
   Need expire();
 
  private:
-  enum class Phase { kHandshake, kReading, kAnswering, kLingering };
+  enum class Phase { kHandshake, kReading, kWaiting, kAnswering, kLingering };
   // Nothing: go on with the next phase now.
   using Pause = std::optional<Need>;
 
@@ -82,12 +95,13 @@ class Connection {
   Pause receive();
   void make_room(size_t bytes);
   void consider_input();
+  Pause wait_for_memory();
   Pause write_answer();
   Pause linger();
 
   void begin(Phase phase, Duration limit);
   void refuse(const HttpRefusal& refusal);
-  void serve();
+  void serve(size_t memory);
   Pause start_lingering();
   void release_input();
   // Books the buffers' growth; false when all connections together hold too much.
@@ -105,6 +119,7 @@ class Connection {
   std::optional<RequestHead> head_;
   bool close_after_answer_ = false;
   size_t booked_ = 0;
+  size_t returns_seen_ = 0;
 };
 
 }  // namespace muster

@@ -22,9 +22,11 @@ namespace {
 
 constexpr uint64_t kStopId = 0;
 constexpr uint64_t kTimerId = 1;
-constexpr uint64_t kFirstListenerId = 2;
+constexpr uint64_t kArrivalsId = 2;
+constexpr uint64_t kFirstListenerId = 3;
 constexpr uint64_t kFirstConnectionId = 1024;
-constexpr int kAcceptsPerTurn = 64;
+constexpr int kAcceptsPerTurn = 16;
+constexpr int kMostWaiting = 1024;  // in the kernel: the backlog of listen_on()
 
 uint32_t events_of(Need need) {
   switch (need) {
@@ -35,6 +37,7 @@ uint32_t events_of(Need need) {
     // A socket that is read from nearly always can be written, so this comes back at once, behind the others.
     case Need::kTurn:
       return EPOLLIN | EPOLLOUT;
+    case Need::kMemory:
     case Need::kClosed:
       return 0;
   }
@@ -59,15 +62,15 @@ ConnectionLoop::~ConnectionLoop() {
   stop();
 }
 
-bool ConnectionLoop::arm(int operation, int fd, uint64_t id, uint32_t events) const {
+bool ConnectionLoop::arm(const FileDescriptor& epoll, int operation, int fd, uint64_t id, uint32_t events) {
   epoll_event event{};
   event.events = events;
   event.data.u64 = id;
-  return ::epoll_ctl(epoll_.get(), operation, fd, &event) == 0;
+  return ::epoll_ctl(epoll.get(), operation, fd, &event) == 0;
 }
 
-Outcome<> ConnectionLoop::watch(int fd, uint64_t id, uint32_t events) {
-  if (fd >= 0 && arm(EPOLL_CTL_ADD, fd, id, events)) return Done{};
+Outcome<> ConnectionLoop::watch(const FileDescriptor& epoll, int fd, uint64_t id, uint32_t events) {
+  if (fd >= 0 && arm(epoll, EPOLL_CTL_ADD, fd, id, events)) return Done{};
   return fail(std::string("cannot watch a descriptor: ") + std::strerror(errno));
 }
 
@@ -80,11 +83,15 @@ Duration ConnectionLoop::tick_interval() const {
 
 Outcome<> ConnectionLoop::start(std::vector<FileDescriptor> listeners, size_t workers) {
   epoll_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
+  arrivals_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
   timer_ = FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
   stop_signal_ = FileDescriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  if (!epoll_.valid()) return fail(std::string("cannot make an epoll instance: ") + std::strerror(errno));
-  if (auto done = watch(timer_.get(), kTimerId, EPOLLIN | EPOLLONESHOT); !done) return done;  // one worker a tick
-  if (auto done = watch(stop_signal_.get(), kStopId, EPOLLIN); !done) return done;
+  if (!epoll_.valid() || !arrivals_.valid())
+    return fail(std::string("cannot make an epoll instance: ") + std::strerror(errno));
+  // One worker a tick, and one for all arrivals.
+  if (auto done = watch(epoll_, timer_.get(), kTimerId, EPOLLIN | EPOLLONESHOT); !done) return done;
+  if (auto done = watch(epoll_, arrivals_.get(), kArrivalsId, EPOLLIN | EPOLLONESHOT); !done) return done;
+  if (auto done = watch(epoll_, stop_signal_.get(), kStopId, EPOLLIN); !done) return done;
 
   const auto interval = tick_interval().count();
   itimerspec spec{};
@@ -97,7 +104,7 @@ Outcome<> ConnectionLoop::start(std::vector<FileDescriptor> listeners, size_t wo
     for (auto& listener : listeners) {
       const uint64_t id = kFirstListenerId + listeners_.size();
       listeners_.push_back(std::make_shared<FileDescriptor>(std::move(listener)));
-      if (auto done = watch(listeners_.back()->get(), id, EPOLLIN | EPOLLONESHOT); !done) return done;
+      if (auto done = watch(arrivals_, listeners_.back()->get(), id, EPOLLIN | EPOLLONESHOT); !done) return done;
     }
   }
   try {
@@ -118,12 +125,25 @@ void ConnectionLoop::work() {
     if (id == kStopId) return;  // never read, so that it wakes every worker
     if (id == kTimerId) {
       on_tick();
-    } else if (id < kFirstConnectionId) {
-      accept_from(id - kFirstListenerId);
+    } else if (id == kArrivalsId) {
+      on_arrival();
     } else {
       on_connection(id);
     }
   }
+}
+
+// One of those that have not had their handshake, or a listener.
+void ConnectionLoop::on_arrival() {
+  epoll_event event{};
+  if (::epoll_wait(arrivals_.get(), &event, 1, 0) == 1) {
+    const uint64_t id = event.data.u64;
+    if (id < kFirstConnectionId)
+      accept_from(id - kFirstListenerId, kAcceptsPerTurn);
+    else
+      on_connection(id);
+  }
+  arm(epoll_, EPOLL_CTL_MOD, arrivals_.get(), kArrivalsId, EPOLLIN | EPOLLONESHOT);
 }
 
 void ConnectionLoop::on_connection(uint64_t id) {
@@ -135,7 +155,10 @@ void ConnectionLoop::on_connection(uint64_t id) {
     it->second.owned = true;
     connection = it->second.connection.get();
   }
-  give_back(id, *connection, connection->advance());
+  Need need = connection->advance();
+  // The tick may never see it waiting.
+  if (need == Need::kTurn && connection->deadline() <= settings_.clock->now().monotonic) need = connection->expire();
+  give_back(id, *connection, need);
 }
 
 void ConnectionLoop::give_back(uint64_t id, Connection& connection, Need need) {
@@ -147,17 +170,49 @@ void ConnectionLoop::give_back(uint64_t id, Connection& connection, Need need) {
     it->second.owned = false;
     it->second.deadline = connection.deadline();
     // Under the lock: nobody may close this descriptor between the two lines.
-    if (arm(EPOLL_CTL_MOD, connection.fd(), id, events_of(need) | EPOLLONESHOT)) return;
+    const bool armed = rearm(id, it->second, need);
+    wake_parked();
+    if (armed) return;
   }
   closed = std::move(it->second.connection);
   connections_.erase(it);
   if (connections_.empty()) emptied_.notify_all();
+  wake_parked();
+}
+
+bool ConnectionLoop::rearm(uint64_t id, Entry& entry, Need need) {
+  const Connection& connection = *entry.connection;
+  if (need == Need::kMemory) {
+    parked_.push_back(id);
+    // What was given back in the meantime has woken nobody.
+    if (connection.returns_seen() != settings_.work_memory.returns()) returns_seen_ = connection.returns_seen();
+    return true;
+  }
+  const uint32_t events = events_of(need) | EPOLLONESHOT;
+  if (entry.established || !connection.established()) {
+    return arm(entry.established ? epoll_ : arrivals_, EPOLL_CTL_MOD, connection.fd(), id, events);
+  }
+  entry.established = true;
+  ::epoll_ctl(arrivals_.get(), EPOLL_CTL_DEL, connection.fd(), nullptr);
+  return arm(epoll_, EPOLL_CTL_ADD, connection.fd(), id, events);
+}
+
+// Once for whatever was given back. All of them ask again, in their order; those for whom it
+// is not enough come back.
+void ConnectionLoop::wake_parked() {
+  if (parked_.empty()) return;
+  const size_t returns = settings_.work_memory.returns();
+  if (returns == std::exchange(returns_seen_, returns)) return;
+  for (const uint64_t id : std::exchange(parked_, {})) {
+    const auto it = connections_.find(id);
+    if (it != connections_.end() && !it->second.owned) rearm(id, it->second, Need::kTurn);
+  }
 }
 
 void ConnectionLoop::on_tick() {
   uint64_t ticks = 0;
   if (::read(timer_.get(), &ticks, sizeof ticks) == sizeof ticks) expire_overdue();
-  arm(EPOLL_CTL_MOD, timer_.get(), kTimerId, EPOLLIN | EPOLLONESHOT);
+  arm(epoll_, EPOLL_CTL_MOD, timer_.get(), kTimerId, EPOLLIN | EPOLLONESHOT);
 }
 
 void ConnectionLoop::expire_overdue() {
@@ -172,20 +227,20 @@ void ConnectionLoop::expire_overdue() {
     }
     // Listeners that paused because descriptors ran out try again.
     for (size_t i = 0; i < listeners_.size(); ++i) {
-      arm(EPOLL_CTL_MOD, listeners_[i]->get(), kFirstListenerId + i, EPOLLIN | EPOLLONESHOT);
+      arm(arrivals_, EPOLL_CTL_MOD, listeners_[i]->get(), kFirstListenerId + i, EPOLLIN | EPOLLONESHOT);
     }
   }
   for (const auto& [id, connection] : expired) give_back(id, *connection, connection->expire());
 }
 
-void ConnectionLoop::accept_from(size_t listener) {
+void ConnectionLoop::accept_from(size_t listener, int at_most) {
   std::shared_ptr<FileDescriptor> source;  // drain() may take it off the list meanwhile
   {
     MutexLock lock(mutex_);
     if (listener >= listeners_.size()) return;
     source = listeners_[listener];
   }
-  for (int i = 0; i < kAcceptsPerTurn; ++i) {
+  for (int i = 0; i < at_most; ++i) {
     FileDescriptor socket(::accept4(source->get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket.valid()) {
       add(std::move(socket));
@@ -200,7 +255,7 @@ void ConnectionLoop::accept_from(size_t listener) {
   }
   MutexLock lock(mutex_);
   if (listener < listeners_.size()) {
-    arm(EPOLL_CTL_MOD, listeners_[listener]->get(), kFirstListenerId + listener, EPOLLIN | EPOLLONESHOT);
+    arm(arrivals_, EPOLL_CTL_MOD, listeners_[listener]->get(), kFirstListenerId + listener, EPOLLIN | EPOLLONESHOT);
   }
 }
 
@@ -217,7 +272,7 @@ void ConnectionLoop::add(FileDescriptor socket) {
   const uint64_t id = next_id_++;
   const auto deadline = connection->deadline();
   connections_.emplace(id, Entry{std::move(connection), deadline});
-  if (!arm(EPOLL_CTL_ADD, fd, id, EPOLLIN | EPOLLONESHOT)) connections_.erase(id);
+  if (!arm(arrivals_, EPOLL_CTL_ADD, fd, id, EPOLLIN | EPOLLONESHOT)) connections_.erase(id);
 }
 
 // Gives up the waiting connection that is nearest to its deadline. Those that never
@@ -251,7 +306,7 @@ void ConnectionLoop::stop_accepting() {
     MutexLock lock(mutex_);
     count = listeners_.size();
   }
-  for (size_t i = 0; i < count; ++i) accept_from(i);
+  for (size_t i = 0; i < count; ++i) accept_from(i, kMostWaiting);
   MutexLock lock(mutex_);
   listeners_.clear();
 }
@@ -261,7 +316,7 @@ void ConnectionLoop::kick_all() {
   MutexLock lock(mutex_);
   for (auto& [id, entry] : connections_) {
     entry.kicked = entry.owned;
-    if (!entry.owned) arm(EPOLL_CTL_MOD, entry.connection->fd(), id, events_of(Need::kTurn) | EPOLLONESHOT);
+    if (!entry.owned) rearm(id, entry, Need::kTurn);
   }
 }
 

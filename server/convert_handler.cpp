@@ -6,36 +6,26 @@
 #include "api/conversion_review.h"
 
 namespace muster {
-namespace {
+ConvertHandler::ConvertHandler(Metrics& metrics, ServerEventSink* events, const Clock& clock,
+                               const MemoryBudgets& budgets)
+    : metrics_(metrics), events_(events), clock_(clock), most_tree_(budgets.conversion_tree) {}
 
-// Beyond any single object that the API server stores.
-constexpr size_t kLarge = 4 * 1024 * 1024;
-
-}  // namespace
-
-ConvertHandler::ConvertHandler(Metrics& metrics, ServerEventSink* events, const Clock& clock)
-    : metrics_(metrics), events_(events), clock_(clock) {}
-
-Routes ConvertHandler::routes() {
+Routes ConvertHandler::routes() const {
   return {{.method = HttpMethod::kPost,
            .path = std::string(kConvertPath),
            .handler = [this](const HttpRequest& request) { return convert(request.body); },
-           .max_body_bytes = kMaxConversionBytes}};
+           .max_body_bytes = kMaxConversionBytes,
+           .memory = [tree = most_tree_](size_t bytes) { return needs_of_conversion(bytes, tree).whole; }}};
 }
 
-HttpResponse ConvertHandler::convert(std::string_view body) {
-  return counted_review(metrics_, events_, clock_, kConvertPath, [&](ReviewLabels& labels) {
-    return body.size() > kLarge ? answer_large(body, labels) : answer(body, labels);
-  });
-}
-
-ReviewAnswer ConvertHandler::answer_large(std::string_view body, ReviewLabels& labels) {
-  MutexLock lock(large_);
-  return answer(body, labels);
+HttpResponse ConvertHandler::convert(std::string_view body) const {
+  return counted_review(metrics_, events_, clock_, kConvertPath,
+                        [&](ReviewLabels& labels) { return answer(body, labels); });
 }
 
 ReviewAnswer ConvertHandler::answer(std::string_view body, ReviewLabels& labels) const {
-  auto answer = answer_conversion_review(body);
+  const ConversionNeeds needs = needs_of_conversion(body.size(), most_tree_);
+  auto answer = answer_conversion_review(body, {.tree_bytes = needs.tree, .text_bytes = needs.text});
   if (!answer) return bad_request(answer.error());
   labels = metrics_.labels(labels.path, answer->kind);
   const bool failed = !answer->problem.empty();

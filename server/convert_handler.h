@@ -4,14 +4,14 @@
 // How large a review gets: the API server (1.36) converts what it reads from its storage
 // object by object, also for a LIST, so that nearly every review holds one object of at
 // most 3 MiB. It may send a whole list at once, though, hence the limit of this path,
-// which is that of a list of 10,000 Workloads. Large reviews are converted one after the
-// other: with that, the limit on buffered bytes (HttpLimits) bounds the memory of all.
+// which is that of a list of 10,000 Workloads. How much an answer may hold and an object take
+// follows from the size of the review (server/memory_budgets.h).
 #pragma once
 
 #include <string_view>
 
-#include "base/mutex.h"
 #include "server/counted_review.h"
+#include "server/memory_budgets.h"
 
 namespace muster {
 
@@ -22,23 +22,23 @@ inline constexpr size_t kMaxConversionBytes = 48 * 1024 * 1024;
 class ConvertHandler {
  public:
   // `metrics`, `events` (may be null) and `clock` outlive the handler and its routes.
-  explicit ConvertHandler(Metrics& metrics, ServerEventSink* events = nullptr, const Clock& clock = system_clock());
+  explicit ConvertHandler(Metrics& metrics, ServerEventSink* events = nullptr, const Clock& clock = system_clock(),
+                          const MemoryBudgets& budgets = budgets_of(kDefaultMemoryLimit));
 
   // The route refers to this handler.
-  Routes routes();
+  Routes routes() const;
 
   // One review, counted. What is no review gets a plain HTTP error; one that cannot be
   // converted is answered with status Failure and counted as failed.
-  HttpResponse convert(std::string_view body);
+  HttpResponse convert(std::string_view body) const;
 
  private:
   ReviewAnswer answer(std::string_view body, ReviewLabels& labels) const;
-  ReviewAnswer answer_large(std::string_view body, ReviewLabels& labels) EXCLUDES(large_);
 
   Metrics& metrics_;
   ServerEventSink* const events_;
   const Clock& clock_;
-  Mutex large_;  // held while a large review is converted
+  const size_t most_tree_;
 };
 
 }  // namespace muster

@@ -44,16 +44,24 @@ struct Route {
   HttpMethod method;
   std::string path;
   HttpHandler handler;
-  size_t max_body_bytes = 0;  // instead of HttpLimits' for this path; 0: that one
-  bool prefix = false;        // every path that begins with `path`
+  size_t max_body_bytes{};  // instead of HttpLimits' for this path; 0: that one
+  bool prefix{};            // every path that begins with `path`
+  // The most that the handler takes for a body of so many bytes, beside the body; empty, or up to
+  // kLightMemory: too little to be counted.
+  std::function<size_t(size_t body_bytes)> memory{};
 };
 using Routes = std::vector<Route>;
+
+// What a worker may use without asking.
+inline constexpr size_t kLightMemory = 8 * 1024 * 1024;
 
 struct HttpLimits {
   size_t max_head_bytes = 64 * 1024;             // request line and headers together
   size_t max_line_bytes = 8000;                  // each of them; a little below httplib's own limit
   size_t max_body_bytes = 7 * 1024 * 1024;       // as controller-runtime: object and oldObject of 3 MiB each
   size_t max_buffered_bytes = 64 * 1024 * 1024;  // of all connections that are being read or written
+  // Of all handlers that run, but for light ones. Who needs more of it than there is waits.
+  size_t work_memory = 512 * 1024 * 1024;
   size_t max_connections = 4096;
 };
 
@@ -63,6 +71,7 @@ struct HttpTimeouts {
   Duration handshake = std::chrono::seconds(10);
   Duration request = std::chrono::seconds(10);   // from its first byte to its last
   Duration response = std::chrono::seconds(10);  // until the peer has taken it
+  Duration turn = std::chrono::seconds(10);      // until a large request is begun with
   // Longer than the 90 s after which the API server's client drops an idle
   // connection: it does not repeat a POST that meets our close.
   Duration idle = std::chrono::seconds(120);

@@ -12,12 +12,14 @@ struct HttpServer::Parts {
   ConnectionLoop loop;
 
   Parts(const HttpServerOptions& options, Routes routes)
-      : responder(routes, options.timeouts.idle, options.events), loop(settings, channel_factory(options.tls)) {
+      : settings(options.limits),
+        responder(routes, options.timeouts.idle, options.events),
+        loop(settings, channel_factory(options.tls)) {
     settings.routes = std::move(routes);
-    settings.limits = options.limits;
     settings.timeouts = options.timeouts;
     settings.clock = options.clock;
     settings.events = options.events;
+    settings.after_large = options.after_large;
     settings.answer = [this](const RequestHead& head, std::string_view body, bool close) {
       return responder.answer(head, body, close);
     };

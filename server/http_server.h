@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -27,6 +28,8 @@ struct HttpServerOptions {
   HttpTimeouts timeouts;
   ServerEventSink* events = nullptr;  // may be null; outlives the server
   const Clock* clock = &system_clock();
+  // Called on the worker that has served a large request (server/work_memory.h); may be empty.
+  std::function<void()> after_large;
 };
 
 class HttpServer {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/tree_memory.h"
 #include "mutators/mutator.h"
 #include "validators/validator.h"
 
@@ -35,14 +36,21 @@ ReviewOutcome outcome_of(const AdmissionResponse& response) {
 }  // namespace
 
 ReviewHandler::ReviewHandler(SettingsProvider settings, ViewProvider view, Metrics& metrics, ServerEventSink* events,
-                             const Clock& clock)
-    : settings_(std::move(settings)), view_(std::move(view)), metrics_(metrics), events_(events), clock_(clock) {}
+                             const Clock& clock, const MemoryBudgets& budgets)
+    : settings_(std::move(settings)),
+      view_(std::move(view)),
+      metrics_(metrics),
+      events_(events),
+      clock_(clock),
+      most_tree_(budgets.review_tree) {}
 
 Routes ReviewHandler::routes() const {
   const auto route = [this](std::string path, ReviewFunction rules) {
-    return Route{HttpMethod::kPost, path, [this, path, rules = std::move(rules)](const HttpRequest& request) {
-                   return review(rules, path, request.body);
-                 }};
+    return Route{.method = HttpMethod::kPost,
+                 .path = path,
+                 .handler = [this, path, rules = std::move(rules)](
+                                const HttpRequest& request) { return review(rules, path, request.body); },
+                 .memory = [tree = most_tree_](size_t bytes) { return memory_of_review(bytes, tree); }};
   };
   return {route("/mutate", mutate), route("/validate", validate)};
 }
@@ -53,7 +61,7 @@ HttpResponse ReviewHandler::review(const ReviewFunction& rules, std::string_view
 }
 
 ReviewAnswer ReviewHandler::answer(const ReviewFunction& rules, std::string_view body, ReviewLabels& labels) const {
-  const auto request = decode_review(body);
+  const auto request = decode_review_within(body, tree_of_review(body.size(), most_tree_));
   if (!request) return bad_request(request.error());
   labels = metrics_.labels(labels.path, request->kind, request->operation);
   const auto settings = settings_();

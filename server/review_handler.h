@@ -12,6 +12,7 @@
 #include "api/review.h"
 #include "api/rule_settings.h"
 #include "server/counted_review.h"
+#include "server/memory_budgets.h"
 
 namespace muster {
 
@@ -28,7 +29,7 @@ class ReviewHandler {
  public:
   // `metrics`, `events` (may be null) and `clock` outlive the handler and its routes.
   ReviewHandler(SettingsProvider settings, ViewProvider view, Metrics& metrics, ServerEventSink* events = nullptr,
-                const Clock& clock = system_clock());
+                const Clock& clock = system_clock(), const MemoryBudgets& budgets = budgets_of(kDefaultMemoryLimit));
 
   // POST /mutate and /validate; they refer to this handler.
   Routes routes() const;
@@ -44,6 +45,7 @@ class ReviewHandler {
   Metrics& metrics_;
   ServerEventSink* const events_;
   const Clock& clock_;
+  const size_t most_tree_;
 };
 
 // The names of all rules, for MetricsOptions.

@@ -12,6 +12,8 @@ std::string_view to_text(ServerEvent event) {
       return "request refused";
     case ServerEvent::kTimedOut:
       return "connection closed: peer too slow";
+    case ServerEvent::kConnectionAbused:
+      return "connection closed: TLS messages without data";
     case ServerEvent::kConnectionEvicted:
       return "connection closed to make room for another";
     case ServerEvent::kAcceptFailed:

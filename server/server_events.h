@@ -11,6 +11,7 @@ enum class ServerEvent {
   kNoCertificate,      // a connection came before the first set_certificate()
   kRequestRefused,     // detail: status and sentence; the request reached no handler
   kTimedOut,           // detail: which phase the peer was too slow in
+  kConnectionAbused,   // the peer sent TLS messages without data; detail: how many
   kConnectionEvicted,  // a waiting connection was closed to make room: max_connections or file descriptors are used up
   kAcceptFailed,       // detail: errno's text
   kHandlerFailed,      // a handler threw; detail: what() or nothing

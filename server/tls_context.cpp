@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <climits>
+#include <utility>
+
+#include "server/metered_socket.h"
 
 namespace muster {
 
@@ -41,22 +44,50 @@ BioPtr reader_of(const std::string& text) {
   return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(std::min<size_t>(text.size(), INT_MAX))));
 }
 
+// How often one call may read from the socket. A whole handshake of a client that waits for
+// answers takes three.
+constexpr int kReadsOfHandshake = 4;
+constexpr int kReadsOfCall = 2;  // a record, and the rest of it
+
+// Key updates, alerts and refused renegotiations on one connection. A client has no need of
+// any: keys last for 2^24 records.
+constexpr int kMaxMessagesWithoutData = 64;
+
 class TlsChannel final : public Channel {
  public:
-  TlsChannel(FileDescriptor socket, SSL* ssl) : Channel(std::move(socket)), ssl_(ssl) {}
+  // Takes `ssl`, which has no socket yet.
+  TlsChannel(FileDescriptor socket, SSL* ssl) : Channel(std::move(socket)), ssl_(ssl) {
+    meter_.fd = fd();
+    SSL_set_msg_callback(ssl, count_message);
+    SSL_set_msg_callback_arg(ssl, this);
+  }
+  // Before anything else. False when memory runs out.
+  bool open() {
+    BIO* bio = new_metered_bio(meter_);
+    if (bio == nullptr) return false;
+    SSL_set_bio(ssl_.get(), bio, bio);
+    SSL_set_accept_state(ssl_.get());
+    return true;
+  }
 
   IoResult handshake() override {
-    ERR_clear_error();
-    return outcome_of(SSL_do_handshake(ssl_.get()), 0);
+    begin_call(kReadsOfHandshake);
+    const auto result = outcome_of(SSL_do_handshake(ssl_.get()), 0);
+    established_ = result.state == IoState::kDone;
+    return result;
   }
   IoResult read(std::span<char> into) override {
-    ERR_clear_error();
+    begin_call(kReadsOfCall);
     size_t bytes = 0;
     const int done = SSL_read_ex(ssl_.get(), into.data(), into.size(), &bytes);
-    return outcome_of(done, bytes);
+    const auto result = outcome_of(done, bytes);
+    if (messages_ <= kMaxMessagesWithoutData) return result;
+    error_ = "more than " + std::to_string(kMaxMessagesWithoutData) + " TLS messages without data";
+    broken_ = true;
+    return {IoState::kAbused};
   }
   IoResult write(std::string_view text) override {
-    ERR_clear_error();
+    begin_call(kReadsOfCall);
     size_t bytes = 0;
     const int done = SSL_write_ex(ssl_.get(), text.data(), text.size(), &bytes);
     return outcome_of(done, bytes);
@@ -70,11 +101,16 @@ class TlsChannel final : public Channel {
   }
 
  private:
+  void begin_call(int reads) {
+    ERR_clear_error();
+    meter_.begin_call(reads);
+  }
+
   IoResult outcome_of(int done, size_t bytes) {
     if (done == 1) return {IoState::kDone, bytes};
     switch (SSL_get_error(ssl_.get(), done)) {
       case SSL_ERROR_WANT_READ:
-        return {IoState::kWantRead};
+        return {meter_.held_back || std::exchange(message_came_, false) ? IoState::kAgain : IoState::kWantRead};
       case SSL_ERROR_WANT_WRITE:
         return {IoState::kWantWrite};
       case SSL_ERROR_ZERO_RETURN:
@@ -89,8 +125,20 @@ class TlsChannel final : public Channel {
     return {IoState::kFailed};
   }
 
+  // Also what OpenSSL answers is counted: of a refused renegotiation nothing else is seen.
+  static void count_message(int, int, int content_type, const void*, size_t, SSL*, void* channel) {
+    auto& self = *static_cast<TlsChannel*>(channel);
+    if (!self.established_ || (content_type != SSL3_RT_HANDSHAKE && content_type != SSL3_RT_ALERT)) return;
+    ++self.messages_;
+    self.message_came_ = true;
+  }
+
+  ReadMeter meter_;  // outlives the BIO in ssl_
   std::unique_ptr<SSL, SslFree> ssl_;
   bool broken_ = false;
+  bool established_ = false;
+  bool message_came_ = false;  // OpenSSL may stop behind one with more at hand
+  int messages_ = 0;
 };
 
 Outcome<> set_min_version(SSL_CTX* context, const std::string& name) {
@@ -151,6 +199,8 @@ Result<TlsContext::ContextPtr> TlsContext::make_context() const {
   // Buffers only while bytes are in them: an idle connection costs about 10 kB instead of 40.
   SSL_CTX_set_mode(context.get(),
                    SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  // Records without data end a call, where there is no other one behind them in the buffer.
+  SSL_CTX_clear_mode(context.get(), SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_read_ahead(context.get(), 1);
   if (auto done = set_min_version(context.get(), options_.min_version); !done) return fail(done.error().message);
   if (auto done = set_cipher_suites(context.get(), options_); !done) return fail(done.error().message);
@@ -201,12 +251,10 @@ std::unique_ptr<Channel> TlsContext::accept(FileDescriptor socket) const {
   const auto context = current();
   if (!context) return nullptr;
   SSL* ssl = SSL_new(context.get());
-  if (!ssl || SSL_set_fd(ssl, socket.get()) != 1) {
-    SSL_free(ssl);
-    return nullptr;
-  }
-  SSL_set_accept_state(ssl);
-  return std::make_unique<TlsChannel>(std::move(socket), ssl);
+  if (!ssl) return nullptr;
+  auto channel = std::make_unique<TlsChannel>(std::move(socket), ssl);
+  if (!channel->open()) return nullptr;
+  return channel;
 }
 
 }  // namespace muster

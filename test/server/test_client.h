@@ -88,6 +88,11 @@ class TestClient {
     return true;
   }
 
+  // What TLS 1.3 has that carries no data: a key update. False when the server has gone.
+  bool send_without_data() {
+    return SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) == 1 && SSL_do_handshake(ssl_.get()) == 1;
+  }
+
   // The next answer; nothing when the connection ends before it is complete.
   std::optional<Answer> receive() {
     size_t end = 0;
