@@ -121,11 +121,19 @@ void read_jobset_controller(const json& value, const FieldPath& path, MusterConf
   read_word(value, path, into.jobset_controller, errors, parse_jobset_controller);
 }
 
-void read_patch_definition(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
+void read_switch(const json& value, const FieldPath& path, bool& into, FieldErrors& errors) {
   if (value.is_boolean())
-    into.patch_jobset_definition = value.get<bool>();
+    into = value.get<bool>();
   else
     errors.push_back(type_invalid(path, value, "must be true or false"));
+}
+
+void read_patch_definition(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
+  read_switch(value, path, into.patch_jobset_definition, errors);
+}
+
+void read_group_scheduling(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
+  read_switch(value, path, into.group_scheduling, errors);
 }
 
 constexpr Setting kSettings[] = {
@@ -134,6 +142,7 @@ constexpr Setting kSettings[] = {
     {"certificateLifetime", read_lifetime},       {"jobSetFeatureGates", read_jobset_gates},
     {"jobSetController", read_jobset_controller}, {"patchJobSetDefinition", read_patch_definition},
     {"backoffLimitTimeout", read_limit_timeout},  {"backoffJitter", read_jitter},
+    {"groupScheduling", read_group_scheduling},
 };
 
 std::string known_settings() {

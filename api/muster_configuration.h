@@ -45,6 +45,8 @@ struct MusterConfiguration {
   // Beside a foreign JobSet controller: keep spec.groupSchedulingConfig in its CRD. Off,
   // groups are asked for by annotation alone.
   bool patch_jobset_definition = true;
+  // Jobs and JobSets may start as a group. Off, muster needs no right on pods and ConfigMaps.
+  bool group_scheduling = true;
   // JobSet's feature gates, where muster is the JobSet controller.
   FeatureGateMap jobset_feature_gates;
 };

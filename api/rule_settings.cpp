@@ -38,6 +38,7 @@ RuleSettings make_rule_settings(const Configuration& configuration, const Muster
   if (!context.own_user.empty()) settings.admitters.insert(context.own_user);
   settings.waiter.image = muster.waiter_image.value_or(context.own_image);
   settings.waiter.shell_loop = repository_name(settings.waiter.image) != repository_name(context.own_image);
+  settings.group_scheduling = muster.group_scheduling;
   settings.jobset_feature_gates = muster.jobset_feature_gates;
   return settings;
 }

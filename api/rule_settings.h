@@ -37,6 +37,8 @@ struct RuleSettings {
   // JobSet's controller in external mode.
   std::set<std::string, std::less<>> admitters;
   WaiterSettings waiter;
+  // Whether jobs may start as a group; off, what asks for it is refused.
+  bool group_scheduling = true;
   // muster itself is the JobSet controller of this cluster, so JobSets get from it what
   // they get from JobSet's own webhook elsewhere. Off beside that webhook.
   bool native_jobsets = false;

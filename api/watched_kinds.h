@@ -18,6 +18,13 @@ struct WatchedKind {
   // a cluster has a hundred times more than muster has business with.
   std::string_view label_selector{};
   std::string_view field_selector{};
+  // Who needs it: nobody beside another JobSet controller, or where no job starts as a group.
+  bool for_native_jobsets = false;
+  bool for_groups = false;
+
+  bool is_needed(bool native_jobsets, bool group_scheduling) const {
+    return (native_jobsets || !for_native_jobsets) && (group_scheduling || !for_groups);
+  }
 };
 
 std::span<const WatchedKind> watched_kinds();

@@ -38,6 +38,11 @@ void add_settings_flags(CLI::App& command, SettingsFlags& flags) {
                      "auto, native (muster runs JobSets) or external (JobSet's own controller does)");
   command.add_option("--jobset-feature-gates", flags.jobset_feature_gates,
                      "JobSet's feature gates, as ElasticJobSet=true");
+  command.add_flag_callback(
+      "--group-scheduling", [&flags] { flags.group_scheduling = true; }, "Jobs may start as a group (default)");
+  command.add_flag_callback(
+      "--no-group-scheduling", [&flags] { flags.group_scheduling = false; },
+      "Refuse jobs that ask for it; then muster needs no right on pods and ConfigMaps");
   command.add_option("--waiter-image", flags.waiter_image, "Image of the start barrier's init container");
 }
 

@@ -155,8 +155,13 @@ void Cluster::watch(EngineLoop& loop, const WatchedKind& kind, const std::string
                                                    *feeds_.back(), log_, timing()));
 }
 
-void Cluster::start_watches(EngineLoop& loop, const std::string& configurations) {
-  for (const WatchedKind& kind : watched_kinds()) watch(loop, kind);
+void Cluster::start_watches(EngineLoop& loop, const ReconcilerSettings& settings, const std::string& configurations) {
+  for (const WatchedKind& kind : watched_kinds()) {
+    if (kind.is_needed(settings.native_jobsets, settings.group_scheduling))
+      watch(loop, kind);
+    else
+      loop.post(KindListed{.type = kind.type, .objects = {}});
+  }
   if (configurations.empty()) return;
   for (const ResourceType* type : {&kMutatingWebhookConfigurations, &kValidatingWebhookConfigurations}) {
     watch(loop, {.type = type}, configurations);

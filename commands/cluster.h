@@ -39,10 +39,11 @@ class Cluster {
   // service account. Both empty outside a cluster. What cannot be learnt is logged.
   OwnIdentity identify();
 
-  // Watches every kind of api/watched_kinds.h; when `configurations` is not empty, also the
-  // webhook configurations of that name and the CRDs whose objects muster converts. The loop must outlive this
+  // Watches every kind of api/watched_kinds.h that is needed; of the others the engine hears that
+  // there are none. When `configurations` is not empty, also the webhook configurations of
+  // that name and the CRDs whose objects muster converts. The loop must outlive this
   // cluster's watches.
-  void start_watches(EngineLoop& loop, const std::string& configurations);
+  void start_watches(EngineLoop& loop, const ReconcilerSettings& settings, const std::string& configurations);
   void stop_watches();
 
   // Carries out an engine's command, for Outbox; logs what goes wrong. Any thread.

@@ -53,16 +53,25 @@ Result<bool> decide_native_jobsets(JobSetController choice, const JobSetTraces& 
   return true;
 }
 
-Result<JobSetTraces> find_jobset_traces(kube::KubeApi& api, TimePoint now) {
+std::string foreign_controller_user(const JobSetTraces& traces) {
+  if (traces.foreign_namespace.empty()) return "";
+  return "system:serviceaccount:" + traces.foreign_namespace + ":" + std::string(kForeignJobSetAccount);
+}
+
+Result<JobSetTraces> find_jobset_traces(kube::KubeApi& api, JobSetController choice, TimePoint now) {
   JobSetTraces traces;
+  auto webhooks = read(api, kValidatingWebhookConfigurations, "", kForeignJobSetWebhooks);
+  if (!webhooks) return fail(webhooks.error().message);
+  if (webhooks->has_value()) {
+    traces.foreign_controller.push_back("its webhook configuration " + std::string(kForeignJobSetWebhooks));
+    const json& hooks = array_at(**webhooks, {"webhooks"});
+    if (!hooks.empty()) traces.foreign_namespace = string_at(hooks[0], {"clientConfig", "service", "namespace"});
+  }
+  if (choice == JobSetController::kExternal) return traces;
   auto definition = read(api, kCustomResourceDefinitions, "", kJobSetDefinitionName);
   if (!definition) return fail(definition.error().message);
   traces.has_definition = definition->has_value();
   traces.definition_is_ours = definition->has_value() && label(**definition, kAppNameLabel) == kAppName;
-  auto webhooks = read(api, kValidatingWebhookConfigurations, "", kForeignJobSetWebhooks);
-  if (!webhooks) return fail(webhooks.error().message);
-  if (webhooks->has_value())
-    traces.foreign_controller.push_back("its webhook configuration " + std::string(kForeignJobSetWebhooks));
   auto lease = read(api, kLeases, kForeignJobSetNamespace, kForeignJobSetLease);
   if (!lease) return fail(lease.error().message);
   if (lease->has_value() && is_held(**lease, now)) {

@@ -20,12 +20,20 @@ struct JobSetTraces {
   // Signs of a live foreign controller, each as a phrase: "its webhook configuration
   // jobset-validating-webhook-configuration".
   std::vector<std::string> foreign_controller;
+  // The namespace in which its webhook configuration says that it runs.
+  std::string foreign_namespace{};
 };
+
+// User name of the service account that JobSet's own controller runs as; empty: it is not there. Only
+// an administrator can write the webhook configuration that names its namespace, whereas anybody
+// who may create namespaces could come to own jobset-system before it is installed.
+std::string foreign_controller_user(const JobSetTraces& traces);
 
 // True: native. The error says why native mode cannot be, and what to do.
 Result<bool> decide_native_jobsets(JobSetController choice, const JobSetTraces& traces);
 
-// Reads them; fails when the API server does not say.
-Result<JobSetTraces> find_jobset_traces(kube::KubeApi& api, TimePoint now);
+// Reads them; fails when the API server does not say. Where the choice is external, only the
+// webhook configuration is looked at.
+Result<JobSetTraces> find_jobset_traces(kube::KubeApi& api, JobSetController choice, TimePoint now);
 
 }  // namespace muster

@@ -51,6 +51,7 @@ Outcome<> apply_flags(const SettingsFlags& flags, MusterConfiguration& muster) {
     muster.jobset_feature_gates = *gates;
   }
   if (flags.patch_jobset_definition) muster.patch_jobset_definition = *flags.patch_jobset_definition;
+  if (flags.group_scheduling) muster.group_scheduling = *flags.group_scheduling;
   if (flags.waiter_image) muster.waiter_image = *flags.waiter_image;
   muster.admitters.insert(muster.admitters.end(), flags.admitters.begin(), flags.admitters.end());
   return Done{};
@@ -91,7 +92,7 @@ RuleSettings rule_settings_of(const Settings& settings, const OwnIdentity& own, 
       make_rule_settings(settings.configuration.kueue, settings.configuration.muster, {image, own.user});
   rules.native_jobsets = native_jobsets;
   // Upstream's controller starts and stops the Jobs of its JobSets.
-  if (!native_jobsets) rules.admitters.emplace(kForeignJobSetController);
+  if (!native_jobsets && !own.jobset_controller.empty()) rules.admitters.insert(own.jobset_controller);
   return rules;
 }
 
@@ -100,7 +101,8 @@ ReconcilerSettings reconciler_settings_of(const Settings& settings, bool native_
   const auto elastic = muster.jobset_feature_gates.find("ElasticJobSet");
   return {.native_jobsets = native_jobsets,
           .elastic_jobsets = elastic != muster.jobset_feature_gates.end() && elastic->second,
-          .patch_jobset_crd = muster.patch_jobset_definition,
+          .patch_jobset_crd = muster.patch_jobset_definition && muster.group_scheduling,
+          .group_scheduling = muster.group_scheduling,
           .queues = make_queue_settings(settings.configuration.kueue, muster,
                                         rule_settings_of(settings, {}, native_jobsets))};
 }

@@ -23,6 +23,7 @@ struct SettingsFlags {
   std::optional<std::string> waiter_image;
   std::optional<std::string> jobset_controller;
   std::optional<bool> patch_jobset_definition;
+  std::optional<bool> group_scheduling;
   std::optional<std::string> jobset_feature_gates;
   std::optional<std::string> certificate_lifetime;
   std::optional<std::string> backoff_limit_timeout;
@@ -43,6 +44,8 @@ Result<Settings> load_settings(const SettingsFlags& flags, const std::string& ow
 struct OwnIdentity {
   std::string image;  // empty: muster:<version>
   std::string user;   // of muster's service account; empty outside a cluster
+  // Of the JobSet controller beside which muster stands; empty: there is none, or it was not found.
+  std::string jobset_controller{};
 };
 
 // `native_jobsets`: muster is the JobSet controller.

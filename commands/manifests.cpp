@@ -20,6 +20,11 @@ void add_manifests(CLI::App& app, ManifestsOptions& options) {
   command.add_flag("!--no-v1beta1", options.serves_v1beta1,
                    "Do not serve kueue.x-k8s.io/v1beta1, which costs every write");
   command.add_option("--image", options.image, "Image of the Deployment");
+  command.add_option("--jobset-controller", options.jobset_controller,
+                     "native or external, as for serve: with fewer rights than auto needs");
+  command.add_flag_callback(
+      "--no-group-scheduling", [&options] { options.group_scheduling = false; },
+      "As for serve: without rights on pods and ConfigMaps");
 }
 
 int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ostream& err) {
@@ -34,18 +39,25 @@ int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ost
   fitted.image = options.image;
   fitted.serves_v1beta1 = options.serves_v1beta1;
   if (!options.own_namespace.empty()) fitted.registration.own_namespace = options.own_namespace;
+  SettingsFlags flags;
+  flags.config_file = options.config_file;
+  flags.jobset_controller = options.jobset_controller;
+  flags.group_scheduling = options.group_scheduling;
+  auto settings = load_settings(flags, fitted.registration.own_namespace);
+  if (!settings) return unusable(settings.error().message);
+  const LoadedConfiguration& configuration = settings->configuration;
+  const bool native = configuration.muster.jobset_controller == JobSetController::kNative;
+  fitted.registration.every_jobset = native;
   if (!options.config_file.empty()) {
-    SettingsFlags flags;
-    flags.config_file = options.config_file;
-    auto settings = load_settings(flags, fitted.registration.own_namespace);
-    if (!settings) return unusable(settings.error().message);
-    fitted.registration =
-        registration_of(*settings, fitted.registration.own_namespace, "",
-                        settings->configuration.muster.jobset_controller == JobSetController::kNative);
-    fitted.secret = settings->configuration.kueue.cert_management.webhook_secret_name;
+    fitted.registration = registration_of(*settings, fitted.registration.own_namespace, "", native);
     std::ifstream file(options.config_file, std::ios::binary);
     fitted.configuration.assign(std::istreambuf_iterator<char>(file), {});
   }
+  fitted.rights = rights_for(configuration);
+  // What ships without a file of its own has a Secret of another name than Kueue's default.
+  if (options.config_file.empty()) fitted.rights.secret = kCertificateSecretName;
+  if (options.jobset_controller) fitted.arguments.push_back("--jobset-controller=" + *options.jobset_controller);
+  if (options.group_scheduling == false) fitted.arguments.emplace_back("--no-group-scheduling");
   fitted.registration.url = options.webhook_url;
   out << print_yaml(manifests(*set, fitted));
   return 0;

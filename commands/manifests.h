@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 
 namespace CLI {
@@ -16,6 +17,9 @@ struct ManifestsOptions {
   std::string webhook_url;
   std::string own_namespace;  // empty: muster-system
   std::string image;
+  // As for `muster serve`; each narrows the rights, and is handed on to the Deployment.
+  std::optional<std::string> jobset_controller;
+  std::optional<bool> group_scheduling;
   bool serves_v1beta1 = true;
 };
 

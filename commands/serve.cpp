@@ -76,7 +76,7 @@ class Process {
   const Configuration& kueue() const { return settings_.configuration.kueue; }
 
   Outcome<> connect();
-  Outcome<> find_jobset_mode();
+  Outcome<> find_jobset_mode(OwnIdentity& own);
   void make_engine_loop();
   std::optional<GaugeReadings> read_gauges();
   Outcome<> start_serving();
@@ -112,7 +112,8 @@ Outcome<> Process::start() {
   if (auto started = start_serving(); !started) return started;
   start_certificates();
   if (cluster_) {
-    cluster_->start_watches(*loop_, flags_.keep_webhook_configurations ? std::string(kWebhookConfigurationName) : "");
+    cluster_->start_watches(*loop_, reconciler_settings_of(settings_, native_jobsets_),
+                            flags_.keep_webhook_configurations ? std::string(kWebhookConfigurationName) : "");
     leadership_->start(*loop_);
   } else {
     serving_->set_synced();
@@ -136,24 +137,27 @@ Outcome<> Process::connect() {
     cluster_ = std::move(*cluster);
     log_info("API server found", {{"source", cluster_->source()}});
     own = cluster_->identify();
-    if (auto found = find_jobset_mode(); !found) return found;
+    if (auto found = find_jobset_mode(own); !found) return found;
   }
   rules_ = std::make_shared<const RuleSettings>(rule_settings_of(settings_, own, native_jobsets_));
   return Done{};
 }
 
-Outcome<> Process::find_jobset_mode() {
+Outcome<> Process::find_jobset_mode(OwnIdentity& own) {
   const JobSetController choice = settings_.configuration.muster.jobset_controller;
-  JobSetTraces traces;
-  if (choice != JobSetController::kExternal) {
-    auto found = find_jobset_traces(cluster_->api(), clock_.now().wall);
-    if (!found) return fail(found.error().message);
-    traces = std::move(*found);
-  }
-  auto native = decide_native_jobsets(choice, traces);
+  const auto traces = find_jobset_traces(cluster_->api(), choice, clock_.now().wall);
+  if (!traces) return fail(traces.error().message);
+  auto native = decide_native_jobsets(choice, *traces);
   if (!native) return fail(native.error().message);
   native_jobsets_ = *native;
   log_info("JobSets", {{"controller", native_jobsets_ ? "muster" : "external"}});
+  own.jobset_controller = foreign_controller_user(*traces);
+  if (!native_jobsets_ && own.jobset_controller.empty()) {
+    log_warning(
+        "JobSet's controller is not there, so its service account is no admitter; install it and restart muster, "
+        "or name the account in admitters",
+        {{"looked for", "ValidatingWebhookConfiguration " + std::string(kForeignJobSetWebhooks)}});
+  }
   return Done{};
 }
 

@@ -8,7 +8,6 @@
 #include "api/json.h"
 #include "api/yaml.h"
 #include "manifests/embedded.h"
-#include "manifests/rbac.h"
 
 namespace muster {
 namespace {
@@ -90,8 +89,9 @@ void fit(json& document, const ManifestOptions& options) {
   }
   if (kind == "CustomResourceDefinition" && !options.serves_v1beta1) stop_serving_v1beta1(document);
   if (kind == "Deployment") {
-    document["spec"]["template"]["spec"]["containers"][0]["image"] =
-        options.image.empty() ? default_image() : options.image;
+    json& container = document["spec"]["template"]["spec"]["containers"][0];
+    container["image"] = options.image.empty() ? default_image() : options.image;
+    for (const std::string& argument : options.arguments) container["args"].push_back(argument);
   }
 }
 
@@ -129,7 +129,7 @@ Documents manifests(ManifestSet set, const ManifestOptions& options) {
       return fitted(std::move(definitions), options);
     }
     case ManifestSet::kRbac:
-      return rbac_objects(options.registration.own_namespace, options.secret);
+      return rbac_objects(options.registration.own_namespace, options.rights);
     case ManifestSet::kDeployment:
       return deployment(options);
     case ManifestSet::kWebhooks:
@@ -143,7 +143,7 @@ Documents manifests(ManifestSet set, const ManifestOptions& options) {
   // is asked of muster before it has been told to start.
   Documents all = deployment(options);
   Documents before = fitted(queue_definitions(), options);
-  for (json& document : rbac_objects(options.registration.own_namespace, options.secret)) {
+  for (json& document : rbac_objects(options.registration.own_namespace, options.rights)) {
     before.push_back(std::move(document));
   }
   all.insert(all.begin() + 1, before.begin(), before.end());

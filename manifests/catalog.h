@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "manifests/names.h"
+#include "manifests/rbac.h"
 #include "manifests/webhooks.h"
 
 namespace muster {
@@ -32,7 +33,9 @@ Result<ManifestSet> parse_manifest_set(std::string_view text);
 struct ManifestOptions {
   // The namespace and the webhook Service's name or URL stand in here.
   WebhookRegistration registration;
-  std::string secret{kCertificateSecretName};
+  RightsOptions rights;
+  // Further arguments of the Deployment's `muster serve`, so that it wants what it may.
+  std::vector<std::string> arguments;
   // "registry.example/muster:1.2"; empty: the one that manifests/kustomization.yaml names.
   std::string image;
   // Text of the configuration file for the ConfigMap; empty: the one in manifests/config.yaml.

@@ -17,11 +17,18 @@ inline constexpr std::string_view kWebhookServiceName = "muster-webhook";
 // Of its own, since it leads to replicas that are not ready yet, too.
 inline constexpr std::string_view kConversionServiceName = "muster-conversion-service";
 inline constexpr std::string_view kCertificateSecretName = "muster-webhook-cert";
+// Kueue's: two of them cannot lead at once.
+inline constexpr std::string_view kLeaseName = "c1f6bfd2.kueue.x-k8s.io";
 inline constexpr std::string_view kServiceAccountName = "muster";
+inline constexpr std::string_view kLeaseRoleName = "muster-lease";  // where the Lease lies elsewhere
 inline constexpr std::string_view kMetricsReaderRoleName = "muster-metrics-reader";
 // The listener of metrics and explanations, and the name of its port.
 inline constexpr std::string_view kMetricsServiceName = "muster-metrics";
 inline constexpr std::string_view kMetricsPortName = "metrics";
+// Tokens for `muster explain` are made for this audience: nobody else takes them.
+inline constexpr std::string_view kExplainAudience = "muster.batch/explain";
+// The service account of a namespace in whose name persons ask.
+inline constexpr std::string_view kExplainAccountName = "muster-explain";
 inline constexpr std::string_view kExplainViewerRoleName = "muster-explain-viewer";
 
 // The CustomResourceDefinition of JobSets, whoever installed it.
@@ -33,7 +40,6 @@ inline constexpr std::array<std::string_view, 4> kConvertedDefinitionNames = {
 inline constexpr std::string_view kForeignJobSetWebhooks = "jobset-validating-webhook-configuration";
 inline constexpr std::string_view kForeignJobSetNamespace = "jobset-system";
 inline constexpr std::string_view kForeignJobSetLease = "6d4f6a47.jobset.x-k8s.io";
-inline constexpr std::string_view kForeignJobSetController =
-    "system:serviceaccount:jobset-system:jobset-controller-manager";
+inline constexpr std::string_view kForeignJobSetAccount = "jobset-controller-manager";
 
 }  // namespace muster

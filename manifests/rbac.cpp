@@ -3,6 +3,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "api/json.h"
 #include "api/watched_kinds.h"
 #include "manifests/names.h"
 
@@ -28,30 +29,44 @@ json rule(const Texts& groups, const Texts& resources, const Texts& verbs, const
   return made;
 }
 
-// What is watched may be read, each kind once; single objects only by their names.
-json reading_rules() {
+// What is watched is listed and watched, each kind once; nothing is read one by one.
+json reading_rules(const RightsOptions& options) {
   std::map<std::string, Texts> resources;
   for (const WatchedKind& kind : watched_kinds()) {
-    if (kind.field_selector.empty()) resources[std::string(kind.type->group)].emplace_back(kind.type->plural);
+    if (!kind.field_selector.empty() || !kind.is_needed(options.native_jobsets, options.group_scheduling)) continue;
+    resources[std::string(kind.type->group)].emplace_back(kind.type->plural);
   }
   json rules = json::array();
-  for (const auto& [group, plurals] : resources) rules.push_back(rule({group}, plurals, {"get", "list", "watch"}));
+  for (const auto& [group, plurals] : resources) rules.push_back(rule({group}, plurals, {"list", "watch"}));
   return rules;
 }
 
-// What the reconcilers write. RBAC cannot name labels: that muster touches only what
+// What the reconcilers write of jobs. RBAC cannot name labels: that muster touches only what
 // belongs to queues, gangs and JobSets is in docs/threat-model.md, and in tests.
-void add_writing_rules(json& rules) {
-  rules.push_back(rule({""}, {"configmaps"}, {"create", "patch", "delete"}));
-  rules.push_back(rule({""}, {"services"}, {"create"}));
-  rules.push_back(rule({""}, {"pods"}, {"patch"}));
-  rules.push_back(rule({"batch"}, {"jobs"}, {"create", "patch", "delete"}));
+void add_job_rules(const RightsOptions& options, json& rules) {
+  const bool deletes_jobs = options.native_jobsets || options.deletes_deactivated;
+  Texts jobs = {"patch"}, jobsets = {"patch"};
+  if (options.native_jobsets) jobs.emplace_back("create");
+  if (deletes_jobs) {
+    jobs.emplace_back("delete");
+    jobsets.emplace_back("delete");
+  }
+  rules.push_back(rule({"batch"}, {"jobs"}, jobs));
   rules.push_back(rule({"batch"}, {"jobs/status"}, {"patch"}));
+  rules.push_back(rule({"jobset.x-k8s.io"}, {"jobsets"}, jobsets));
+  if (options.native_jobsets || options.group_scheduling)
+    rules.push_back(rule({"jobset.x-k8s.io"}, {"jobsets/status"}, {"patch"}));
+  // Children that hold up their owner's deletion, and OwnerReferencesPermissionEnforcement.
   rules.push_back(rule({"batch"}, {"jobs/finalizers"}, {"update"}));
-  rules.push_back(rule({"jobset.x-k8s.io"}, {"jobsets"}, {"patch", "delete"}));
-  rules.push_back(rule({"jobset.x-k8s.io"}, {"jobsets/status"}, {"patch"}));
-  // Children that hold up their JobSet's deletion, and OwnerReferencesPermissionEnforcement.
   rules.push_back(rule({"jobset.x-k8s.io"}, {"jobsets/finalizers"}, {"update"}));
+  if (options.native_jobsets) rules.push_back(rule({""}, {"services"}, {"create"}));
+  if (!options.group_scheduling) return;
+  rules.push_back(rule({""}, {"configmaps"}, {"create", "patch", "delete"}));
+  // An annotation, for which the status is enough: patch of pods would change images.
+  rules.push_back(rule({""}, {"pods/status"}, {"patch"}));
+}
+
+void add_queue_rules(json& rules) {
   rules.push_back(rule({"kueue.x-k8s.io"}, {"workloads"}, {"create", "patch", "delete"}));
   rules.push_back(
       rule({"kueue.x-k8s.io"}, {"workloads/status", "clusterqueues/status", "localqueues/status"}, {"patch"}));
@@ -61,49 +76,90 @@ void add_writing_rules(json& rules) {
 }
 
 // The JobSet definition for its gang field, the others for their conversion's CA bundle.
-Texts definition_names() {
-  Texts names = {std::string(kJobSetDefinitionName)};
-  names.insert(names.end(), kConvertedDefinitionNames.begin(), kConvertedDefinitionNames.end());
-  return names;
+void add_definition_rules(const RightsOptions& options, json& rules) {
+  const std::string jobsets(kJobSetDefinitionName);
+  const Texts converted(kConvertedDefinitionNames.begin(), kConvertedDefinitionNames.end());
+  const bool patches_jobsets =
+      options.external_jobsets && options.group_scheduling && options.patches_jobset_definition;
+  // Whose it is decides at start who the JobSet controller is.
+  Texts jobset_verbs = {"list", "watch"};
+  if (options.native_jobsets) jobset_verbs.insert(jobset_verbs.begin(), "get");
+  if (patches_jobsets) jobset_verbs.emplace_back("patch");
+  rules.push_back(rule({"apiextensions.k8s.io"}, {"customresourcedefinitions"}, jobset_verbs, {jobsets}));
+  rules.push_back(rule({"apiextensions.k8s.io"}, {"customresourcedefinitions"}, {"list", "watch", "patch"}, converted));
 }
 
-json cluster_rules() {
-  json rules = reading_rules();
-  add_writing_rules(rules);
-  rules.push_back(rule({"apiextensions.k8s.io"}, {"customresourcedefinitions"}, {"get", "list", "watch", "patch"},
-                       definition_names()));
+json cluster_rules(const RightsOptions& options) {
+  json rules = reading_rules(options);
+  add_job_rules(options, rules);
+  add_queue_rules(rules);
+  add_definition_rules(options, rules);
   rules.push_back(rule({"admissionregistration.k8s.io"},
-                       {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"},
-                       {"get", "list", "watch", "patch", "update"}, {std::string(kWebhookConfigurationName)}));
-  // Is another JobSet controller at work?
+                       {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}, {"list", "watch", "patch"},
+                       {std::string(kWebhookConfigurationName)}));
+  // Is another JobSet controller at work, and in which namespace?
   rules.push_back(rule({"admissionregistration.k8s.io"}, {"validatingwebhookconfigurations"}, {"get"},
                        {std::string(kForeignJobSetWebhooks)}));
-  rules.push_back(rule({"coordination.k8s.io"}, {"leases"}, {"get"}, {std::string(kForeignJobSetLease)}));
+  if (options.native_jobsets)
+    rules.push_back(rule({"coordination.k8s.io"}, {"leases"}, {"get"}, {std::string(kForeignJobSetLease)}));
   rules.push_back(rule({"authentication.k8s.io"}, {"tokenreviews"}, {"create"}));
   rules.push_back(rule({"authorization.k8s.io"}, {"subjectaccessreviews"}, {"create"}));
   return rules;
 }
 
-json binding(std::string_view kind, std::string_view role_kind, std::string_view own_namespace) {
-  json made = object(std::string(kRbacApi) + "/v1", kind, kServiceAccountName,
-                     kind == "RoleBinding" ? own_namespace : std::string_view());
-  made["roleRef"] = {{"apiGroup", kRbacApi}, {"kind", role_kind}, {"name", kServiceAccountName}};
+// Of a ClusterRole where `ns` is empty.
+json binding(std::string_view own_namespace, std::string_view role, std::string_view ns = {}) {
+  const std::string prefix = ns.empty() ? "Cluster" : "";
+  json made = object(std::string(kRbacApi) + "/v1", prefix + "RoleBinding", role, ns);
+  made["roleRef"] = {{"apiGroup", kRbacApi}, {"kind", prefix + "Role"}, {"name", role}};
   made["subjects"] =
       json::array({{{"kind", "ServiceAccount"}, {"name", kServiceAccountName}, {"namespace", own_namespace}}});
   return made;
 }
 
+json lease_rules(const RightsOptions& options) {
+  return {rule({"coordination.k8s.io"}, {"leases"}, {"get", "update"}, {options.lease}),
+          rule({"coordination.k8s.io"}, {"leases"}, {"create"})};
+}
+
+// The certificates' Secret, the own Pod, and the Lease where that is here.
+json own_namespace_rules(const RightsOptions& options, bool with_lease) {
+  json rules = json::array({rule({""}, {"pods"}, {"get"})});
+  if (!options.secret.empty()) {
+    rules.push_back(rule({""}, {"secrets"}, {"get", "update"}, {options.secret}));
+    rules.push_back(rule({""}, {"secrets"}, {"create"}));
+  }
+  if (with_lease) {
+    for (json& each : lease_rules(options)) rules.push_back(std::move(each));
+  }
+  return rules;
+}
+
 }  // namespace
 
-std::vector<json> rbac_objects(std::string_view own_namespace, std::string_view secret) {
+RightsOptions rights_for(const LoadedConfiguration& configuration) {
+  const MusterConfiguration& muster = configuration.muster;
+  const Configuration& kueue = configuration.kueue;
+  RightsOptions options;
+  options.native_jobsets = muster.jobset_controller != JobSetController::kExternal;
+  options.external_jobsets = muster.jobset_controller != JobSetController::kNative;
+  options.group_scheduling = muster.group_scheduling;
+  options.patches_jobset_definition = muster.patch_jobset_definition;
+  options.deletes_deactivated =
+      !string_at(kueue.effective, {"objectRetentionPolicies", "workloads", "afterDeactivatedByKueue"}).empty();
+  options.secret = kueue.cert_management.enable ? kueue.cert_management.webhook_secret_name : "";
+  options.lease = kueue.leader_election.leader_elect ? kueue.leader_election.resource_name : "";
+  options.lease_namespace = kueue.leader_election.resource_namespace;
+  return options;
+}
+
+std::vector<json> rbac_objects(std::string_view own_namespace, const RightsOptions& options) {
   const std::string version = std::string(kRbacApi) + "/v1";
+  const bool lease_elsewhere = !options.lease_namespace.empty() && options.lease_namespace != own_namespace;
   json cluster_role = object(version, "ClusterRole", kServiceAccountName);
-  cluster_role["rules"] = cluster_rules();
+  cluster_role["rules"] = cluster_rules(options);
   json role = object(version, "Role", kServiceAccountName, own_namespace);
-  role["rules"] = {rule({""}, {"secrets"}, {"get", "update", "patch"}, {std::string(secret)}),
-                   rule({""}, {"secrets"}, {"create"}), rule({""}, {"pods"}, {"get"}),
-                   // The leader's; its name is a setting.
-                   rule({"coordination.k8s.io"}, {"leases"}, {"get", "create", "update"})};
+  role["rules"] = own_namespace_rules(options, !options.lease.empty() && !lease_elsewhere);
   json reader = object(version, "ClusterRole", kMetricsReaderRoleName);
   reader["rules"] = json::array({{{"nonResourceURLs", {"/metrics"}}, {"verbs", {"get"}}}});
   // The API server's proxy to the one Service, by port name as `muster explain` spells it.
@@ -111,13 +167,20 @@ std::vector<json> rbac_objects(std::string_view own_namespace, std::string_view 
   json viewer = object(version, "Role", kExplainViewerRoleName, own_namespace);
   viewer["rules"] = {rule({""}, {"services/proxy"}, {"get"},
                           {"https:" + std::string(kMetricsServiceName) + ":" + std::string(kMetricsPortName)})};
-  return {object("v1", "ServiceAccount", kServiceAccountName, own_namespace),
-          std::move(cluster_role),
-          binding("ClusterRoleBinding", "ClusterRole", own_namespace),
-          std::move(role),
-          binding("RoleBinding", "Role", own_namespace),
-          std::move(reader),
-          std::move(viewer)};
+  std::vector<json> objects = {object("v1", "ServiceAccount", kServiceAccountName, own_namespace),
+                               std::move(cluster_role),
+                               binding(own_namespace, kServiceAccountName),
+                               std::move(role),
+                               binding(own_namespace, kServiceAccountName, own_namespace),
+                               std::move(reader),
+                               std::move(viewer)};
+  if (!options.lease.empty() && lease_elsewhere) {
+    json lease = object(version, "Role", kLeaseRoleName, options.lease_namespace);
+    lease["rules"] = lease_rules(options);
+    objects.push_back(std::move(lease));
+    objects.push_back(binding(own_namespace, kLeaseRoleName, options.lease_namespace));
+  }
+  return objects;
 }
 
 }  // namespace muster

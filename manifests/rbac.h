@@ -1,6 +1,9 @@
 // What muster may do in a cluster, and nothing more: read the kinds that it watches
-// (api/watched_kinds.h), keep its own Secret and its own two webhook configurations,
-// ask who may read the metrics, and read its own Pod. Pure.
+// (api/watched_kinds.h), write what its reconcilers write, keep its own Secret, Lease and
+// two webhook configurations, ask who may read the metrics, and read its own Pod. Which
+// of these it needs depends on its configuration, and so do the rights. Pure.
+//
+// test/cluster/rights_life_test.go holds these rules against the requests that muster makes.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,15 +11,39 @@
 #include <string_view>
 #include <vector>
 
+#include "api/configuration.h"
+#include "manifests/names.h"
+
 namespace muster {
 
-// ServiceAccount, ClusterRole and Role with their bindings, and the ClusterRole that
+struct RightsOptions {
+  // muster may come to be the JobSet controller, or to stand beside another one. Both are
+  // to be reckoned with where that is found out at start.
+  bool native_jobsets = true;
+  bool external_jobsets = true;
+  // Jobs and JobSets may start as a group.
+  bool group_scheduling = true;
+  // Beside another controller: keep spec.groupSchedulingConfig in its CRD.
+  bool patches_jobset_definition = true;
+  // Jobs whose Workloads muster has deactivated are deleted after a while
+  // (objectRetentionPolicies.workloads.afterDeactivatedByKueue).
+  bool deletes_deactivated = false;
+  // The Secret that holds the certificates; empty: somebody else makes them.
+  std::string secret{kCertificateSecretName};
+  // The leader's Lease; an empty name: no leader is elected. An empty namespace: muster's own.
+  std::string lease{kLeaseName}, lease_namespace{};
+};
+
+// Those that a muster with this configuration needs.
+RightsOptions rights_for(const LoadedConfiguration& configuration);
+
+// ServiceAccount, ClusterRole and Roles with their bindings, and the ClusterRole that
 // whoever scrapes the metrics needs; and the Role of those who may reach `muster explain`
 // through the API server, which a RoleBinding gives to whom it should.
 //
 // create cannot be limited by name, so muster may create any Secret in its own
-// namespace, but read and change only `secret`. Listing and watching by name work
+// namespace, but read and change only the one. Listing and watching by name work
 // with the field selector metadata.name, which muster uses.
-std::vector<nlohmann::json> rbac_objects(std::string_view own_namespace, std::string_view secret);
+std::vector<nlohmann::json> rbac_objects(std::string_view own_namespace, const RightsOptions& options);
 
 }  // namespace muster

@@ -337,6 +337,7 @@ void reconcile_active(Gathering& g, Plan& plan) {
 
 Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
   Plan plan;
+  if (!settings.group_scheduling) return plan;
   const auto owner = find_gang_owner(key, state);
   if (!owner) return plan;
   Gathering g{.owner = *owner,

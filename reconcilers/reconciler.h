@@ -27,6 +27,8 @@ struct ReconcilerSettings {
   bool elastic_jobsets = false;
   // Not native: keep spec.groupSchedulingConfig in the foreign controller's CRD.
   bool patch_jobset_crd = false;
+  // Jobs and JobSets may start as a group. Off, no pods and ConfigMaps are known.
+  bool group_scheduling = true;
   QueueSettings queues{};
 };
 

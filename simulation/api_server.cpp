@@ -204,6 +204,13 @@ Answer ApiServer::update(const ObjectKey& key, const json& patch, bool status, c
   if (status) {
     json changed = *before;
     changed["status"] = after.contains("status") ? std::move(after["status"]) : json::object();
+    // registry/core/pod/strategy.go keeps what a status update says of labels and annotations.
+    if (key.type->plural == kPods.plural) {
+      for (const char* field : {"labels", "annotations"}) {
+        changed["metadata"].erase(field);
+        if (const json* said = find_path(after, {"metadata", field})) changed["metadata"][field] = *said;
+      }
+    }
     after = std::move(changed);
   } else if (has_status_subresource(*key.type)) {
     after.erase("status");

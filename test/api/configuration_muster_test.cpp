@@ -26,6 +26,7 @@ TEST_CASE("MusterConfiguration has defaults that need no file") {
     CHECK(muster.jobset_feature_gates.empty());
     CHECK(muster.jobset_controller == JobSetController::kAuto);
     CHECK(muster.patch_jobset_definition);
+    CHECK(muster.group_scheduling);
     CHECK_FALSE(muster.backoff_limit_timeout.has_value());
     CHECK(muster.backoff_jitter == 0.1);
   }
@@ -41,6 +42,7 @@ certificateLifetime: 36h
 jobSetFeatureGates: {ElasticJobSet: true, RestartJob: false}
 jobSetController: external
 patchJobSetDefinition: false
+groupScheduling: false
 backoffLimitTimeout: 24h
 backoffJitter: 0.25
 )");
@@ -53,6 +55,7 @@ backoffJitter: 0.25
   CHECK(muster.jobset_feature_gates == FeatureGateMap{{"ElasticJobSet", true}, {"RestartJob", false}});
   CHECK(muster.jobset_controller == JobSetController::kExternal);
   CHECK_FALSE(muster.patch_jobset_definition);
+  CHECK_FALSE(muster.group_scheduling);
   CHECK(muster.backoff_limit_timeout == Duration(std::chrono::hours(24)));
   CHECK(muster.backoff_jitter == 0.25);
   CHECK(load_muster("suspendGuard: enforce\nlogFormat: json").log_format == LogFormat::kJson);
@@ -69,7 +72,7 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
       {"an unknown field", "suspendguard: enforce",
        "suspendguard: Forbidden: is no field of MusterConfiguration; the fields are suspendGuard, admitters, "
        "waiterImage, logFormat, certificateLifetime, jobSetFeatureGates, jobSetController, patchJobSetDefinition, "
-       "backoffLimitTimeout, backoffJitter"},
+       "backoffLimitTimeout, backoffJitter, groupScheduling"},
       {"a word that is none", "suspendGuard: maybe",
        "suspendGuard: Invalid value: \"maybe\": must be enforce (reject) or observe (let through, with a warning)"},
       {"a wrong type", "suspendGuard: true", "suspendGuard: Invalid value: true: must be a string"},
@@ -91,6 +94,8 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
        "external (JobSet's own controller does)"},
       {"patchJobSetDefinition in quotes", "patchJobSetDefinition: \"no\"",
        "patchJobSetDefinition: Invalid value: \"no\": must be true or false"},
+      {"groupScheduling in quotes", "groupScheduling: \"no\"",
+       "groupScheduling: Invalid value: \"no\": must be true or false"},
       {"a life that is too short", "certificateLifetime: 1s",
        "certificateLifetime: Invalid value: \"1s\": must be at least 5s"},
       {"a limit that is over at once", "backoffLimitTimeout: 0s",

@@ -158,7 +158,7 @@ TEST_CASE("the documentation has a row for every setting and says whether it act
   for (const ConfigSetting& setting : configuration_settings()) check_row(setting.path, setting.acts);
   for (const char* name :
        {"suspendGuard", "admitters", "waiterImage", "logFormat", "certificateLifetime", "jobSetFeatureGates",
-        "jobSetController", "patchJobSetDefinition", "backoffLimitTimeout", "backoffJitter"}) {
+        "jobSetController", "patchJobSetDefinition", "backoffLimitTimeout", "backoffJitter", "groupScheduling"}) {
     check_row(name, true);
   }
   for (const FeatureGate& gate : known_feature_gates()) {

@@ -8,7 +8,7 @@
 //   user, uid    who sends it, and the request's uid (both optional)
 //   settings     manageJobsWithoutQueueName, managedJobsNamespaceSelector, frameworks,
 //                featureGates, suspendGuard, admitters, waiterImage, nativeJobSets,
-//                jobSetFeatureGates (all optional)
+//                jobSetFeatureGates, groupScheduling (all optional)
 //   view         objects that are in the cluster
 //   expect       object (the whole of it after mutation), or patch (operations), or
 //                errors ("field: message", any order), or refused (the message);
@@ -55,8 +55,9 @@ std::set<std::string, std::less<>> names_in(const json& list) {
 }
 
 RuleSettings settings_of(const json& wanted) {
-  check_keys(wanted, {"manageJobsWithoutQueueName", "managedJobsNamespaceSelector", "frameworks", "featureGates",
-                      "suspendGuard", "admitters", "waiterImage", "nativeJobSets", "jobSetFeatureGates"});
+  check_keys(wanted,
+             {"manageJobsWithoutQueueName", "managedJobsNamespaceSelector", "frameworks", "featureGates",
+              "suspendGuard", "admitters", "waiterImage", "nativeJobSets", "jobSetFeatureGates", "groupScheduling"});
   RuleSettings settings;
   settings.manage_jobs_without_queue_name = wanted.value("manageJobsWithoutQueueName", false);
   if (wanted.contains("managedJobsNamespaceSelector")) {
@@ -72,6 +73,7 @@ RuleSettings settings_of(const json& wanted) {
   settings.admitters = names_in(wanted.value("admitters", json::array()));
   settings.waiter.image = wanted.value("waiterImage", settings.waiter.image);
   settings.waiter.shell_loop = wanted.contains("waiterImage");
+  settings.group_scheduling = wanted.value("groupScheduling", true);
   settings.native_jobsets = wanted.value("nativeJobSets", false);
   settings.jobset_feature_gates = wanted.value("jobSetFeatureGates", std::map<std::string, bool, std::less<>>());
   return settings;
@@ -223,6 +225,24 @@ TEST_CASE("every mutator run twice on a golden case changes nothing the second t
       CHECK_FALSE(mutator->mutate(golden.review(), object).has_value());
       CHECK(object == once);
     }
+  }
+}
+
+// A review is answered to whoever reaches the port, so it must not tell of tenants that it does
+// not name.
+TEST_CASE("what is in other namespaces changes no answer") {
+  for (const Case& golden : read_cases()) {
+    INFO(golden.file);
+    Case crowded = golden;
+    for (const char* name : {"default", "queue", "train", "parent", "gone", "some"}) {
+      const json metadata = {{"name", name}, {"namespace", "elsewhere"}, {"uid", name}};
+      json job = {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"metadata", metadata}, {"spec", json::object()}};
+      crowded.view.put(job);
+      crowded.view.put({{"apiVersion", "jobset.x-k8s.io/v1alpha2"}, {"kind", "JobSet"}, {"metadata", metadata}});
+      crowded.view.put({{"apiVersion", "kueue.x-k8s.io/v1beta2"}, {"kind", "LocalQueue"}, {"metadata", metadata}});
+      crowded.view.put({{"apiVersion", "v1"}, {"kind", "LimitRange"}, {"metadata", metadata}});
+    }
+    check_case(crowded);
   }
 }
 

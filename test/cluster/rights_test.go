@@ -19,11 +19,17 @@ internalCertManagement:
   webhookSecretName: muster-webhook-cert
 `
 
+// accountToken is a service account's, for the API server and one hour.
+func accountToken(t *testing.T, cluster *harness.Cluster, namespace, name string) string {
+	t.Helper()
+	return strings.TrimSpace(cluster.Kubectl(t, "", "create", "token", name, "-n", namespace))
+}
+
 // asServiceAccount writes a kubeconfig that is the lab's but for the user, who is a
 // service account with a token of one hour.
 func asServiceAccount(t *testing.T, cluster *harness.Cluster, namespace, name string) string {
 	t.Helper()
-	token := strings.TrimSpace(cluster.Kubectl(t, "", "create", "token", name, "-n", namespace))
+	token := accountToken(t, cluster, namespace, name)
 	view := cluster.Kubectl(t, "", "config", "view", "--raw", "--minify", "-o",
 		"jsonpath={.clusters[0].cluster.server} {.clusters[0].cluster.certificate-authority-data}")
 	var server, authority string
@@ -97,9 +103,7 @@ func TestMetricsAreForThoseWhoMayReadThem(t *testing.T) {
 	cluster.Kubectl(t, "", "create", "clusterrolebinding", binding, "--clusterrole", "muster-metrics-reader",
 		"--serviceaccount", namespace+":reader")
 	t.Cleanup(func() { cluster.Kubectl(t, "", "delete", "clusterrolebinding", binding) })
-	token := func(name string) string {
-		return strings.TrimSpace(cluster.Kubectl(t, "", "create", "token", name, "-n", namespace))
-	}
+	token := func(name string) string { return accountToken(t, cluster, namespace, name) }
 
 	if code, _ := metricsAnswer(t, muster, ""); code != http.StatusUnauthorized {
 		t.Errorf("without a token: %d", code)

@@ -43,3 +43,12 @@ TEST_CASE("jobset mode: who runs JobSets follows from the setting and from what 
     }
   }
 }
+
+TEST_CASE("jobset mode: the other controller is who its webhook configuration names and nobody when there is none") {
+  CHECK(foreign_controller_user({}).empty());
+  JobSetTraces traces;
+  traces.foreign_controller = {"its Lease x, held by y"};
+  CHECK(foreign_controller_user(traces).empty());
+  traces.foreign_namespace = "there";
+  CHECK(foreign_controller_user(traces) == "system:serviceaccount:there:jobset-controller-manager");
+}

@@ -170,10 +170,12 @@ TEST_CASE("settings: who is the JobSet controller reaches rules and registration
   REQUIRE(settings.ok());
   for (const bool native : {true, false}) {
     INFO("native ", native);
-    const RuleSettings rules = rule_settings_of(*settings, {}, native);
+    const std::string theirs = "system:serviceaccount:there:jobset-controller-manager";
+    const RuleSettings rules = rule_settings_of(*settings, {"", "", theirs}, native);
     CHECK(rules.native_jobsets == native);
-    // Upstream's controller starts and stops Jobs where it is in charge.
-    CHECK(rules.admitters.contains("system:serviceaccount:jobset-system:jobset-controller-manager") == !native);
+    // Upstream's controller starts and stops Jobs where it is in charge; one that is not there, nobody.
+    CHECK(rules.admitters.contains(theirs) == !native);
+    CHECK(rule_settings_of(*settings, {}, native).admitters.empty());
     CHECK(registration_of(*settings, "muster-system", "", native).every_jobset == native);
     const ReconcilerSettings reconcilers = reconciler_settings_of(*settings, native);
     CHECK(reconcilers.native_jobsets == native);
@@ -183,7 +185,20 @@ TEST_CASE("settings: who is the JobSet controller reaches rules and registration
   auto usual = load_settings({}, "muster-system");
   REQUIRE(usual.ok());
   CHECK(reconciler_settings_of(*usual, false).patch_jobset_crd);
+  CHECK(reconciler_settings_of(*usual, false).group_scheduling);
+  CHECK(rule_settings_of(*usual, {}, false).group_scheduling);
   CHECK_FALSE(reconciler_settings_of(*usual, false).elastic_jobsets);
+}
+
+TEST_CASE("settings: whether jobs may start as a group reaches rules and reconcilers") {
+  SettingsFlags flags;
+  flags.group_scheduling = false;
+  auto settings = load_settings(flags, "muster-system");
+  REQUIRE(settings.ok());
+  CHECK_FALSE(rule_settings_of(*settings, {}, false).group_scheduling);
+  CHECK_FALSE(reconciler_settings_of(*settings, false).group_scheduling);
+  // The field in the CRD is of no use then.
+  CHECK_FALSE(reconciler_settings_of(*settings, false).patch_jobset_crd);
 }
 
 TEST_CASE("settings: flags about JobSets are refused with the words that there are") {

@@ -51,6 +51,32 @@ TEST_CASE("manifests command: options change what is printed") {
   CHECK(has(print(options).out, "served: false"));
 }
 
+TEST_CASE("manifests command: a mode narrows the rights and is what the Deployment runs in") {
+  ManifestsOptions options;
+  const std::string usual = print(options).out;
+  CHECK(has(usual, "pods/status"));
+  CHECK(has(usual, "resourceNames:\n  - 6d4f6a47.jobset.x-k8s.io"));
+  CHECK(has(usual, "- muster-webhook-cert"));
+  CHECK_FALSE(has(usual, "--jobset-controller"));
+  options.jobset_controller = "external";
+  options.group_scheduling = false;
+  const std::string narrow = print(options).out;
+  CHECK(has(narrow, "- --jobset-controller=external\n"));
+  CHECK(has(narrow, "- --no-group-scheduling\n"));
+  CHECK_FALSE(has(narrow, "pods/status"));
+  CHECK_FALSE(has(narrow, "6d4f6a47"));
+  options.jobset_controller = "both";
+  CHECK(print(options).code == 2);
+  CHECK(has(print(options).err, "--jobset-controller: must be auto"));
+
+  CLI::App app;
+  ManifestsOptions parsed;
+  add_manifests(app, parsed);
+  app.parse("manifests --jobset-controller native --no-group-scheduling");
+  CHECK(parsed.jobset_controller == "native");
+  CHECK(parsed.group_scheduling == false);
+}
+
 TEST_CASE("manifests command: v1beta1 is served unless the flag says no") {
   for (const bool wanted : {true, false}) {
     CLI::App app;

@@ -63,13 +63,6 @@ std::set<std::string> verbs_on(const json& rules, const std::string& group, cons
   return verbs;
 }
 
-// As verbs_on() shows the names of the CRDs that muster has business with.
-std::string only_definitions() {
-  json names = {kJobSetDefinitionName};
-  for (std::string_view name : kConvertedDefinitionNames) names.push_back(name);
-  return "@" + names.dump();
-}
-
 }  // namespace
 
 TEST_CASE("v1beta1 is served, or is not where nobody speaks it, and v1beta2 is stored") {
@@ -145,7 +138,7 @@ TEST_CASE("namespace image names and configuration are fitted in") {
   ManifestOptions options;
   options.registration.own_namespace = "batch";
   options.registration.service = "gate";
-  options.secret = "gate-cert";
+  options.rights.secret = "gate-cert";
   options.image = "registry.example/muster:9";
   options.configuration = "kind: Configuration\n";
   const Documents all = manifests(ManifestSet::kAll, options);
@@ -161,6 +154,14 @@ TEST_CASE("namespace image names and configuration are fitted in") {
   CHECK(find(all, "ClusterRoleBinding /muster").at("subjects").at(0).at("namespace") == "batch");
   CHECK(find(all, "MutatingWebhookConfiguration /muster").at("/webhooks/0/clientConfig/service/name"_json_pointer) ==
         "gate");
+}
+
+TEST_CASE("arguments of serve reach the Deployment") {
+  ManifestOptions options;
+  options.arguments = {"--jobset-controller=native"};
+  const Documents all = manifests(ManifestSet::kDeployment, options);
+  CHECK(find(all, "Deployment muster-system/muster").at("/spec/template/spec/containers/0/args"_json_pointer) ==
+        json{"serve", "--config=/etc/muster/config.yaml", "--jobset-controller=native"});
 }
 
 TEST_CASE("the default image is the release that the build is") {
@@ -222,74 +223,11 @@ TEST_CASE("every selector of muster's objects selects its pods and every named p
   }
 }
 
-TEST_CASE("muster may read what it watches") {
-  const Documents objects = rbac_objects("muster-system", "muster-webhook-cert");
-  const json& cluster = find(objects, "ClusterRole /muster").at("rules");
-  for (const WatchedKind& kind : watched_kinds()) {
-    INFO(std::string(kind.type->plural));
-    // A kind of which single objects are watched: only those.
-    const std::string only = kind.field_selector.empty() ? "" : only_definitions();
-    CHECK(only.find(kind.field_selector.substr(kind.field_selector.find('=') + 1)) != std::string::npos);
-    const auto verbs = verbs_on(cluster, std::string(kind.type->group), std::string(kind.type->plural));
-    for (const char* verb : {"get", "list", "watch"}) CHECK(verbs.contains(verb + only));
-  }
-}
-
-TEST_CASE("muster may write what its reconcilers write and nothing else") {
-  const Documents objects = rbac_objects("muster-system", "muster-webhook-cert");
-  const std::set<std::string> reading{"get", "list", "watch"};
-  struct Row {
-    const char* group;
-    const char* resource;
-    std::set<std::string> verbs;
-  };
-  const Row rows[] = {
-      {"", "namespaces", {}},
-      {"", "limitranges", {}},
-      {"", "configmaps", {"create", "patch", "delete"}},
-      {"", "services", {"create"}},
-      {"", "pods", {"patch"}},
-      {"", "secrets", {}},
-      {"batch", "jobs", {"create", "patch", "delete"}},
-      {"batch", "jobs/status", {"patch"}},
-      {"jobset.x-k8s.io", "jobsets", {"patch", "delete"}},
-      {"jobset.x-k8s.io", "jobsets/status", {"patch"}},
-      {"jobset.x-k8s.io", "jobsets/finalizers", {"update"}},
-      {"kueue.x-k8s.io", "localqueues", {}},
-      {"events.k8s.io", "events", {"create", "patch"}},
-      {"apiextensions.k8s.io", "customresourcedefinitions", {"patch" + only_definitions()}},
-      {"admissionregistration.k8s.io", "mutatingwebhookconfigurations", {"patch@[\"muster\"]", "update@[\"muster\"]"}},
-      {"admissionregistration.k8s.io",
-       "validatingwebhookconfigurations",
-       {"patch@[\"muster\"]", "update@[\"muster\"]"}},
-  };
-  const json& cluster = find(objects, "ClusterRole /muster").at("rules");
-  for (const Row& row : rows) {
-    INFO(std::string(row.resource));
-    std::set<std::string> writing;
-    for (const std::string& verb : verbs_on(cluster, row.group, row.resource)) {
-      if (!reading.contains(verb.substr(0, verb.find('@')))) writing.insert(verb);
-    }
-    CHECK(writing == row.verbs);
-  }
-  for (const json& object : objects) CHECK(object.dump().find("\"*\"") == std::string::npos);
-}
-
-TEST_CASE("in its own namespace muster keeps its certificate and its Lease") {
-  const Documents objects = rbac_objects("muster-system", "muster-webhook-cert");
-  const json& role = find(objects, "Role muster-system/muster").at("rules");
-  CHECK(verbs_on(role, "", "secrets") == std::set<std::string>{"create", "get@[\"muster-webhook-cert\"]",
-                                                               "patch@[\"muster-webhook-cert\"]",
-                                                               "update@[\"muster-webhook-cert\"]"});
-  CHECK(verbs_on(role, "", "pods") == std::set<std::string>{"get"});
-  CHECK(verbs_on(role, "coordination.k8s.io", "leases") == std::set<std::string>{"create", "get", "update"});
-}
-
 TEST_CASE("muster explain finds the Service by the name that its Role allows to be proxied to") {
   const json service = find(manifests(ManifestSet::kDeployment, {}), "Service muster-system/muster-metrics");
   CHECK(service.at("metadata").at("name") == kMetricsServiceName);
   CHECK(service.at("/spec/ports/0/name"_json_pointer) == kMetricsPortName);
-  const Documents objects = rbac_objects("muster-system", "muster-webhook-cert");
+  const Documents objects = rbac_objects("muster-system", {});
   const json& viewer = find(objects, "Role muster-system/" + std::string(kExplainViewerRoleName)).at("rules");
   CHECK(verbs_on(viewer, "", "services/proxy") == std::set<std::string>{"get@[\"https:muster-metrics:metrics\"]"});
 }

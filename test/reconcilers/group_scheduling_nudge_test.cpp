@@ -53,7 +53,7 @@ TEST_CASE("nudge: waiting pods are nudged at once and again until their waiters 
   cluster.pass_time(milliseconds(1999));
   CHECK(cluster.settle().empty());
   cluster.pass_time(milliseconds(1));
-  CHECK(cluster.settle() == std::vector<std::string>{"patch pods/train-1-x"});
+  CHECK(cluster.settle() == std::vector<std::string>{"status pods/train-1-x"});
   CHECK(nudge_of(cluster, "train-1-x").starts_with("started 2 "));
   CHECK(cluster.reconcile().again_at == cluster.now.wall + seconds(4));
   cluster.pass_barrier("train-1-x");
@@ -74,7 +74,7 @@ TEST_CASE("nudge: only waiting pods of the released run") {
 TEST_CASE("nudge: a clock that is set back does not silence it") {
   GangCluster cluster = released(1);
   cluster.now.wall -= std::chrono::hours(1);
-  CHECK(cluster.settle() == std::vector<std::string>{"patch pods/train-0-x"});
+  CHECK(cluster.settle() == std::vector<std::string>{"status pods/train-0-x"});
   CHECK(cluster.reconcile().again_at == cluster.now.wall + seconds(4));
 }
 
@@ -105,6 +105,6 @@ TEST_CASE("nudge: pods of an expired run hear of it only if they outlive their o
   CHECK(nudge_of(cluster, pods[0]).empty());
   CHECK(cluster.reconcile().again_at == cluster.now.wall + seconds(10));
   cluster.pass_time(seconds(10));
-  CHECK(cluster.settle() == std::vector<std::string>{"patch pods/train-0-x"});
+  CHECK(cluster.settle() == std::vector<std::string>{"status pods/train-0-x"});
   CHECK(nudge_of(cluster, pods[0]).starts_with("expired 1 "));
 }

@@ -218,7 +218,8 @@ class GangCluster {
 
   // --- Plans ---
 
-  Plan reconcile() const { return group_scheduling_reconciler.reconcile(owner, state, {}, now); }
+  ReconcilerSettings settings;
+  Plan reconcile() const { return group_scheduling_reconciler.reconcile(owner, state, settings, now); }
   // Until nothing is wanted any more; every write on the way. Checks by the way that the
   // reconciler comes to rest, and that it writes nothing that is so already.
   std::vector<std::string> settle() {
@@ -250,7 +251,8 @@ class GangCluster {
     }
     const json version = write.body.value("/metadata/resourceVersion"_json_pointer, json());
     if (type.kind != kPods.kind) CHECK(version == before["metadata"]["resourceVersion"]);
-    CHECK(write.body.contains("status") == (write.verb == Verb::kPatchStatus));
+    // An annotation of a pod is written through its status, too.
+    if (type.kind != kPods.kind) CHECK(write.body.contains("status") == (write.verb == Verb::kPatchStatus));
     patch(type, name, write.body);
     json after = get(type, name);
     after["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"];

@@ -16,6 +16,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -139,6 +140,20 @@ func startLab() (string, error) {
 	}
 	_ = lab.Process.Signal(syscall.SIGTERM)
 	return "", fmt.Errorf("lab up was not ready within two minutes: %v", lab.Wait())
+}
+
+// Server is where the API server listens.
+func (c *Cluster) Server(t testing.TB) *url.URL {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := url.Parse(config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server
 }
 
 // Resource is a dynamic client for a kind, in the version that the server prefers.

@@ -213,6 +213,16 @@ func (m *Muster) Leads(t testing.TB) bool {
 	return strings.LastIndex(string(text), "this replica leads") > strings.LastIndex(string(text), "this replica leads no more")
 }
 
+// Log is what it has written so far.
+func (m *Muster) Log(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile(m.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // ResidentKiB is how much memory the process occupies.
 func (m *Muster) ResidentKiB(t testing.TB) int { return m.memoryKiB(t, "VmRSS") }
 

@@ -1,13 +1,49 @@
 package harness
 
-import "testing"
+import (
+	"testing"
 
-// ApplyRights applies what manifests/rbac.yaml holds, for the names in `config`; it
-// is removed at the test's end.
-func ApplyRights(t testing.TB, c *Cluster, config string) {
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// ApplyRights applies what manifests/rbac.yaml holds, for the names in `config` and further
+// flags of `muster manifests`; it is removed at the test's end. It returns the rights of
+// muster's service account, one for each verb, resource and name.
+func ApplyRights(t testing.TB, c *Cluster, config string, flags ...string) (rights []Right) {
 	t.Helper()
 	c.EnsureMusterNamespace(t)
-	rights := Manifests(t, "--only=rbac", "--config", config)
-	c.Kubectl(t, rights, "apply", "-f", "-")
-	t.Cleanup(func() { c.Kubectl(t, rights, "delete", "--ignore-not-found", "-f", "-") })
+	manifests := Manifests(t, append([]string{"--only=rbac", "--config", config}, flags...)...)
+	c.Kubectl(t, manifests, "apply", "-f", "-")
+	t.Cleanup(func() { c.Kubectl(t, manifests, "delete", "--ignore-not-found", "-f", "-") })
+	for _, object := range Documents(t, manifests) {
+		if object.GetName() != "muster" || (object.GetKind() != "ClusterRole" && object.GetKind() != "Role") {
+			continue
+		}
+		var role rbacv1.Role // a ClusterRole has its rules at the same place
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			rights = append(rights, rightsOf(rule, object.GetNamespace())...)
+		}
+	}
+	return rights
+}
+
+func rightsOf(rule rbacv1.PolicyRule, namespace string) (rights []Right) {
+	names := rule.ResourceNames
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	for _, group := range rule.APIGroups {
+		for _, resource := range rule.Resources {
+			for _, verb := range rule.Verbs {
+				for _, name := range names {
+					rights = append(rights, Right{Verb: verb, Group: group, Resource: resource, Namespace: namespace, Name: name})
+				}
+			}
+		}
+	}
+	return rights
 }

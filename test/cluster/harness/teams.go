@@ -164,6 +164,12 @@ func (s *Teams) OfClass(short string) func(*batchv1.Job) {
 	return func(job *batchv1.Job) { job.Labels[PriorityLabel] = s.Name(short) }
 }
 
+// Kubectl runs it in the namespace.
+func (s *Teams) Kubectl(arguments ...string) string {
+	s.t.Helper()
+	return s.cluster.Kubectl(s.t, "", append(arguments, "-n", s.Namespace)...)
+}
+
 // Await waits until the Workload of a Job is as the conditions say.
 func (s *Teams) Await(job, what string, conditions ...func(*unstructured.Unstructured) error) *unstructured.Unstructured {
 	s.t.Helper()

@@ -87,13 +87,19 @@ func (c *Cluster) Wire(t testing.TB) *Wire {
 		server.Close()
 	})
 	w.Kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	writeOpenKubeconfig(t, w.Kubeconfig, server.URL)
+	return w
+}
+
+// writeOpenKubeconfig writes one for a server that asks for no credentials.
+func writeOpenKubeconfig(t testing.TB, path, server string) {
+	t.Helper()
 	text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: c\n"+
 		"contexts: [{name: c, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: %q}}]\n"+
-		"users: [{name: u, user: {}}]\n", server.URL)
-	if err := os.WriteFile(w.Kubeconfig, []byte(text), 0o600); err != nil {
+		"users: [{name: u, user: {}}]\n", server)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return w
 }
 
 func (w *Wire) count(by int) {

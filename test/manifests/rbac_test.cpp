@@ -1,0 +1,217 @@
+#include "manifests/rbac.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "api/watched_kinds.h"
+
+using namespace muster;
+using nlohmann::json;
+
+namespace {
+
+using Rights = std::set<std::string>;
+
+// "patch batch/jobs", "get /secrets muster-webhook-cert": one for each verb, resource and name.
+Rights rights_in(const json& role) {
+  Rights rights;
+  for (const json& rule : role.at("rules")) {
+    for (const json& group : rule.at("apiGroups")) {
+      for (const json& resource : rule.at("resources")) {
+        for (const json& verb : rule.at("verbs")) {
+          const std::string what =
+              verb.get<std::string>() + " " + group.get<std::string>() + "/" + resource.get<std::string>();
+          for (const json& name : rule.value("resourceNames", json{""}))
+            CHECK_MESSAGE(rights.insert(what + (name == "" ? "" : " " + name.get<std::string>())).second, what,
+                          " twice");
+        }
+      }
+    }
+  }
+  return rights;
+}
+
+Rights rights_of(const RightsOptions& options, const std::string& kind = "ClusterRole",
+                 const std::string& name = "muster") {
+  for (const json& object : rbac_objects("muster-system", options)) {
+    CHECK(object.dump().find("\"*\"") == std::string::npos);
+    if (object.at("kind") == kind && object.at("metadata").at("name") == name) return rights_in(object);
+  }
+  FAIL_CHECK("there is no ", kind, " ", name);
+  return {};
+}
+
+Rights minus(const Rights& of, const Rights& without) {
+  Rights left;
+  for (const std::string& right : of) {
+    if (!without.contains(right)) left.insert(right);
+  }
+  return left;
+}
+
+RightsOptions native() {
+  RightsOptions options;
+  options.external_jobsets = false;
+  return options;
+}
+
+RightsOptions external() {
+  RightsOptions options;
+  options.native_jobsets = false;
+  return options;
+}
+
+const Rights kOnlyNative = {"list /services",
+                            "watch /services",
+                            "create /services",
+                            "create batch/jobs",
+                            "delete batch/jobs",
+                            "delete jobset.x-k8s.io/jobsets",
+                            "get apiextensions.k8s.io/customresourcedefinitions jobsets.jobset.x-k8s.io",
+                            "get coordination.k8s.io/leases 6d4f6a47.jobset.x-k8s.io"};
+const Rights kOnlyExternal = {"patch apiextensions.k8s.io/customresourcedefinitions jobsets.jobset.x-k8s.io"};
+const Rights kOnlyGroups = {"list /pods",        "watch /pods",        "patch /pods/status", "list /configmaps",
+                            "watch /configmaps", "create /configmaps", "patch /configmaps",  "delete /configmaps"};
+
+}  // namespace
+
+TEST_CASE("muster lists and watches what it watches and reads nothing else one by one") {
+  const Rights rights = rights_of({});
+  for (const WatchedKind& kind : watched_kinds()) {
+    std::string what = " " + std::string(kind.type->group) + "/" + std::string(kind.type->plural);
+    if (!kind.field_selector.empty()) what += " " + std::string(kind.field_selector.substr(14));
+    CHECK_MESSAGE(rights.contains("list" + what), what);
+    CHECK_MESSAGE(rights.contains("watch" + what), what);
+  }
+  Rights gets;
+  for (const std::string& right : rights) {
+    if (right.starts_with("get ")) gets.insert(right);
+  }
+  CHECK(gets == Rights{"get apiextensions.k8s.io/customresourcedefinitions jobsets.jobset.x-k8s.io",
+                       "get admissionregistration.k8s.io/validatingwebhookconfigurations "
+                       "jobset-validating-webhook-configuration",
+                       "get coordination.k8s.io/leases 6d4f6a47.jobset.x-k8s.io"});
+}
+
+TEST_CASE("muster may write what its reconcilers write and nothing else") {
+  Rights writing;
+  for (const std::string& right : rights_of({})) {
+    if (!right.starts_with("get ") && !right.starts_with("list ") && !right.starts_with("watch "))
+      writing.insert(right);
+  }
+  const std::string definition = "patch apiextensions.k8s.io/customresourcedefinitions ";
+  CHECK(writing == Rights{"create /configmaps",
+                          "patch /configmaps",
+                          "delete /configmaps",
+                          "create /services",
+                          "patch /pods/status",
+                          "create batch/jobs",
+                          "patch batch/jobs",
+                          "delete batch/jobs",
+                          "patch batch/jobs/status",
+                          "update batch/jobs/finalizers",
+                          "patch jobset.x-k8s.io/jobsets",
+                          "delete jobset.x-k8s.io/jobsets",
+                          "patch jobset.x-k8s.io/jobsets/status",
+                          "update jobset.x-k8s.io/jobsets/finalizers",
+                          "create kueue.x-k8s.io/workloads",
+                          "patch kueue.x-k8s.io/workloads",
+                          "delete kueue.x-k8s.io/workloads",
+                          "patch kueue.x-k8s.io/workloads/status",
+                          "patch kueue.x-k8s.io/clusterqueues",
+                          "patch kueue.x-k8s.io/clusterqueues/status",
+                          "patch kueue.x-k8s.io/localqueues/status",
+                          "patch kueue.x-k8s.io/resourceflavors",
+                          "patch kueue.x-k8s.io/admissionchecks",
+                          "create events.k8s.io/events",
+                          "patch events.k8s.io/events",
+                          definition + "jobsets.jobset.x-k8s.io",
+                          definition + "clusterqueues.kueue.x-k8s.io",
+                          definition + "cohorts.kueue.x-k8s.io",
+                          definition + "localqueues.kueue.x-k8s.io",
+                          definition + "workloads.kueue.x-k8s.io",
+                          "patch admissionregistration.k8s.io/mutatingwebhookconfigurations muster",
+                          "patch admissionregistration.k8s.io/validatingwebhookconfigurations muster",
+                          "create authentication.k8s.io/tokenreviews",
+                          "create authorization.k8s.io/subjectaccessreviews"});
+}
+
+TEST_CASE("each mode has fewer rights than the one that is found out at start") {
+  const Rights all = rights_of({});
+  CHECK(rights_of(native()) == minus(all, kOnlyExternal));
+  CHECK(rights_of(external()) == minus(all, kOnlyNative));
+
+  RightsOptions left_alone = external();
+  left_alone.patches_jobset_definition = false;
+  CHECK(rights_of(left_alone) == minus(rights_of(external()), kOnlyExternal));
+
+  RightsOptions no_groups = native();
+  no_groups.group_scheduling = false;
+  CHECK(rights_of(no_groups) == minus(rights_of(native()), kOnlyGroups));
+  no_groups = external();
+  no_groups.group_scheduling = false;
+  Rights less = minus(minus(rights_of(external()), kOnlyGroups), kOnlyExternal);
+  less.erase("patch jobset.x-k8s.io/jobsets/status");
+  CHECK(rights_of(no_groups) == less);
+
+  RightsOptions deletes = external();
+  deletes.deletes_deactivated = true;
+  CHECK(minus(rights_of(deletes), rights_of(external())) ==
+        Rights{"delete batch/jobs", "delete jobset.x-k8s.io/jobsets"});
+}
+
+TEST_CASE("in its own namespace muster keeps its certificate and its Lease") {
+  const Rights own = rights_of({}, "Role");
+  const Rights lease = {"get coordination.k8s.io/leases c1f6bfd2.kueue.x-k8s.io",
+                        "update coordination.k8s.io/leases c1f6bfd2.kueue.x-k8s.io",
+                        "create coordination.k8s.io/leases"};
+  const Rights secret = {"create /secrets", "get /secrets muster-webhook-cert", "update /secrets muster-webhook-cert"};
+  CHECK(minus(minus(own, lease), secret) == Rights{"get /pods"});
+  CHECK(own.size() == 7);
+
+  RightsOptions options;
+  options.secret = "";
+  CHECK(rights_of(options, "Role") == minus(own, secret));
+  options = {};
+  options.lease = "";
+  CHECK(rights_of(options, "Role") == minus(own, lease));
+  options = {};
+  options.lease_namespace = "muster-system";
+  CHECK(rights_of(options, "Role") == own);
+  options.lease_namespace = "elsewhere";
+  CHECK(rights_of(options, "Role") == minus(own, lease));
+  CHECK(rights_of(options, "Role", "muster-lease") == lease);
+}
+
+TEST_CASE("the configuration decides which rights muster needs") {
+  const auto rights = [](const std::string& text) {
+    const auto loaded = load_configuration(text);
+    REQUIRE_MESSAGE(loaded.ok(), loaded.error().text());
+    return rights_for(*loaded);
+  };
+  const std::string kueue = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n";
+  const std::string own = "---\napiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\n";
+  const RightsOptions usual = rights(kueue);
+  CHECK(usual.native_jobsets);
+  CHECK(usual.external_jobsets);
+  CHECK(usual.group_scheduling);
+  CHECK(usual.patches_jobset_definition);
+  CHECK_FALSE(usual.deletes_deactivated);
+  CHECK(usual.secret == "kueue-webhook-server-cert");
+  CHECK(usual.lease == kLeaseName);
+  CHECK(usual.lease_namespace.empty());
+
+  CHECK_FALSE(rights(kueue + own + "jobSetController: native\n").external_jobsets);
+  CHECK_FALSE(rights(kueue + own + "jobSetController: external\n").native_jobsets);
+  CHECK_FALSE(rights(kueue + own + "groupScheduling: false\n").group_scheduling);
+  CHECK_FALSE(rights(kueue + own + "patchJobSetDefinition: false\n").patches_jobset_definition);
+  CHECK(rights(kueue + "objectRetentionPolicies: {workloads: {afterDeactivatedByKueue: 1h}}\n").deletes_deactivated);
+  CHECK(rights(kueue + "internalCertManagement: {enable: false}\n").secret.empty());
+  CHECK(rights(kueue + "leaderElection: {leaderElect: false}\n").lease.empty());
+  const RightsOptions elsewhere =
+      rights(kueue + "leaderElection: {leaderElect: true, resourceName: ours, resourceNamespace: there}\n");
+  CHECK(elsewhere.lease == "ours");
+  CHECK(elsewhere.lease_namespace == "there");
+}
