@@ -137,6 +137,8 @@ void add_explain(CLI::App& app, ExplainOptions& options) {
       ->type_name("FILE");
   explain.add_option("--muster-namespace", options.muster_namespace, "Where muster runs; default: muster-system");
   explain.add_option("--service", options.service, "Service of its metrics listener; default: muster-metrics");
+  explain.add_option("--service-account", options.service_account,
+                     "In whose name muster is asked, NAME or NAMESPACE/NAME; default: your own, else muster-explain");
   explain.add_option("--server", options.server, "URL of that listener, to ask without the API server's proxy");
   explain.add_option("--server-ca", options.server_ca, "Certificates to trust for --server")->type_name("FILE");
 }

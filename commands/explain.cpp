@@ -9,6 +9,7 @@
 #include "api/names.h"
 #include "commands/explain_local.h"
 #include "commands/explain_text.h"
+#include "commands/explain_token.h"
 #include "commands/load_settings.h"
 #include "commands/version.h"
 #include "kube/client.h"
@@ -56,10 +57,11 @@ class Asking {
 
   // Of muster, over the network.
   Result<Explained, NoAnswer> ask_muster(const ObjectKey& key) {
-    const auto token = bearer_token();
+    const auto token = make_explain_token(*client_, options_.service_account, key.ns);
     if (!token) return fail_with(NoAnswer{token.error().message, true});
-    const auto answer = options_.server.empty() ? ask_through_proxy(key, *token) : ask_directly(key, *token);
-    if (!answer) return fail_with(judge(answer.error()));
+    const auto answer =
+        options_.server.empty() ? ask_through_proxy(key, token->token) : ask_directly(key, token->token);
+    if (!answer) return fail_with(judge(answer.error(), *token));
     auto explained = read_explained(*answer);
     if (!explained) return fail_with(NoAnswer{explained.error().message, true});
     return std::move(*explained);
@@ -80,15 +82,6 @@ class Asking {
     client_options.user_agent = kube::user_agent(kVersion, kCommit);
     return kube::KubeClient::make(std::move(access), std::move(client_options),
                                   {clock_, kube::system_sleeper(), [] { return 0.5; }}, observer_);
-  }
-
-  Result<std::string> bearer_token() {
-    constexpr std::string_view kBearer = "Bearer ";
-    const auto identity = client_->identity();
-    if (!identity) return fail(identity.error().message);
-    if (!identity->authorization.starts_with(kBearer))
-      return fail("the kubeconfig's user has no token to show to muster");
-    return identity->authorization.substr(kBearer.size());
   }
 
   kube::KubeApi::Answer ask_through_proxy(const ObjectKey& key, const std::string& token) {
@@ -114,11 +107,12 @@ class Asking {
     return (*client)->send(request, {});
   }
 
-  // muster's own refusals of a person are final; that it cannot be reached is not.
-  static NoAnswer judge(const kube::StatusError& error) {
+  // muster's own refusal of who asks is final; what refuses another account, the caller may see.
+  static NoAnswer judge(const kube::StatusError& error, const ExplainToken& token) {
     const bool proxy = error.forbidden() && error.message.find("services/proxy") != std::string::npos;
     const bool away = error.unanswered() || error.code >= 500 || error.not_found();
-    return {error.message, proxy || away};
+    const bool refused = error.code == 401 || (error.forbidden() && !token.own);
+    return {error.message + (refused ? " (asked as " + token.account + ")" : ""), proxy || away || refused};
   }
 
   const ExplainOptions& options_;

@@ -1,9 +1,9 @@
 // `muster explain job/NAME`: why it does not run, or what else it does.
 //
-// muster itself is asked, through the API server's service proxy and with the user's own
-// token. Where that cannot be (the user has a certificate and no token, may not use the proxy,
-// or muster is down) the objects that the user may list are read, and the answer is found in
-// them here; then it says so.
+// muster itself is asked, through the API server's service proxy and with a short-lived token
+// that is for muster alone (explain_token.h); the user's own credentials are never shown to it.
+// Where that cannot be (no such token can be had, the user may not use the proxy, or muster is down) the objects that
+// the user may list are read, and the answer is found in them here; then it says so.
 #pragma once
 
 #include <iosfwd>
@@ -26,6 +26,8 @@ struct ExplainOptions {
   // How muster is reached: its Service, or a URL of its metrics listener.
   std::string muster_namespace{kDefaultNamespace};
   std::string service{kMetricsServiceName};
+  // In whose name muster is asked: a service account; empty: see explain_token.h.
+  std::string service_account{};
   std::string server{};
   std::string server_ca{};  // a file; empty: the system's roots
 };

@@ -95,7 +95,7 @@ class Process {
   // Later ones use earlier ones, so they go first.
   std::unique_ptr<Cluster> cluster_;  // null: standalone, and then there is no loop either
   std::shared_ptr<const RuleSettings> rules_;
-  std::unique_ptr<kube::Authorizer> authorizer_;
+  std::unique_ptr<kube::Authorizer> authorizer_, explain_authorizer_;
   bool native_jobsets_ = false;
   std::unique_ptr<kube::EventRecorder> events_;
   std::unique_ptr<Leadership> leadership_;
@@ -206,7 +206,10 @@ std::optional<GaugeReadings> Process::read_gauges() {
 
 Outcome<> Process::start_serving() {
   ViewProvider view = [this] { return loop_->view(); };
-  if (cluster_) authorizer_ = std::make_unique<kube::Authorizer>(cluster_->api(), clock_);
+  if (cluster_) {
+    authorizer_ = std::make_unique<kube::Authorizer>(cluster_->api(), clock_);
+    explain_authorizer_ = std::make_unique<kube::Authorizer>(cluster_->api(), clock_, std::string(kExplainAudience));
+  }
   if (!cluster_) view = [empty = std::make_shared<const ClusterView>()] { return empty; };
   auto serving = Serving::make({.addresses = listen_addresses(flags_, kueue()),
                                 .tls = kueue().tls,
@@ -235,7 +238,7 @@ Authorizer Process::metrics_authorizer() {
 // Whatever is said about the metrics: who asks here must be known.
 std::optional<Explainer> Process::explainer() {
   if (!cluster_) return std::nullopt;
-  return make_explainer(*authorizer_, *loop_, reconciler_settings_of(settings_, native_jobsets_), clock_);
+  return make_explainer(*explain_authorizer_, *loop_, reconciler_settings_of(settings_, native_jobsets_), clock_);
 }
 
 void Process::start_certificates() {

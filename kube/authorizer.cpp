@@ -1,5 +1,6 @@
 #include "kube/authorizer.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -55,16 +56,26 @@ Result<Authorizer::User, StatusError> Authorizer::user_of(const std::string& tok
     const MutexLock lock(mutex_);
     if (auto known = recall(users_, digest, clock_.now().monotonic)) return std::move(*known);
   }
-  const auto answer = api_.send(review("/apis/authentication.k8s.io/v1/tokenreviews", "TokenReview",
-                                       "authentication.k8s.io/v1", {{"token", token}}),
-                                stop);
+  json spec = {{"token", token}};
+  if (!audience_.empty()) spec["audiences"] = {audience_};
+  const auto answer = api_.send(
+      review("/apis/authentication.k8s.io/v1/tokenreviews", "TokenReview", "authentication.k8s.io/v1", std::move(spec)),
+      stop);
   if (!answer.ok()) return fail_with(answer.error());
   User user;
-  if (bool_at(*answer, {"status", "authenticated"})) user = to_text(object_at(*answer, {"status", "user"}));
+  if (bool_at(*answer, {"status", "authenticated"}) && is_for_audience(*answer))
+    user = to_text(object_at(*answer, {"status", "user"}));
   const MutexLock lock(mutex_);
   if (users_.size() >= kMaxRemembered) users_.clear();
   users_.insert_or_assign(digest, Remembered<User>{user, clock_.now().monotonic + kRememberToken});
   return user;
+}
+
+// An authenticator that knows no audiences answers without them, which says nothing.
+bool Authorizer::is_for_audience(const json& review) const {
+  if (audience_.empty()) return true;
+  const std::vector<std::string> audiences = strings_at(review, {"status", "audiences"});
+  return std::find(audiences.begin(), audiences.end(), audience_) != audiences.end();
 }
 
 Result<bool, StatusError> Authorizer::allowed(const User& user, const AccessQuestion& question, std::stop_token stop) {

@@ -40,7 +40,12 @@ class Authorizer {
 
   // muster itself needs create on tokenreviews and subjectaccessreviews
   // (ClusterRole system:auth-delegator).
-  Authorizer(KubeApi& api, const Clock& clock) : api_(api), clock_(clock) {}
+  //
+  // With an audience, only tokens that were made for it count: whoever gets hold of one
+  // can do nothing with it elsewhere, and tokens for the API server are refused. Without, tokens
+  // for the API server count.
+  Authorizer(KubeApi& api, const Clock& clock, std::string audience = {})
+      : api_(api), clock_(clock), audience_(std::move(audience)) {}
 
   // Blocks for two requests when nothing is remembered. An error means that the API
   // server gave no answer: let nobody in, but say 500 and not 403.
@@ -59,12 +64,14 @@ class Authorizer {
   // The user as TokenReview describes it, as text; empty for nobody.
   using User = std::string;
 
+  bool is_for_audience(const nlohmann::json& review) const;
   Result<User, StatusError> user_of(const std::string& token, std::stop_token stop) EXCLUDES(mutex_);
   Result<bool, StatusError> allowed(const User& user, const AccessQuestion& question, std::stop_token stop)
       EXCLUDES(mutex_);
 
   KubeApi& api_;
   const Clock& clock_;
+  const std::string audience_;
 
   Mutex mutex_;
   std::map<std::string, Remembered<User>> users_ GUARDED_BY(mutex_);       // by SHA-256 of the token

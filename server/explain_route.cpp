@@ -57,9 +57,12 @@ std::string resource_name(const ResourceType& type) {
 
 HttpResponse unauthenticated(bool sent) {
   return refuse(401, "Unauthorized",
-                sent ? "this cluster's API server does not know this token; it may have expired"
-                     : "send a token that this cluster's API server knows, as X-Muster-Token: TOKEN (through the "
-                       "API server's service proxy) or as Authorization: Bearer TOKEN (directly)");
+                sent
+                    ? "this token is not one for muster: it has expired, or it was made for another audience than "
+                      "muster.batch/explain (a token for the API server is not taken); make one with kubectl create "
+                      "token NAME --audience muster.batch/explain --duration 10m"
+                    : "send a token whose audience is muster.batch/explain, as X-Muster-Token: TOKEN (through the API "
+                      "server's service proxy) or as Authorization: Bearer TOKEN (directly); muster explain makes one");
 }
 
 // One per route.

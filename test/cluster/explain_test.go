@@ -133,8 +133,9 @@ func explainedNamespaces(t *testing.T, cluster *harness.Cluster) (mine, other st
 	return mine, other
 }
 
-// explainUsers makes three service accounts, who may all use the proxy to muster: `boss` may do
-// everything, `dev` may read jobs and Workloads of their namespace, `stranger` nothing more.
+// explainUsers makes three service accounts, who may all use the proxy to muster and make tokens
+// for themselves: `boss` may do everything, `dev` may read jobs and Workloads of their namespace,
+// `stranger` nothing more.
 func explainUsers(t *testing.T, cluster *harness.Cluster, namespace string) {
 	t.Helper()
 	for _, name := range []string{"boss", "dev", "stranger"} {
@@ -143,6 +144,7 @@ func explainUsers(t *testing.T, cluster *harness.Cluster, namespace string) {
 		cluster.Kubectl(t, "", "create", "rolebinding", binding, "-n", "muster-system", "--role", "muster-explain-viewer",
 			"--serviceaccount", namespace+":"+name)
 		t.Cleanup(func() { cluster.Kubectl(t, "", "delete", "rolebinding", binding, "-n", "muster-system") })
+		mayMakeTokens(t, cluster, namespace, name, "--serviceaccount="+namespace+":"+name)
 	}
 	cluster.Kubectl(t, "", "create", "clusterrolebinding", "boss-"+namespace, "--clusterrole", "cluster-admin",
 		"--serviceaccount", namespace+":boss")
@@ -150,6 +152,21 @@ func explainUsers(t *testing.T, cluster *harness.Cluster, namespace string) {
 	cluster.Kubectl(t, "", "create", "role", "dev", "-n", namespace, "--verb", "get,list",
 		"--resource", "jobs.batch,workloads.kueue.x-k8s.io")
 	cluster.Kubectl(t, "", "create", "rolebinding", "dev", "-n", namespace, "--role", "dev", "--serviceaccount", namespace+":dev")
+}
+
+// mayMakeTokens lets somebody make tokens of that service account.
+func mayMakeTokens(t *testing.T, cluster *harness.Cluster, namespace, account, who string) {
+	t.Helper()
+	name := "tokens-of-" + account
+	cluster.Kubectl(t, "", "create", "role", name, "-n", namespace, "--verb", "create",
+		"--resource", "serviceaccounts/token", "--resource-name", account)
+	cluster.Kubectl(t, "", "create", "rolebinding", name, "-n", namespace, "--role", name, who)
+}
+
+// explainToken is a token as `muster explain` makes them.
+func explainToken(t *testing.T, cluster *harness.Cluster, namespace, name string) string {
+	t.Helper()
+	return strings.TrimSpace(cluster.Kubectl(t, "", "create", "token", name, "-n", namespace, "--audience", explainAudience, "--duration", "10m"))
 }
 
 func TestExplainSaysWhyAJobWaits(t *testing.T) {
@@ -201,7 +218,7 @@ func TestExplainSaysWhyAJobWaits(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a certificate without token finds the same here", func(t *testing.T) {
+	t.Run("who has no token for muster finds the same here", func(t *testing.T) {
 		for _, flags := range [][]string{{"--local"}, {}} {
 			here, code, complaint := musterExplain(t, cluster.Kubeconfig, append(flags, "job/train", "-n", mine)...)
 			if code != 0 || here.Headline != told.Headline || !reflect.DeepEqual(here.Flavors, told.Flavors) || !reflect.DeepEqual(here.Others, told.Others) {
@@ -210,12 +227,28 @@ func TestExplainSaysWhyAJobWaits(t *testing.T) {
 			if len(here.Notes) == 0 || !strings.HasPrefix(here.Notes[0], "Evaluated here") {
 				t.Errorf("%v: it does not say so: %v", flags, here.Notes)
 			}
+			if len(flags) == 0 && !strings.Contains(strings.Join(here.Notes, " "), mine+`/muster-explain: serviceaccounts "muster-explain" not found`) {
+				t.Errorf("it does not say why: %v", here.Notes)
+			}
+		}
+	})
+	t.Run("a person with a certificate asks in the name of the namespace's account", func(t *testing.T) {
+		cluster.Kubectl(t, "", "create", "serviceaccount", "muster-explain", "-n", mine)
+		cluster.Kubectl(t, "", "create", "rolebinding", "muster-explain", "-n", mine, "--role", "dev", "--serviceaccount", mine+":muster-explain")
+		answer, code, complaint := musterExplain(t, cluster.Kubeconfig, "job/train", "-n", mine)
+		if code != 0 || answer.Headline != told.Headline || len(answer.Notes) > 0 || len(answer.Others) != 1 || len(answer.Others[0].Names) != 0 {
+			t.Errorf("exit code %d, %+v, %s", code, answer, complaint)
+		}
+		// What the account may not see, the person may.
+		answer, code, complaint = musterExplain(t, cluster.Kubeconfig, "job/secret", "-n", other, "--service-account", mine+"/muster-explain")
+		if notes := strings.Join(answer.Notes, " "); code != 0 || !strings.Contains(notes, "Evaluated here") || !strings.Contains(notes, "asked as "+mine+"/muster-explain") {
+			t.Errorf("exit code %d, %+v, %s", code, answer, complaint)
 		}
 	})
 	t.Run("a replica that does not lead says the same", func(t *testing.T) {
 		follower := harness.LaunchMuster(t, "--jobset-controller", "native", "--config", quickLease(t, neverFree(t, cluster)),
 			"--webhook-url", muster.URL, "--no-keep-webhook-configurations")
-		token := strings.TrimSpace(cluster.Kubectl(t, "", "create", "token", "boss", "-n", mine))
+		token := explainToken(t, cluster, mine, "boss")
 		status, followed := askDirectly(t, follower, "/explain/v1/namespaces/"+mine+"/jobs/train", token)
 		if status != http.StatusOK || followed.Headline != told.Headline || !reflect.DeepEqual(followed.Flavors, told.Flavors) {
 			t.Errorf("%d %+v", status, followed)

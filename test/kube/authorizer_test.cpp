@@ -145,5 +145,27 @@ TEST_CASE("an API server without an answer is an error and is not remembered") {
   CHECK(*decision == AccessDecision::kAllow);
 }
 
+TEST_CASE("with an audience only tokens that were made for it count") {
+  // As an API server answers: `audiences` are those that both the token and the review name. An
+  // authenticator that knows nothing of audiences names none.
+  FakeApiServer server([](const FakeRequest& request, FakeExchange& exchange) {
+    const json spec = json::parse(request.body)["spec"];
+    if (!spec.contains("token")) return exchange.respond(201, {{"status", {{"allowed", true}}}});
+    CHECK(spec["audiences"] == json{"muster.batch/explain"});
+    const std::string token = spec["token"];
+    json status = {{"authenticated", token != "api"}, {"user", {{"username", token}}}};
+    if (token == "ours") status["audiences"] = {"muster.batch/explain"};
+    if (token == "other") status["audiences"] = {"https://kubernetes.default.svc"};
+    exchange.respond(201, {{"status", status}});
+  });
+  TestClient client(server);
+  Authorizer authorizer(*client.client, client.time, "muster.batch/explain");
+  const auto decide = [&](const std::string& token) { return authorizer.decide(token, kMetrics).value(); };
+  CHECK(decide("ours") == AccessDecision::kAllow);
+  CHECK(decide("api") == AccessDecision::kUnauthenticated);
+  CHECK(decide("other") == AccessDecision::kUnauthenticated);
+  CHECK(decide("silent") == AccessDecision::kUnauthenticated);
+}
+
 }  // namespace
 }  // namespace muster::kube::test
