@@ -56,7 +56,8 @@ std::string seconds_text(Duration duration) {
 Invariants::Invariants(ApiServer& server, Timeline& timeline)
     : server_(server),
       timeline_(timeline),
-      quota_(server, timeline, [this](std::string what) { violated(std::move(what)); }) {
+      quota_(server, timeline, [this](std::string what) { violated(std::move(what)); }),
+      storms_([this](std::string what) { violated(std::move(what)); }) {
   server_.on_change([this](const Change& change) { see(change); });
 }
 
@@ -68,6 +69,7 @@ void Invariants::see(const Change& change) {
   if (change.type->plural == kPods.plural) see_pod(change);
   if (change.type->plural == kJobs.plural) see_job(change);
   quota_.see(change);
+  storms_.see(change, muster_writes_);
 }
 
 void Invariants::see_job(const Change& change) {

@@ -9,6 +9,7 @@
 //   no write twice   a process does not repeat a write that was answered and after which
 //                    nobody has changed the object
 //   quota            see simulation/quota_invariants.h
+//   no storms        see simulation/write_storms.h
 //   no orphans       asked for at the end: nothing is left whose owner is gone
 //
 // It watches the API server's history, step by step, and knows nothing of muster's insides.
@@ -22,6 +23,7 @@
 #include "api/job.h"
 #include "simulation/api_server.h"
 #include "simulation/quota_invariants.h"
+#include "simulation/write_storms.h"
 
 namespace muster::simulation {
 
@@ -35,6 +37,10 @@ class Invariants {
   void see_write(const std::string& process, const Write& write, const Answer& answer, const ObjectPtr& before,
                  bool heard);
   void check_orphans();
+  // While true, changes are muster's.
+  void muster_writes(bool writes) { muster_writes_ = writes; }
+  // Something happened that is no write: see WriteStorms.
+  void note_disturbance() { storms_.note_disturbance(); }
 
   // One sentence each, with the virtual time.
   const std::vector<std::string>& violations() const { return violations_; }
@@ -66,6 +72,8 @@ class Invariants {
   ApiServer& server_;
   Timeline& timeline_;
   QuotaInvariants quota_;
+  WriteStorms storms_;
+  bool muster_writes_ = false;
   std::map<std::string, PodFacts> pods_;                          // live or not, by uid, until removed
   std::map<std::string, std::map<std::string, int>> started_;     // token -> the Job's uid -> pods
   std::map<std::string, std::set<std::string>> tokens_of_owner_;  // owner's uid -> tokens not complete yet

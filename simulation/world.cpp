@@ -1,6 +1,7 @@
 #include "simulation/world.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "api/json.h"
 #include "api/object_meta.h"
@@ -111,7 +112,23 @@ World::World(WorldOptions options)
 }
 
 World::~World() {
+  if (end_inspector() && !std::uncaught_exceptions()) end_inspector()(*this);
   for (const auto& process : processes_) process->kill();
+}
+
+std::function<void(const World&)>& World::end_inspector() {
+  static std::function<void(const World&)> inspector;
+  return inspector;
+}
+
+void World::jump_wall_clock(Duration by) {
+  invariants_.note_disturbance();
+  timeline_.jump_wall_clock(by);
+}
+
+void World::elect(int replica) {
+  invariants_.note_disturbance();
+  leases_.elect(replica);
 }
 
 void World::add_process(int replica) {
@@ -203,6 +220,7 @@ void World::at(Duration elapsed, std::function<void()> action) {
 // --- Faults ---
 
 void World::kill(int replica) {
+  invariants_.note_disturbance();
   process(replica).kill();
 }
 
@@ -212,6 +230,7 @@ void World::kill(int replica, Duration down_for) {
 }
 
 void World::restart(int replica) {
+  invariants_.note_disturbance();
   process(replica).start();
 }
 
@@ -221,8 +240,12 @@ void World::kill_after_write(int n, Duration down_for) {
 }
 
 void World::cut_off(int replica, Duration duration) {
+  invariants_.note_disturbance();
   process(replica).cut_off(true);
-  timeline_.after(duration, [this, replica] { process(replica).cut_off(false); });
+  timeline_.after(duration, [this, replica] {
+    invariants_.note_disturbance();
+    process(replica).cut_off(false);
+  });
 }
 
 void World::lose_watches(int replica, const ResourceType* type) {
@@ -272,7 +295,9 @@ void World::accident() {
 Answer World::carry_out(int replica, const Write& write, bool heard) {
   last_write_ = timeline_.time();
   const ObjectPtr before = server_.get(write.target);
+  invariants_.muster_writes(true);
   const Answer answer = server_.carry_out(write, {.user = kMuster});
+  invariants_.muster_writes(false);
   count(write, answer);
   const std::string name = "replica " + std::to_string(replica);
   last_writes_.push_back({timeline_.elapsed(), name + ": " + std::string(verb_text(write.verb)) + " " +

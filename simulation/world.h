@@ -106,7 +106,7 @@ class World {
   // is orphaned. False when it is still writing after two hours, or a violation was found.
   bool settle();
   void at(Duration elapsed, std::function<void()> action);
-  void jump_wall_clock(Duration by) { timeline_.jump_wall_clock(by); }
+  void jump_wall_clock(Duration by);
 
   // --- Faults by hand ---
 
@@ -126,7 +126,7 @@ class World {
   // compaction.
   void lose_watches(int replica, const ResourceType* type = nullptr);
   // Hands the lease to another replica, or to nobody (-1) until told otherwise.
-  void elect(int replica) { leases_.elect(replica); }
+  void elect(int replica);
   int leader() const { return leases_.holder(); }
   // From now on nothing fails by chance; who is down comes back.
   void calm();
@@ -154,6 +154,8 @@ class World {
   const std::vector<std::string>& violations() const { return invariants_.violations(); }
   // Seed, time, violations and the last writes, for a failing test.
   std::string report() const;
+  // Called with every world at its end: so that the invariants hold in every test.
+  static std::function<void(const World&)>& end_inspector();
 
  private:
   struct AppliedWrite {

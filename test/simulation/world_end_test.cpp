@@ -1,0 +1,17 @@
+// What holds in every state of every world is asked at its end, whatever its test is about.
+#include <doctest/doctest.h>
+
+#include "simulation/world.h"
+
+using muster::simulation::World;
+
+namespace {
+
+[[maybe_unused]] const bool kInspects = [] {
+  World::end_inspector() = [](const World& world) {
+    if (!world.violations().empty()) FAIL_CHECK(world.report());
+  };
+  return true;
+}();
+
+}  // namespace
