@@ -3,6 +3,7 @@
 // admitted, how long it may run. (Kueue says so in its CRD.) Rejected, for example:
 //
 //   queueName: a -> queueName: b
+//   queueName: a -> (none)
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
@@ -48,8 +49,7 @@ FieldErrors check(const Review& review) {
   if (has_quota_reservation(before)) check_priority_class(errors, now, before);
   const std::string_view queue = string_at(now, {"spec", "queueName"});
   const std::string_view old_queue = string_at(before, {"spec", "queueName"});
-  if (has_quota_reservation(before) && has_quota_reservation(now) && !queue.empty() && !old_queue.empty() &&
-      queue != old_queue) {
+  if (has_quota_reservation(before) && has_quota_reservation(now) && !old_queue.empty() && queue != old_queue) {
     errors.push_back(unchangeable("spec.queueName", "queueName"));
   }
   const Keys limit = {"spec", "maximumExecutionTimeSeconds"};

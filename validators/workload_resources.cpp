@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-void check_amounts(FieldErrors& errors, const FieldPath& path, const json& amounts, bool requests) {
+void check_amounts(FieldErrors& errors, const FieldPath& path, const json& amounts) {
   for (const auto& [name, amount] : amounts.items()) {
     const std::string field = path.key(name);
     const auto quantity = Quantity::from_json(amount);
@@ -23,8 +23,7 @@ void check_amounts(FieldErrors& errors, const FieldPath& path, const json& amoun
     } else if (quantity->sign() < 0) {
       errors.push_back(invalid(field, quantity->text(), "must be greater than or equal to 0"));
     }
-    if (requests && name == "pods")
-      errors.push_back(invalid(field, name, "the key is reserved for internal kueue use"));
+    if (name == "pods") errors.push_back(invalid(field, name, "the key is reserved for internal kueue use"));
   }
 }
 
@@ -32,8 +31,8 @@ void check_resources(FieldErrors& errors, const FieldPath& path, const json& own
   const json& resources = object_at(owner, {"resources"});
   if (resources.empty()) return;
   const FieldPath at = path.child("resources");
-  check_amounts(errors, at.child("requests"), object_at(resources, {"requests"}), true);
-  check_amounts(errors, at.child("limits"), object_at(resources, {"limits"}), false);
+  check_amounts(errors, at.child("requests"), object_at(resources, {"requests"}));
+  check_amounts(errors, at.child("limits"), object_at(resources, {"limits"}));
 }
 
 FieldErrors check(const Review& review) {
