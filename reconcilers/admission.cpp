@@ -9,6 +9,7 @@
 #include "reconcilers/measurements.h"
 #include "reconcilers/workload_checks.h"
 #include "reconcilers/workload_draft.h"
+#include "reconcilers/workload_queues.h"
 
 namespace muster {
 namespace {
@@ -23,8 +24,11 @@ void end_eviction(WorkloadDraft& draft, std::string_view type) {
   draft.set(type, false, kQuotaReservedReason, "Previously: " + condition->message);
 }
 
-std::string waited(Timestamp since, TimePoint now) {
-  const int64_t seconds = to_timestamp(now).seconds - since.seconds;
+// Since it was created or last requeued.
+std::string waited(const WorkloadDraft& draft) {
+  const Condition* requeued = draft.find(kRequeuedCondition);
+  const Timestamp since = requeued == nullptr ? draft.workload().meta.created : requeued->last_transition;
+  const int64_t seconds = to_timestamp(draft.time()).seconds - since.seconds;
   return std::to_string(std::max<int64_t>(seconds, 0)) + "s";
 }
 
@@ -45,8 +49,7 @@ void admit(const Admitted& admitted, const ClusterState& state, const QueueSetti
   draft.sync_admitted();
   await_pods(settings, draft);
   draft.tell(kNormalEvent, std::string(kQuotaReservedReason),
-             "Quota reserved in ClusterQueue " + queue + ", wait time since queued was " +
-                 waited(draft.workload().meta.created, draft.time()));
+             "Quota reserved in ClusterQueue " + queue + ", wait time since queued was " + waited(draft));
   if (!draft.is_true(kAdmittedCondition)) return;
   draft.tell(kNormalEvent, std::string(kAdmittedReason),
              "Admitted by ClusterQueue " + queue + ", wait time since reservation was 0s");
@@ -58,7 +61,9 @@ void evict(const Preempted& preempted, WorkloadDraft& draft) {
   draft.tell(kNormalEvent, std::string(kPreemptedReason), preempted.message);
 }
 
-void refuse(const Refused& refused, const QueueSettings& settings, Now now, WorkloadDraft& draft, Plan& plan) {
+void refuse(const Refused& refused, const ClusterState& state, const QueueSettings& settings, Now now,
+            WorkloadDraft& draft, Plan& plan) {
+  if (is_kept_out(draft.workload(), queues_of(draft.workload(), state))) return;
   const Condition* known = draft.find(kQuotaReservedCondition);
   if (known != nullptr && !known->is_true() && known->reason == refused.reason && known->message == refused.message)
     return;
@@ -68,7 +73,7 @@ void refuse(const Refused& refused, const QueueSettings& settings, Now now, Work
   draft.set(kQuotaReservedCondition, false, refused.reason, refused.message);
   draft.sync_admitted();
   if (draft.find(kPodsReadyCondition) == nullptr) await_pods(settings, draft);
-  if (news) draft.tell(kWarningEvent, refused.reason, refused.message);
+  if (news && refused.evaluated) draft.tell(kWarningEvent, refused.reason, refused.message);
 }
 
 Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
@@ -77,11 +82,11 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   const Workload* workload = state.workload(key.ns, key.name);
   const Ruling* ruling = state.admissions().ruling_on(key.ns, key.name);
   if (workload == nullptr || ruling == nullptr || workload->meta.deleting) return plan;
-  WorkloadDraft draft(*workload, now);
+  WorkloadDraft draft(*workload, state, now);
   std::visit(Overloaded{
                  [&](const Admitted& admitted) { admit(admitted, state, settings.queues, draft); },
                  [&](const Preempted& preempted) { evict(preempted, draft); },
-                 [&](const Refused& refused) { refuse(refused, settings.queues, now, draft, plan); },
+                 [&](const Refused& refused) { refuse(refused, state, settings.queues, now, draft, plan); },
              },
              *ruling);
   if (const auto* preempted = std::get_if<Preempted>(ruling))

@@ -60,7 +60,8 @@ constexpr Duration kBetweenMessages = std::chrono::seconds(30);
 
 SchedulerSettings scheduler_settings(const QueueSettings& settings) {
   SchedulerSettings made{.fair_sharing = settings.fair_sharing,
-                         .ignore_undeclared_resources = settings.ignore_undeclared_resources};
+                         .ignore_undeclared_resources = settings.ignore_undeclared_resources,
+                         .reclaims = settings.rules.enabled("ReclaimablePods")};
   if (settings.wait_for_pods_ready) {
     made.order_by_eviction =
         settings.wait_for_pods_ready->requeuing.timestamp == RequeuingStrategy::Timestamp::kEviction;
@@ -98,6 +99,7 @@ void Admissions::remove(const TypedObject& object, const ClusterState& state, No
                    scheduler_.remove_workload(meta.ns, meta.name);
                    rulings_.erase(path_of(meta));
                    blocks_.erase(path_of(meta));
+                   admitted_since_.erase(path_of(meta));
                  },
                  [&](const ClusterQueuePtr&) { scheduler_.remove_cluster_queue(meta.name); },
                  [&](const LocalQueuePtr&) { scheduler_.remove_local_queue(meta.ns, meta.name); },
@@ -118,6 +120,29 @@ void Admissions::put_workload(const WorkloadPtr& workload, const ClusterState& s
   scheduler_.put(workload, demand.per_pod, now, std::move(demand.misconfigured));
   advance(*workload);
   note_block(*workload, now);
+  note_admission(*workload, now);
+}
+
+void Admissions::note_admission(const Workload& workload, Now now) {
+  const Condition* admitted = find_condition(workload.status.conditions, kAdmittedCondition);
+  if (admitted == nullptr || !admitted->is_true() || workload.finished()) {
+    admitted_since_.erase(path_of(workload.meta));
+    return;
+  }
+  AdmittedSince& known = admitted_since_[path_of(workload.meta)];
+  if (known.uid == workload.meta.uid && known.stamp == admitted->last_transition) return;
+  const Duration age = std::max(now.wall - to_time_point(admitted->last_transition), Duration::zero());
+  known = {.uid = workload.meta.uid, .stamp = admitted->last_transition, .since = now.monotonic - age};
+}
+
+Duration Admissions::admitted_for(const Workload& workload, Now now) const {
+  const Condition* admitted = find_condition(workload.status.conditions, kAdmittedCondition);
+  if (admitted == nullptr || !admitted->is_true()) return Duration::zero();
+  const auto known = admitted_since_.find(path_of(workload.meta));
+  const bool seen = known != admitted_since_.end() && known->second.uid == workload.meta.uid &&
+                    known->second.stamp == admitted->last_transition;
+  const Duration age = seen ? now.monotonic - known->second.since : now.wall - to_time_point(admitted->last_transition);
+  return std::max(age, Duration::zero());
 }
 
 // What the object shows is written.
@@ -179,6 +204,17 @@ void Admissions::decide(Now now, size_t enough, std::vector<ObjectKey>& keys) {
     scheduler_.await_ready(std::string(blocker(now)));
     for (Decision& decision : scheduler_.drain(now, enough)) take(std::move(decision), now, keys);
   } while (withdrawn_);
+  drop_void_refusals();
+}
+
+// Of a Workload that is in no queue that admits, the queue speaks (reconcilers/workload_queues.h).
+void Admissions::drop_void_refusals() {
+  for (const std::string& path : scheduler_.take_left()) {
+    const auto found = rulings_.find(path);
+    if (found == rulings_.end() || !std::holds_alternative<Refused>(found->second.ruling)) continue;
+    const size_t slash = path.find('/');
+    if (!scheduler_.waits(path.substr(0, slash), path.substr(slash + 1))) rulings_.erase(found);
+  }
 }
 
 void Admissions::sent(const ObjectKey& workload, Now now) {
@@ -232,7 +268,8 @@ void Admissions::take(Pending pending, Now now, std::vector<ObjectKey>& keys) {
   Unwritten unwritten{.ruling = Refused{.cluster_queue = std::move(pending.cluster_queue),
                                         .reason = std::string(to_text(pending.reason)),
                                         .message = std::move(pending.message),
-                                        .since = now.monotonic}};
+                                        .since = now.monotonic,
+                                        .evaluated = pending.evaluated}};
   Refused& refused = std::get<Refused>(unwritten.ruling);
   const auto known = rulings_.find(path);
   const Refused* before = known == rulings_.end() ? nullptr : std::get_if<Refused>(&known->second.ruling);

@@ -30,6 +30,7 @@ struct Refused {
   std::string reason;
   std::string message;
   MonotonicTime since;  // since when it has been so
+  bool evaluated;       // false: for another one of its shape
 
   bool operator==(const Refused&) const = default;
 };
@@ -51,7 +52,10 @@ class Admissions {
   // only be taken back by another write.
   void sent(const ObjectKey& workload, Now now);
   // For a replica that does not lead: keeps the scheduler's numbers true, decides nothing.
-  void follow(Now now) { scheduler_.follow(now); }
+  void follow(Now now) {
+    scheduler_.follow(now);
+    drop_void_refusals();
+  }
   // What is to be written into this Workload; nullptr: nothing.
   const Ruling* ruling_on(std::string_view ns, std::string_view workload) const;
   // The API server refused it: as if it had not been decided, and it is decided again.
@@ -62,6 +66,10 @@ class Admissions {
   // The Workload whose pods must get ready before any other is admitted: with
   // waitForPodsReady.blockAdmission only. Every replica knows.
   std::optional<ObjectKey> blocked_by(Now now) const;
+
+  // How long a Workload has been admitted this time: by the clock that nobody sets, from the
+  // first moment at which this process knew of it; what was before, by the stamp. Never negative.
+  Duration admitted_for(const Workload& workload, Now now) const;
 
   const Scheduler& scheduler() const { return scheduler_; }
 
@@ -80,7 +88,9 @@ class Admissions {
   void take(Preempted preempted, Now now, std::vector<ObjectKey>& keys);
   void take(Pending pending, Now now, std::vector<ObjectKey>& keys);
   void advance(const Workload& workload);
+  void drop_void_refusals();
   void note_block(const Workload& workload, Now now);
+  void note_admission(const Workload& workload, Now now);
   // "namespace/name" of blocked_by(); empty: nobody.
   std::string_view blocker(Now now) const;
 
@@ -94,7 +104,13 @@ class Admissions {
     std::optional<MonotonicTime> until;
   };
   std::map<std::string, Block, std::less<>> blocks_;
-  bool withdrawn_ = false;  // an admission, since drain()
+  struct AdmittedSince {
+    std::string uid;
+    Timestamp stamp;  // of the condition, which names the admission
+    MonotonicTime since;
+  };
+  std::map<std::string, AdmittedSince, std::less<>> admitted_since_;  // by "ns/name"
+  bool withdrawn_ = false;                                            // an admission, since drain()
   int withdrawals_left_ = 0;
 };
 

@@ -23,7 +23,8 @@ bool is_any(const TypedObject&) {
 
 }  // namespace
 
-ClusterState::ClusterState(const QueueSettings& queues) : admissions_(std::make_unique<Admissions>(queues)) {}
+ClusterState::ClusterState(const QueueSettings& queues)
+    : queue_counts_(queues.rules.enabled("ReclaimablePods")), admissions_(std::make_unique<Admissions>(queues)) {}
 ClusterState::~ClusterState() = default;
 ClusterState::ClusterState(ClusterState&&) noexcept = default;
 ClusterState& ClusterState::operator=(ClusterState&&) noexcept = default;

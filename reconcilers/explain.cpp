@@ -10,6 +10,7 @@
 #include "reconcilers/explain_scene.h"
 #include "reconcilers/job_workload_make.h"
 #include "reconcilers/job_workload_owner.h"
+#include "reconcilers/prebuilt_difference.h"
 
 namespace muster {
 namespace {
@@ -108,6 +109,29 @@ void explain_without_workload(const ExplainScene& scene, const QueuedJob& job, E
   }
 }
 
+// A Workload that the user has made, and that does not serve. Whether it is told.
+bool explain_prebuilt(const ExplainScene& scene, const QueuedJob& job, const Workload& workload, Explained& told) {
+  const auto prebuilt = prebuilt_workload_name_of(scene.queues().rules, job.meta());
+  if (!prebuilt) return false;
+  const std::string name(prebuilt->name);
+  const auto& controller = workload.meta.controller;
+  if (controller && controller->uid != job.meta().uid) {
+    told.say("PrebuiltWorkloadTaken", told.subject() + " cannot run by Workload " + name + ", which belongs to " +
+                                          controller->kind + " " + controller->name + ".");
+    told.change.push_back("Create a Workload for this job and name it in " + prebuilt->field +
+                          ", or take that away, and muster makes one.");
+    return true;
+  }
+  const Condition* finished = find_condition(workload.status.conditions, kFinishedCondition);
+  if (finished == nullptr || !finished->is_true() || finished->reason != kOutOfSyncReason) return false;
+  const std::string difference = difference_of_prebuilt({job, scene.state, scene.queues(), scene.now}, workload);
+  told.say("PrebuiltWorkloadOutOfSync",
+           told.subject() + " cannot run by Workload " + name + ", which was made for another one.");
+  if (!difference.empty()) told.because.push_back("Of the Workload, " + difference + ".");
+  told.change.push_back("Delete that Workload and create one whose pod sets are those of the job.");
+  return true;
+}
+
 void explain_job(const ExplainScene& scene, const ObjectKey& key, const QueuedJob& job, Explained& told) {
   const Workload* workload = workload_of(scene, job);
   if (job.meta().deleting) {
@@ -120,7 +144,7 @@ void explain_job(const ExplainScene& scene, const ObjectKey& key, const QueuedJo
     explain_unqueued(scene, key, job, told);
   } else if (workload == nullptr) {
     explain_without_workload(scene, job, told);
-  } else {
+  } else if (!explain_prebuilt(scene, job, *workload, told)) {
     explain_workload(scene, *workload, job, told);
   }
 }

@@ -27,10 +27,11 @@ const Workload* admitted_workload(const GangOwner& owner, const ClusterState& st
 }
 
 // Nothing when that is on its way.
-std::optional<Write> evict(const Workload& workload, const QueueSettings& queues, const std::string& message, Now now) {
+std::optional<Write> evict(const Workload& workload, const ClusterState& state, const QueueSettings& queues,
+                           const std::string& message, Now now) {
   if (workload.evicted() || workload.is_true(kDeactivationTargetCondition)) return std::nullopt;
   const auto& wait = queues.wait_for_pods_ready;
-  WorkloadDraft draft(workload, now);
+  WorkloadDraft draft(workload, state, now);
   evict_late_gang(draft, wait ? wait->requeuing : queues.late_gang_requeuing, message);
   Plan plan;
   draft.write_into(plan);
@@ -103,7 +104,7 @@ std::optional<Write> write_group_started(const GangOwner& owner, bool is_true, s
 
 std::optional<Write> end_owner(const GangOwner& owner, const ClusterState& state, const QueueSettings& queues,
                                const std::string& message, Now now) {
-  if (const Workload* workload = admitted_workload(owner, state)) return evict(*workload, queues, message, now);
+  if (const Workload* workload = admitted_workload(owner, state)) return evict(*workload, state, queues, message, now);
   if (owner.suspends_on_timeout()) {
     return Write{
         .verb = Verb::kPatch, .target = owner.key, .body = with_version(owner.meta(), {{"spec", {{"suspend", true}}}})};

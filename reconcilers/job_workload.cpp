@@ -147,7 +147,8 @@ void evict(const JobScene& scene, const Workload& workload, const Condition& evi
   if (!is_stopped(scene, &workload, evicted.message, plan)) return;
   // Pods that run still need their quota.
   if (!workload.has_quota_reserved() || has_pods(scene)) return;
-  plan.writes.push_back(write_status(workload, released_status(workload, evicted, scene.stamp())));
+  const Duration admitted_for = scene.state.admissions().admitted_for(workload, scene.now);
+  plan.writes.push_back(write_status(workload, released_status(workload, evicted, admitted_for, scene.stamp())));
 }
 
 void tell_of_checks(const JobScene& scene, const Workload& workload, Plan& plan) {

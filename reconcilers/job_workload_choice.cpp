@@ -12,6 +12,7 @@
 #include "reconcilers/job_workload_make.h"
 #include "reconcilers/job_workload_run.h"
 #include "reconcilers/job_workload_status.h"
+#include "reconcilers/prebuilt_difference.h"
 
 namespace muster {
 namespace {
@@ -40,15 +41,27 @@ WorkloadChoice choose_prebuilt(const JobScene& scene, std::string_view name, Pla
   const Workload* workload = scene.state.workload(scene.job.meta().ns, name);
   if (workload == nullptr) return {};
   const auto& controller = workload->meta.controller;
-  if (controller && controller->uid != scene.job.meta().uid) return {};
+  if (controller && controller->uid != scene.job.meta().uid) {
+    plan.events.push_back(scene.event(kWarningEvent, "PrebuiltWorkloadTaken",
+                                      "Workload " + path_of(workload->meta) + " belongs to " + controller->kind + " " +
+                                          controller->name + "; name another, or have one made"));
+    return {};
+  }
   if (!controller) {
     take(scene, *workload, plan);
     return kSettled;
   }
-  if (workload->finished() || workload->meta.deleting || is_equivalent(scene, *workload)) return {.workload = workload};
-  plan.writes.push_back(write_status(
-      *workload, finished_status(*workload, kOutOfSyncReason, "The prebuilt workload is out of sync with its user job",
-                                 scene.stamp())));
+  if (workload->finished() || workload->meta.deleting || is_equivalent(scene, *workload) ||
+      is_equivalent(scene, with_container_defaults(*workload)))
+    return {.workload = workload};
+  Write write =
+      write_status(*workload, finished_status(*workload, kOutOfSyncReason,
+                                              "The prebuilt workload is out of sync with its user job", scene.stamp()));
+  const std::string difference = difference_of_prebuilt(scene, *workload);
+  write.events = {scene.event(kWarningEvent, "PrebuiltWorkloadOutOfSync",
+                              "Workload " + path_of(workload->meta) + " does not suit this job" +
+                                  (difference.empty() ? "" : ": " + difference))};
+  plan.writes.push_back(std::move(write));
   return kSettled;
 }
 

@@ -1,6 +1,7 @@
 #include "reconcilers/job_workload_status.h"
 
 #include "api/workload_conditions.h"
+#include "reconcilers/execution_time.h"
 
 namespace muster {
 namespace {
@@ -13,13 +14,6 @@ Condition condition(const Workload& workload, std::string_view type, bool is_tru
           .message = message,
           .last_transition = now,
           .observed_generation = workload.meta.generation};
-}
-
-int32_t seconds_admitted(const Workload& workload, Timestamp now) {
-  const Condition* admitted = find_condition(workload.status.conditions, kAdmittedCondition);
-  if (admitted == nullptr || !admitted->is_true()) return 0;
-  const Duration past = to_time_point(now) - to_time_point(admitted->last_transition);
-  return static_cast<int32_t>(std::chrono::duration_cast<std::chrono::seconds>(past).count());
 }
 
 }  // namespace
@@ -46,15 +40,16 @@ Condition pods_ready_condition(const Workload& workload, const QueuedJob& job, T
                    "All pods reached readiness and the workload is running", now);
 }
 
-WorkloadStatus released_status(const Workload& workload, const Condition& evicted, Timestamp now) {
+WorkloadStatus released_status(const Workload& workload, const Condition& evicted, Duration admitted_for,
+                               Timestamp now) {
   WorkloadStatus status = workload.status;
   const bool at_once = evicted.reason == kPreemptedReason || evicted.reason == kNodeFailuresReason;
   set_condition(status.conditions,
                 condition(workload, kRequeuedCondition, at_once, evicted.reason, evicted.message, now));
   set_condition(status.conditions,
                 condition(workload, kQuotaReservedCondition, false, kPendingEvaluationReason, evicted.message, now));
-  status.accumulated_past_execution_seconds += seconds_admitted(workload, now);
   if (workload.admitted()) {
+    end_execution(status, admitted_for);
     set_condition(status.conditions, condition(workload, kAdmittedCondition, false, kNoReservationReason,
                                                "The workload has no reservation", now));
   }

@@ -24,6 +24,7 @@ Condition pods_ready_condition(const Workload& workload, const QueuedJob& job, T
 // Its evicted job runs no more: quota, admission and the place of its pods are given
 // back, and its time of execution is added up. It stands in its queue again at once only
 // when it was not at fault.
-WorkloadStatus released_status(const Workload& workload, const Condition& evicted, Timestamp now);
+WorkloadStatus released_status(const Workload& workload, const Condition& evicted, Duration admitted_for,
+                               Timestamp now);
 
 }  // namespace muster

@@ -213,7 +213,8 @@ void note_ended_series(const TypedObject& before, const ClusterState& state, con
       measurements.push_back({.what = Measured::kLocalQueueGone, .ns = meta.ns, .local_queue = meta.name});
   } else if (const auto* cohort = std::get_if<CohortPtr>(&before)) {
     const Cohort* present = state.cohort(meta.name);
-    if (present == nullptr) end_cohort(meta.name, state, measurements);
+    // Also where ClusterQueues still name it: as with Kueue, what was counted ends with the object.
+    if (present == nullptr) measurements.push_back({.what = Measured::kCohortGone, .cohorts = {meta.name}});
     if (present == nullptr || present->parent != (*cohort)->parent) end_cohort((*cohort)->parent, state, measurements);
   }
 }

@@ -41,10 +41,10 @@ const QueueCounts& at_or_zeros(const std::map<std::string, QueueCounts, std::les
 
 }  // namespace
 
-FlavorAmounts reserved_amounts(const Workload& workload) {
+FlavorAmounts reserved_amounts(const Workload& workload, bool reclaims) {
   FlavorAmounts amounts;
   if (!workload.status.admission) return amounts;
-  for_each_use(workload, *workload.status.admission,
+  for_each_use(workload, *workload.status.admission, reclaims,
                [&](const std::string& flavor, const std::string& resource, int64_t amount) {
                  if (amount == 0) return;
                  int64_t& total = amounts[flavor][resource];
@@ -63,7 +63,7 @@ void QueueCountIndex::count(const Workload& workload, int sign) {
   const bool finished = workload.finished(), admitted = workload.admitted();
   const bool reserving = !finished && admission && workload.has_quota_reserved();
   const auto count_reservation = [&](QueueCounts& queue) {
-    const FlavorAmounts amounts = reserved_amounts(workload);
+    const FlavorAmounts amounts = reserved_amounts(workload, reclaims_);
     queue.reserving += sign;
     add_amounts(queue.reserved, amounts, sign);
     if (!admitted) return;

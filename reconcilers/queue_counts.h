@@ -17,8 +17,8 @@ namespace muster {
 // By flavor; without flavors and resources of which nothing is used.
 using FlavorAmounts = std::map<std::string, Requests, std::less<>>;
 
-// What the Workload has reserved, without what it has given back for finished pods.
-FlavorAmounts reserved_amounts(const Workload& workload);
+// What the Workload has reserved; if it `reclaims`, without what it has given back for finished pods.
+FlavorAmounts reserved_amounts(const Workload& workload, bool reclaims);
 
 // Workloads that are not admitted, by the reasons of Admitted=False and QuotaReserved=False,
 // worded for metrics; the second is empty when quota is reserved.
@@ -39,6 +39,9 @@ struct QueueCounts {
 
 class QueueCountIndex {
  public:
+  // `reclaims`: the gate ReclaimablePods.
+  explicit QueueCountIndex(bool reclaims) : reclaims_(reclaims) {}
+
   // Of a version of a Workload: added, and taken away when another one replaces it.
   void add(const Workload& workload) { count(workload, 1); }
   void remove(const Workload& workload) { count(workload, -1); }
@@ -53,6 +56,7 @@ class QueueCountIndex {
  private:
   void count(const Workload& workload, int sign);
 
+  bool reclaims_;
   Counts cluster_queues_;
   Counts local_queues_;  // by "ns/name"
 };

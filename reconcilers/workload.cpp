@@ -4,8 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "reconcilers/admission_block.h"
+#include "reconcilers/admissions.h"
+#include "reconcilers/execution_time.h"
 #include "reconcilers/workload_checks.h"
 #include "reconcilers/workload_owner.h"
+#include "reconcilers/workload_priority.h"
 #include "reconcilers/workload_queues.h"
 #include "reconcilers/workload_timeouts.h"
 
@@ -78,8 +81,11 @@ void tell_admitted(WorkloadDraft& draft) {
 }
 
 // Until there is a first word on its reservation, a Workload has none on its admission.
-void sync_admission(WorkloadDraft& draft, const QueuesOf& queues) {
-  if (!draft.is_true(kQuotaReservedCondition)) say_what_blocks(draft, queues);
+void sync_admission(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state) {
+  const ObjectMeta& meta = draft.workload().meta;
+  const Ruling* ruling = state.admissions().ruling_on(meta.ns, meta.name);
+  const Refused* found = ruling == nullptr ? nullptr : std::get_if<Refused>(ruling);
+  if (!draft.is_true(kQuotaReservedCondition)) say_what_blocks(draft, queues, found);
   if (draft.find(kQuotaReservedCondition) == nullptr) return;
   draft.sync_admitted();
   if (draft.is_true(kAdmittedCondition)) tell_admitted(draft);
@@ -111,9 +117,9 @@ void pass_queues(WorkloadDraft& draft, const ClusterState& state, const QueueSet
   const QueuesOf queues = queues_of(draft.workload(), state);
   note_restarted_queues(draft, queues);
   if (draft.changed()) return;
-  if (queues.cluster != nullptr) sync_checks(draft, *queues.cluster);
   const bool reserved = draft.is_true(kQuotaReservedCondition);
-  if (!draft.is_true(kAdmittedCondition) || !reserved) sync_admission(draft, queues);
+  if (queues.cluster != nullptr && (reserved || !is_behind(*queues.cluster))) sync_checks(draft, *queues.cluster);
+  if (!draft.is_true(kAdmittedCondition) || !reserved) sync_admission(draft, queues, state);
   if (!reserved) return;
   wake_when_block_ends(draft, settings, plan);
   if (obey_checks(draft) || obey_stop_policies(draft, queues)) return;
@@ -129,7 +135,9 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   // Its job's reconciler stops the job, then lets it go.
   if (workload->meta.deleting || reconcile_retention(*workload, settings.queues, now, plan)) return plan;
 
-  WorkloadDraft draft(*workload, now);
+  if (reconcile_priority(*workload, state, plan)) return plan;
+
+  WorkloadDraft draft(*workload, state, now);
   note_retry_time(draft);
   if (!draft.changed() && !pass_activity(draft, plan)) pass_queues(draft, state, settings.queues, plan);
   draft.write_into(plan);
@@ -146,8 +154,9 @@ std::vector<std::string_view> flavor_names(const ClusterQueue& queue) {
 
 // Queues are written often, for their counts; Workloads care about little of them.
 bool same_for_workloads(const ClusterQueue& a, const ClusterQueue& b) {
-  return is_inactive(a) == is_inactive(b) && a.stop_policy == b.stop_policy && a.meta.deleting == b.meta.deleting &&
-         a.admission_checks == b.admission_checks && flavor_names(a) == flavor_names(b);
+  return is_inactive(a) == is_inactive(b) && is_behind(a) == is_behind(b) && a.stop_policy == b.stop_policy &&
+         a.meta.deleting == b.meta.deleting && a.admission_checks == b.admission_checks &&
+         flavor_names(a) == flavor_names(b);
 }
 
 bool same_for_workloads(const LocalQueue& a, const LocalQueue& b) {
@@ -184,6 +193,8 @@ void concerns(const ClusterState& state, const TypedObject& object, std::vector<
     if (present == nullptr || meta_of(*present).uid != meta.uid) add_keys(state.workloads_of_owner(meta.uid), keys);
   } else if (const auto* cluster_queue = std::get_if<ClusterQueuePtr>(&object)) {
     concern_cluster_queue(state, **cluster_queue, keys);
+  } else if (const auto* priority_class = std::get_if<PriorityClassPtr>(&object)) {
+    concern_priority_class(state, **priority_class, keys);
   } else if (const auto* local_queue = std::get_if<LocalQueuePtr>(&object)) {
     if (is_news(**local_queue, state.local_queue(meta.ns, meta.name)))
       add_keys(state.workloads_in_queue(meta.ns, meta.name), keys);

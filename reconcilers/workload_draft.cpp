@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reconcilers/admissions.h"
+#include "reconcilers/cluster_state.h"
+#include "reconcilers/execution_time.h"
 #include "reconcilers/measurements.h"
 
 namespace muster {
@@ -10,10 +13,6 @@ namespace {
 
 // What the API server takes for a condition's message.
 constexpr size_t kLongestMessage = 32'768;
-
-int64_t seconds_between(Timestamp from, Timestamp to) {
-  return std::max<int64_t>(to.seconds - from.seconds, 0);
-}
 
 }  // namespace
 
@@ -26,8 +25,12 @@ ObjectEvent event_about(const Workload& workload, std::string_view type, std::st
           .note = std::move(note)};
 }
 
-WorkloadDraft::WorkloadDraft(const Workload& workload, Now now)
-    : status(workload.status), workload_(workload), now_(now.wall), stamp_(whole_seconds(now.wall)) {}
+WorkloadDraft::WorkloadDraft(const Workload& workload, const ClusterState& state, Now now)
+    : status(workload.status),
+      workload_(workload),
+      now_(now.wall),
+      stamp_(whole_seconds(now.wall)),
+      admitted_for_(state.admissions().admitted_for(workload, now)) {}
 
 bool WorkloadDraft::set(std::string_view type, bool is_true, std::string_view reason, std::string_view message) {
   return set_condition(status.conditions, {.type = type,
@@ -91,9 +94,7 @@ void WorkloadDraft::sync_admitted() {
     set(kAdmittedCondition, true, kAdmittedReason, "The workload is admitted");
     return;
   }
-  if (const Condition* admitted = find(kAdmittedCondition); admitted != nullptr && admitted->is_true())
-    status.accumulated_past_execution_seconds +=
-        static_cast<int32_t>(seconds_between(admitted->last_transition, stamp_));
+  if (is_true(kAdmittedCondition)) end_execution(status, admitted_for_);
   if (!reserved)
     set(kAdmittedCondition, false, kNoReservationReason, "The workload has no reservation");
   else

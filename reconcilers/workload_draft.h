@@ -12,13 +12,17 @@
 
 namespace muster {
 
+class ClusterState;
+
 class WorkloadDraft {
  public:
   // `workload` must outlive the draft.
-  WorkloadDraft(const Workload& workload, Now now);
+  WorkloadDraft(const Workload& workload, const ClusterState& state, Now now);
 
   const Workload& workload() const { return workload_; }
   TimePoint time() const { return now_; }
+  // Since Admitted is True, before this pass; see Admissions::admitted_for().
+  Duration admitted_for() const { return admitted_for_; }
   const Condition* find(std::string_view type) const { return find_condition(status.conditions, type); }
   bool is_true(std::string_view type) const { return condition_is_true(status.conditions, type); }
   bool changed() const { return status != workload_.status; }
@@ -55,6 +59,7 @@ class WorkloadDraft {
   const Workload& workload_;
   TimePoint now_;
   Timestamp stamp_;
+  Duration admitted_for_;
   std::vector<ObjectEvent> events_;
   std::vector<Measurement> measurements_;
 };

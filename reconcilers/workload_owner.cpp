@@ -52,7 +52,7 @@ bool reconcile_ownerless(const Workload& workload, const ClusterState& state, No
     drop_in_use_finalizer(kWorkloads, workload.meta, plan);
     return !plan.writes.empty();
   }
-  WorkloadDraft draft(workload, now);
+  WorkloadDraft draft(workload, state, now);
   draft.set(kFinishedCondition, true, kOwnerNotFoundReason, "The workload's owner no longer exists");
   draft.write_into(plan);
   return true;

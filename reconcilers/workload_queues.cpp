@@ -3,6 +3,7 @@
 #include <array>
 
 #include "api/constants.h"
+#include "reconcilers/admissions.h"
 
 namespace muster {
 namespace {
@@ -93,13 +94,26 @@ void note_restarted_queues(WorkloadDraft& draft, const QueuesOf& queues) {
   }
 }
 
-void say_what_blocks(WorkloadDraft& draft, const QueuesOf& queues) {
+bool is_kept_out(const Workload& workload, const QueuesOf& queues) {
+  return !blocker_of(workload, queues).reason.empty();
+}
+
+bool is_behind(const ClusterQueue& queue) {
+  const Condition* active = find_condition(queue.status.conditions, kActiveCondition);
+  return active != nullptr && active->observed_generation < queue.meta.generation;
+}
+
+void say_what_blocks(WorkloadDraft& draft, const QueuesOf& queues, const Refused* found) {
   const Condition* present = draft.find(kQuotaReservedCondition);
 
   const bool was_gated = present != nullptr && present->reason == kAdmissionGatedReason;
   Blocker blocker = blocker_of(draft.workload(), queues);
   if (blocker.reason.empty()) {
     if (present == nullptr || !is_blockers_word(*present)) return;
+    if (found != nullptr && !was_gated) {
+      if (draft.changed()) draft.set(kQuotaReservedCondition, false, found->reason, found->message);
+      return;
+    }
     draft.set(kQuotaReservedCondition, false, kPendingEvaluationReason,
               was_gated ? "AdmissionGatedBy cleared, waiting for quota reservation"
                         : "Workload is pending evaluation in the scheduling queue");

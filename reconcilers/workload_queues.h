@@ -7,6 +7,8 @@
 
 namespace muster {
 
+struct Refused;
+
 // The queues of a Workload as they are; nullptr: there is none.
 struct QueuesOf {
   const LocalQueue* local = nullptr;
@@ -18,13 +20,23 @@ QueuesOf queues_of(const Workload& workload, const ClusterState& state);
 // The queue says that it admits nothing now: it is stopped, going, or not active.
 bool is_inactive(const ClusterQueue& queue);
 
+// What the queue says of itself is about an earlier spec: its Workloads are told when it has
+// caught up, all in one write.
+bool is_behind(const ClusterQueue& queue);
+
 // What was evicted because a queue was stopped may come again when that runs.
 void note_restarted_queues(WorkloadDraft& draft, const QueuesOf& queues);
 
+// Of a Workload without reservation: its queues, or a gate, keep it out of the scheduler.
+// Then its condition QuotaReserved=False is theirs, else the scheduler's: one writer at any time.
+bool is_kept_out(const Workload& workload, const QueuesOf& queues);
+
 // Says in QuotaReserved=False what keeps a Workload without reservation out of the
 // scheduler, and takes that back when nothing does. What the scheduler says there of
-// itself stays.
-void say_what_blocks(WorkloadDraft& draft, const QueuesOf& queues);
+// itself stays; what it has `found` and nobody has written yet (null: nothing) replaces the
+// blocker's word, with another change of the draft or else when it has stood a while
+// (reconcilers/admission.cpp).
+void say_what_blocks(WorkloadDraft& draft, const QueuesOf& queues, const Refused* found);
 
 // Evicts what is admitted from drained queues; reservations that are not admitted yet are
 // taken back from any stopped, deleted or missing queue. Whether that was so.

@@ -63,20 +63,4 @@ void evict_late_gang(WorkloadDraft& draft, const RequeuingStrategy& strategy, co
   evict_or_give_up(draft, strategy, kWaitForStartReason, message);
 }
 
-void obey_execution_time(WorkloadDraft& draft, Plan& plan) {
-  const auto& allowed = draft.workload().maximum_execution_seconds;
-  const Condition* admitted = draft.find(kAdmittedCondition);
-  if (!allowed || admitted == nullptr || !admitted->is_true()) return;
-  // It has to go already; to say so again and again would keep its job from releasing it.
-  if (!draft.workload().active || draft.is_true(kEvictedCondition)) return;
-  const auto left = std::chrono::seconds(int64_t{*allowed} - draft.status.accumulated_past_execution_seconds);
-  const TimePoint end = to_time_point(admitted->last_transition) + left;
-  if (draft.time() < end) return plan.wake_at(end);
-  if (draft.is_true(kDeactivationTargetCondition)) return;
-  draft.target_deactivation(kMaximumExecutionTimeExceededReason, "exceeding the maximum execution time");
-  draft.status.accumulated_past_execution_seconds = 0;
-  draft.tell(kWarningEvent, std::string(kMaximumExecutionTimeExceededReason),
-             "The maximum execution time (" + std::to_string(*allowed) + "s) exceeded");
-}
-
 }  // namespace muster

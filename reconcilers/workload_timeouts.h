@@ -1,5 +1,6 @@
-// What an admitted Workload has time for: to get its pods ready, to get them ready again
-// after one has failed, and to run at all. Source: Kueue KEP-349 and KEP-1282.
+// What an admitted Workload has time for: to get its pods ready, and to get them ready again
+// after one has failed (to run at all: reconcilers/execution_time.h). Source: Kueue KEP-349 and
+// KEP-1282.
 #pragma once
 
 #include "api/queue_settings.h"
@@ -22,8 +23,5 @@ void obey_pods_ready_timeouts(WorkloadDraft& draft, const std::optional<WaitForP
 // Evicts the Workload of a gang that did not come together in time: as if its pods had
 // not got ready in time, with the same backoff and limit.
 void evict_late_gang(WorkloadDraft& draft, const RequeuingStrategy& strategy, const std::string& message);
-
-// spec.maximumExecutionTimeSeconds, over all times that the Workload was admitted.
-void obey_execution_time(WorkloadDraft& draft, Plan& plan);
 
 }  // namespace muster

@@ -45,7 +45,8 @@ struct Pending {
   PendingReason reason = PendingReason::kNone;
   std::string message{};
   Requeued requeued = Requeued::kNowhere;
-  bool changed = true;  // outcome, reason or place differ from the last evaluation
+  bool changed = true;    // outcome, reason or place differ from the last evaluation
+  bool evaluated = true;  // false: another one of its shape was, and speaks for it
 };
 
 using Decision = std::variant<Admitted, Preempted, AwaitedVictim, Pending>;

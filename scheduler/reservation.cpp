@@ -6,19 +6,20 @@
 
 namespace muster {
 
-int32_t count_after_reclaim(const Workload& workload, const PodSet& pod_set) {
+int32_t count_after_reclaim(const Workload& workload, const PodSet& pod_set, bool reclaims) {
   int32_t count = pod_set.count;
+  if (!reclaims) return count;
   for (const ReclaimablePod& reclaimable : workload.status.reclaimable_pods) {
     if (reclaimable.name == pod_set.name) count -= reclaimable.count;
   }
   return std::max(count, 0);
 }
 
-void for_each_use(const Workload& workload, const Admission& admission,
+void for_each_use(const Workload& workload, const Admission& admission, bool reclaims,
                   const std::function<void(const std::string& flavor, const std::string& resource, int64_t)>& visit) {
   for (const PodSetAssignment& assignment : admission.pod_sets) {
     const PodSet* pod_set = workload.find(assignment.name);
-    const int32_t left = pod_set == nullptr ? 0 : count_after_reclaim(workload, *pod_set);
+    const int32_t left = pod_set == nullptr ? 0 : count_after_reclaim(workload, *pod_set, reclaims);
     const int32_t admitted = assignment.count.value_or(pod_set == nullptr ? 0 : pod_set->count);
     for (const auto& [resource, flavor] : assignment.flavors) {
       const auto amount = assignment.resource_usage.find(resource);
@@ -29,15 +30,16 @@ void for_each_use(const Workload& workload, const Admission& admission,
   }
 }
 
-void read_admission_usage(QuotaNames& names, const Workload& workload, const Admission& admission, Amounts& usage,
-                          std::vector<QuotaId>& used) {
+void read_admission_usage(QuotaNames& names, const Workload& workload, const Admission& admission, bool reclaims,
+                          Amounts& usage, std::vector<QuotaId>& used) {
   usage.clear();
   used.clear();
-  for_each_use(workload, admission, [&](const std::string& flavor, const std::string& resource, int64_t amount) {
-    const QuotaId quota = names.quota(names.flavor(flavor), names.resource(resource));
-    add_amount(usage, quota, amount);
-    if (std::find(used.begin(), used.end(), quota) == used.end()) used.push_back(quota);
-  });
+  for_each_use(workload, admission, reclaims,
+               [&](const std::string& flavor, const std::string& resource, int64_t amount) {
+                 const QuotaId quota = names.quota(names.flavor(flavor), names.resource(resource));
+                 add_amount(usage, quota, amount);
+                 if (std::find(used.begin(), used.end(), quota) == used.end()) used.push_back(quota);
+               });
 }
 
 void reserve(SchedulerState& state, WorkloadState& workload, QueueState& queue) {

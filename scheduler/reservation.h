@@ -9,14 +9,15 @@
 namespace muster {
 
 // Every flavor and resource that an admission names with what it uses of it, be it nothing:
+// if it `reclaims`,
 // scaled down for pods that gave their quota back (reclaimablePods).
-void for_each_use(const Workload& workload, const Admission& admission,
+void for_each_use(const Workload& workload, const Admission& admission, bool reclaims,
                   const std::function<void(const std::string& flavor, const std::string& resource, int64_t)>& visit);
 // The same summed up by quota, and all quotas that it names.
-void read_admission_usage(QuotaNames& names, const Workload& workload, const Admission& admission, Amounts& usage,
-                          std::vector<QuotaId>& used);
+void read_admission_usage(QuotaNames& names, const Workload& workload, const Admission& admission, bool reclaims,
+                          Amounts& usage, std::vector<QuotaId>& used);
 // Pods of one pod set that still count.
-int32_t count_after_reclaim(const Workload& workload, const PodSet& pod_set);
+int32_t count_after_reclaim(const Workload& workload, const PodSet& pod_set, bool reclaims);
 
 // The Workload's usage must be set. Also works for a ClusterQueue that has no object (yet).
 void reserve(SchedulerState& state, WorkloadState& workload, QueueState& queue);

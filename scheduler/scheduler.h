@@ -104,6 +104,11 @@ class Scheduler {
 
   // Why a Workload waits; nullopt when it is unknown or does not wait.
   std::optional<Explanation> explain(const std::string& ns, const std::string& name) const;
+  // Whether it waits in a queue that admits: only of such a one a refusal is worth telling.
+  bool waits(const std::string& ns, const std::string& name) const;
+  // The Workloads ("namespace/name") that have left their queue, or whose queue admits nothing
+  // any more, since the last call: what was said of their wait is void.
+  std::vector<std::string> take_left();
   // Where it is: "active", "inadmissible" or "none".
   Requeued place_of(const std::string& ns, const std::string& name) const;
   // The Workloads that wait for a ClusterQueue, in order.
@@ -146,6 +151,8 @@ class Scheduler {
   std::optional<Invalid> why_invalid(const WorkloadState& state) const;
   bool namespace_matches(const WorkloadState& state) const;
   std::vector<Decision> turn(const std::vector<QueueState*>& queues, Timestamp now, bool settle);
+  void note_word(const WorkloadState& state);
+  void tell_bypassed(std::vector<Decision>& decisions);
   void settle_trees(const Cycle& cycle);
 
   SchedulerState state_;
@@ -161,6 +168,10 @@ class Scheduler {
   // retry, and so does cycle(); drain() makes up for it when all else has come to rest.
   std::set<QueueState*> released_late_;
   std::set<LocalQueueState*> entering_;  // their Workloads enter a queue at the next turn
+  std::vector<std::string> left_;        // see take_left()
+  // Workloads in a queue whose object does not say what the scheduler thinks of them: it says
+  // that they are to be looked at, or what has kept them out before. By "namespace/name".
+  std::map<std::string, WorkloadState*> unexplained_;
   // Roots of the trees in which something may happen, and the states that each has been in
   // since something did: one that comes again will come for ever.
   std::map<NodeId, std::set<uint64_t>> stirred_;

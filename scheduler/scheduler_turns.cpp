@@ -62,7 +62,13 @@ std::optional<Scheduler::Inactive> Scheduler::why_inactive(const std::string& cl
 void Scheduler::refresh_activity() {
   state_.ledger.settle();
   for (const auto& [name, queue] : queues_) {
-    queue->active = !why_inactive(name);
+    const bool was_active = std::exchange(queue->active, !why_inactive(name));
+    if (was_active && !queue->active) {
+      for (const WorkloadState* waiting : queue->pending.list()) {
+        const_cast<WorkloadState*>(waiting)->refusal.reset();
+        left_.push_back(path_of(waiting->object->meta));
+      }
+    }
     if (queue->node != kNoNode) state_.ledger.set_scheduled(queue->node, queue->active);
   }
   state_.ledger.settle();
@@ -229,7 +235,47 @@ std::vector<Decision> Scheduler::drain(Now now, size_t enough) {
       if (is_news(decision)) all.push_back(std::move(decision));
     }
   }
+  tell_bypassed(all);
   return all;
+}
+
+// Who was parked because others of its shape were refused has not been looked at itself. It
+// is told so where its object speaks of what is over, or promises an evaluation.
+void Scheduler::tell_bypassed(std::vector<Decision>& decisions) {
+  for (auto it = unexplained_.begin(); it != unexplained_.end();) {
+    const WorkloadState& waiting = *it->second;
+    if (!waiting.in_queue()) {
+      it = unexplained_.erase(it);
+      continue;
+    }
+    const QueueState& queue = *waiting.queue;
+    const bool bypassed = queue.active && waiting.place == WorkloadState::Place::kQueued &&
+                          waiting.refusal == nullptr && !queue.pending.competes(waiting) &&
+                          queue.pending.refused(waiting.shape);
+    if (!bypassed) {
+      ++it;
+      continue;
+    }
+    const WorkloadState* evaluated = queue.pending.evaluated(waiting.shape);
+    const PendingReason found = evaluated == nullptr ? PendingReason::kNone : evaluated->refusal->reason;
+    decisions.push_back(
+        Pending{.workload = waiting.object,
+                .cluster_queue = queue.name,
+                .reason = found == PendingReason::kNone ? PendingReason::kWaitingForQuota : found,
+                .message = "Bypassed scheduling evaluation because an equivalent workload recently failed",
+                .requeued = Requeued::kInadmissible,
+                .evaluated = false});
+    it = unexplained_.erase(it);
+  }
+}
+
+bool Scheduler::waits(const std::string& ns, const std::string& name) const {
+  const WorkloadState* workload = find(ns, name);
+  return workload != nullptr && workload->in_queue() && workload->queue->active;
+}
+
+std::vector<std::string> Scheduler::take_left() {
+  return std::exchange(left_, {});
 }
 
 Requeued Scheduler::place_of(const std::string& ns, const std::string& name) const {

@@ -26,6 +26,18 @@ std::optional<Timestamp> backoff(const Workload& workload, Timestamp now) {
   return at <= now ? std::nullopt : std::optional(at);
 }
 
+// Whether QuotaReserved=False says something that no evaluation has found.
+bool says_nothing_found(const Workload& workload) {
+  const Condition* reserved = find_condition(workload.status.conditions, kQuotaReservedCondition);
+  if (reserved == nullptr || reserved->is_true()) return false;
+  for (const PendingReason found :
+       {PendingReason::kWaitingForQuota, PendingReason::kExceedsMaxQuota, PendingReason::kNoMatchingFlavor,
+        PendingReason::kWaitingForPreemptedWorkloads, PendingReason::kWaitingForPodsReady}) {
+    if (reserved->reason == to_text(found)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Timestamp Scheduler::queued_since(const Workload& workload) const {
@@ -36,7 +48,9 @@ Timestamp Scheduler::queued_since(const Workload& workload) const {
 void Scheduler::read_requests(WorkloadState& state, const std::vector<Requests>& pod_requests) {
   state.pod_sets.clear();
   for (size_t i = 0; i < state.object->pod_sets.size(); ++i) {
-    PodSetState pod_set{.count = count_after_reclaim(*state.object, state.object->pod_sets[i]), .per_pod = {}};
+    PodSetState pod_set{
+        .count = count_after_reclaim(*state.object, state.object->pod_sets[i], state_.settings.reclaims),
+        .per_pod = {}};
     if (i < pod_requests.size()) {
       for (const auto& [resource, amount] : pod_requests[i])
         pod_set.per_pod.push_back({state_.names.resource(resource), amount});
@@ -79,6 +93,7 @@ void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_
   if (slot && slot->object->meta.uid != object->meta.uid) {
     leave(*slot);
     unset_local_queue(*slot);
+    unexplained_.erase(path_of(object->meta));
     slot.reset();
   }
   const bool known = slot != nullptr;
@@ -104,7 +119,7 @@ void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_
     const bool keeps = keeps_place(state, next) && misconfigured == state.misconfigured;
     if (!keeps) leave(state);
     state.object = object;
-    if (keeps) return;
+    if (keeps) return note_word(state);
   }
   state.misconfigured = std::move(misconfigured);
   read_requests(state, pod_requests);
@@ -150,6 +165,15 @@ void Scheduler::enter_queue(WorkloadState& state, Timestamp now) {
     queue.pending.push(state);
     stir(queue);
   }
+  note_word(state);
+}
+
+void Scheduler::note_word(const WorkloadState& state) {
+  std::string path = path_of(state.object->meta);
+  if (says_nothing_found(*state.object))
+    unexplained_.insert_or_assign(std::move(path), const_cast<WorkloadState*>(&state));
+  else
+    unexplained_.erase(path);
 }
 
 // Out of its queue or the ledger; its flavor scan is forgotten when it held quota.
@@ -172,13 +196,17 @@ void Scheduler::leave(WorkloadState& state) {
     if (queue.pending.preferred() == &state) queue.pending.prefer(nullptr);
     stir(queue);
     state.queue = nullptr;
+    state.refusal.reset();
+    left_.push_back(path_of(state.object->meta));
+    unexplained_.erase(left_.back());
   }
   state.place = Place::kNowhere;
 }
 
 void Scheduler::take_reservation(WorkloadState& state, Timestamp now) {
   const Condition* reserved = find_condition(state.object->status.conditions, kQuotaReservedCondition);
-  read_admission_usage(state_.names, *state.object, *state.object->status.admission, state.usage, state.used_quotas);
+  read_admission_usage(state_.names, *state.object, *state.object->status.admission, state_.settings.reclaims,
+                       state.usage, state.used_quotas);
   state.reserved_at = reserved->last_transition.is_zero() ? now : reserved->last_transition;
   state.rank = state.object->priority;
   state.queued_since = queued_since(*state.object);
@@ -197,6 +225,7 @@ void Scheduler::update_reserved(WorkloadState& state, Timestamp now) {
   set_local_queue(state);
   QueueState& queue = *state.queue;
   const Amounts before = state.usage;
+  const int32_t rank_before = state.rank;
   const bool moved = state.object->status.admission->cluster_queue != queue.name;
   release(state_, state);
   take_reservation(state, now);
@@ -207,6 +236,12 @@ void Scheduler::update_reserved(WorkloadState& state, Timestamp now) {
     if (queue.node != kNoNode) released(queue, true);
     drop_if_unused(queue);
   }
+  // Those that wait may evict it now.
+  if (state.rank < rank_before && state.queue->node != kNoNode) {
+    for (const NodeId node : state_.ledger.queues_of_tree(state_.ledger.root(state.queue->node)))
+      state_.queue_at(node)->moved |= state_.queue_at(node)->preempts();
+    released(*state.queue, true);
+  }
 }
 
 void Scheduler::remove_workload(const std::string& ns, const std::string& name) {
@@ -214,6 +249,7 @@ void Scheduler::remove_workload(const std::string& ns, const std::string& name) 
   if (it == workloads_.end()) return;
   leave(*it->second);
   unset_local_queue(*it->second);
+  unexplained_.erase(it->first);
   workloads_.erase(it);
 }
 
@@ -234,7 +270,11 @@ void Scheduler::roll_back(const std::string& ns, const std::string& name, Now no
 }
 
 void Scheduler::roll_back_all(Now now) {
-  for (const auto& [key, state] : workloads_) undo_assumption(*state, to_timestamp(now.wall));
+  for (const auto& [key, state] : workloads_) {
+    undo_assumption(*state, to_timestamp(now.wall));
+    // What it was told may not have been written.
+    if (state->in_queue()) note_word(*state);
+  }
 }
 
 }  // namespace muster

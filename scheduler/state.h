@@ -150,6 +150,8 @@ struct SchedulerSettings {
   // waitForPodsReady.blockAdmission: who is admitted keeps all others out until
   // Scheduler::await_ready() says otherwise.
   bool one_by_one = false;
+  // The gate ReclaimablePods: pods that are done give their quota back (status.reclaimablePods).
+  bool reclaims = true;
 };
 
 struct SchedulerState {

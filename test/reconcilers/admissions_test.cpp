@@ -188,3 +188,43 @@ TEST_CASE("admissions: a check of the flavor that was chosen is asked before the
     CHECK(workload->status.admission_checks.size() == (asked ? 1 : 0));
   }
 }
+
+TEST_CASE("admissions: a refusal is dropped when the queue of its Workload stops") {
+  Deciding cluster;
+  cluster.put_workload("big", "11", 1);
+  cluster.decide();
+  REQUIRE(cluster.ruling<Refused>("big"));
+  cluster.put(kLocalQueues, "lq", {{"spec", {{"clusterQueue", "cq"}, {"stopPolicy", "Hold"}}}});
+  cluster.decide();
+  CHECK(cluster.ruling<Refused>("big") == nullptr);
+  // The queue has spoken meanwhile; when it goes on, the scheduler does again.
+  const json said = {{"type", "QuotaReserved"}, {"status", "False"}, {"reason", "Suspended"}, {"message", "m"}};
+  cluster.patch_workload("big", {{"status", {{"conditions", {said}}}}});
+  cluster.put(kLocalQueues, "lq", {{"spec", {{"clusterQueue", "cq"}}}});
+  cluster.decide();
+  REQUIRE(cluster.ruling<Refused>("big"));
+  CHECK_FALSE(cluster.ruling<Refused>("big")->evaluated);
+}
+
+TEST_CASE("admissions: how long a Workload was admitted is told by the clock that nobody sets") {
+  using std::chrono::hours;
+  using std::chrono::seconds;
+  Deciding cluster;
+  cluster.put_workload("one", "8", 1);
+  cluster.decide();
+  cluster.write("one");
+  const auto age = [&] {
+    return cluster.state.admissions().admitted_for(*cluster.state.workload("team-a", "one"), cluster.now);
+  };
+  CHECK(age() == seconds(0));
+  for (const Duration jump : {Duration(hours(2)), Duration(hours(-5)), Duration(seconds(0))}) {
+    const Duration before = age();
+    cluster.now.wall += jump + seconds(10);
+    cluster.now.monotonic += seconds(10);
+    cluster.patch_workload("one", {{"metadata", {{"labels", {{"touched", std::to_string(jump.count())}}}}}});
+    CHECK(age() == before + seconds(10));
+  }
+  // After a restart there is only the stamp; one of the future counts as none.
+  Admissions other{QueueSettings()};
+  CHECK(other.admitted_for(*cluster.state.workload("team-a", "one"), cluster.now) == seconds(0));
+}

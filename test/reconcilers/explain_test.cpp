@@ -85,6 +85,23 @@ TEST_CASE("explain: a queued job without a Workload says what it waits for") {
       {"it names a Workload that is missing",
        job({{"metadata", {{"labels", {{"kueue.x-k8s.io/prebuilt-workload-name", "mine"}}}}}}),
        "PrebuiltWorkloadMissing", "waits for Workload mine"},
+      {"it names a Workload of another job",
+       [](ExplainCluster& cluster) {
+         cluster.put(kJobs, ExplainCluster::job({{"metadata", {{"annotations", {{kPrebuiltWorkload, "mine"}}}}}}));
+         cluster.put(kWorkloads, ExplainCluster::workload(cluster.admitted(), "mine", "other", "other-uid"));
+       },
+       "PrebuiltWorkloadTaken", "cannot run by Workload mine, which belongs to Job other"},
+      {"it names a Workload of another shape",
+       [](ExplainCluster& cluster) {
+         cluster.put(kJobs, ExplainCluster::job({{"metadata", {{"annotations", {{kPrebuiltWorkload, "mine"}}}}}}));
+         json mine = ExplainCluster::workload(
+             {{"status", {{"conditions", {cluster.condition("Finished", true, "OutOfSync")}}}}}, "mine");
+         mine["spec"]["podSets"][0]["count"] = 3;
+         cluster.put(kWorkloads, mine);
+       },
+       "PrebuiltWorkloadOutOfSync",
+       "which was made for another one",
+       {"spec.podSets[0].count is 3, and the job's is 2"}},
   };
   for (const ExplainRow& row : rows) check_row(row, ExplainCluster());
 }

@@ -383,6 +383,11 @@ TEST_CASE("measurements: series end with their queue and with the last one that 
   const TypedObject team = *cluster.state.find(kCohorts, "", "team");
   cluster.remove(kCohorts, "team");
   CHECK(ended(team) == Texts{"CohortGone ^team", "CohortGone ^company"});
+  // One that ClusterQueues still name ends with its object, too.
+  cluster.put(kCohorts, "other", json::object());
+  const TypedObject other = *cluster.state.find(kCohorts, "", "other");
+  cluster.remove(kCohorts, "other");
+  CHECK(ended(other) == Texts{"CohortGone ^other"});
 
   const TypedObject local = *cluster.state.find(kLocalQueues, "team-a", "lq");
   CHECK(ended(local).empty());

@@ -85,3 +85,86 @@ TEST_CASE("scheduler: Cohorts in a circle stop their ClusterQueues and nothing e
   set_parent("y", "");
   CHECK(cluster.drain(3) == "+stuck");
 }
+
+TEST_CASE("scheduler: a priority that falls in one queue wakes who may evict for it in another") {
+  for (const int32_t lowered : {1, 9}) {
+    CAPTURE(lowered);
+    Cluster cluster;
+    for (const char* name : {"a", "b"}) {
+      ClusterQueue queue = cluster_queue(name, "team", {{.nominal = 2}});
+      queue.preemption.reclaim_within_cohort = PreemptionPolicy::kLowerPriority;
+      cluster.put(queue);
+    }
+    Workload running = workload("running", "a", 9);
+    cluster.put(running, 4);
+    const Admitted admitted = admission(cluster.scheduler.drain(at(0)));
+    cluster.confirm(admitted, 4);
+    cluster.put(workload("waiting", "b", 5), 2);
+    CHECK(cluster.drain(1) == "?waiting:preemptNoCandidates");
+    Workload changed = *admitted.workload;
+    changed.priority = lowered;
+    cluster.confirm({.workload = std::make_shared<const Workload>(changed), .admission = admitted.admission}, 4);
+    CHECK(cluster.drain(2) == (lowered < 5 ? "-running ?waiting:preempting" : ""));
+  }
+}
+
+TEST_CASE("scheduler: pods that are done give quota back unless the gate ReclaimablePods is off") {
+  for (const bool reclaims : {true, false}) {
+    Cluster cluster(SchedulerSettings{.reclaims = reclaims});
+    cluster.put(cluster_queue("a", "", {{.nominal = 4}}));
+    Workload running = workload("running", "a");
+    running.pod_sets[0].count = 4;
+    cluster.put(running, 1);
+    Admitted admitted = admission(cluster.scheduler.drain(at(0)));
+    Workload changed = *admitted.workload;
+    changed.status.reclaimable_pods = {{.name = "main", .count = 3}};
+    admitted.workload = std::make_shared<const Workload>(changed);
+    cluster.confirm(admitted, 1);
+    CHECK(cluster.scheduler.usage_of("a", "default", "cpu") == (reclaims ? 1000 : 4000));
+  }
+}
+
+TEST_CASE("scheduler: who comes back as one of a shape that was refused is told so once") {
+  Cluster cluster;
+  cluster.put(cluster_queue("a", "", {{.nominal = 4}}));
+  cluster.put(workload("first", "a"), 5);
+  CHECK(cluster.drain() == "?first:noFit");
+  // A new one says nothing.
+  cluster.put(workload("new", "a"), 5);
+  CHECK(cluster.drain() == "");
+  Workload back = workload("back", "a");
+  set_condition(back.status.conditions, {.type = "QuotaReserved",
+                                         .status = "False",
+                                         .reason = "PendingEvaluation",
+                                         .message = {},
+                                         .last_transition = {}});
+  cluster.put(back, 5);
+  const std::vector<Decision> decisions = cluster.scheduler.drain(at(1));
+  REQUIRE(decisions.size() == 1);
+  const auto& pending = std::get<Pending>(decisions[0]);
+  CHECK(pending.workload->meta.name == "back");
+  CHECK_FALSE(pending.evaluated);
+  CHECK(pending.reason == PendingReason::kExceedsMaxQuota);
+  CHECK(cluster.drain(2) == "");
+}
+
+TEST_CASE("scheduler: what was said of who waits is void when it leaves its queue or that stops") {
+  Cluster cluster;
+  ClusterQueue queue = cluster_queue("a", "", {{.nominal = 4}});
+  cluster.put(queue);
+  cluster.put(workload("one", "a"), 5);
+  CHECK(cluster.drain() == "?one:noFit");
+  CHECK(cluster.scheduler.take_left().empty());
+  CHECK(cluster.scheduler.waits("team", "one"));
+  queue.stop_policy = StopPolicy::kHold;
+  cluster.put(queue);
+  CHECK(cluster.drain() == "");
+  CHECK(cluster.scheduler.take_left() == std::vector<std::string>{"team/one"});
+  CHECK_FALSE(cluster.scheduler.waits("team", "one"));
+  queue.stop_policy = StopPolicy::kNone;
+  cluster.put(queue);
+  // It is told anew.
+  CHECK(cluster.drain() == "?one:noFit");
+  cluster.scheduler.remove_local_queue("team", "a");
+  CHECK(cluster.scheduler.take_left() == std::vector<std::string>{"team/one"});
+}
