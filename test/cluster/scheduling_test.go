@@ -33,6 +33,7 @@ func runDecisions(t *testing.T, cluster *harness.Cluster, decisions []decision) 
 	if len(quota.Check(t)) == 0 {
 		t.Error("the watch saw no reservation")
 	}
+	quota.CheckAlternation(t)
 }
 
 func TestQuotaIsSharedAndGivenBack(t *testing.T) {

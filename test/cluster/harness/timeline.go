@@ -22,9 +22,10 @@ func (c *Cluster) Timeline(t testing.TB, namespace string) *Timeline {
 
 // Check demands, for all that has happened so far: no job was started without a Workload
 // that was admitted and not evicted at that moment, and none gave its quota back while it
-// ran.
+// ran. And none of them alternated between two values.
 func (l *Timeline) Check(t testing.TB) {
 	t.Helper()
+	l.CheckAlternation(t)
 	state := map[types.UID]*unstructured.Unstructured{}
 	for _, each := range l.inOrder(t) {
 		before := state[each.object.GetUID()]
