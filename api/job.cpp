@@ -31,6 +31,13 @@ int64_t timeout_argument(const json& waiter) {
   return 0;
 }
 
+// All but the Jobs of JobSets, which are many and part of their JobSet's Workload.
+bool may_have_workload(const ObjectMeta& meta) {
+  const auto& owner = meta.controller;
+  const bool of_jobset = owner && owner->kind == kJobSets.kind && group_of(owner->api_version) == kJobSets.group;
+  return !of_jobset || !meta.label(kQueueNameLabel).empty();
+}
+
 std::string list_text(const json& list) {
   return list.empty() ? std::string() : to_text(list);
 }
@@ -69,8 +76,7 @@ JobPtr read_job(const json& object) {
   job->managed_by = string_at(object, {"spec", "managedBy"});
   const json& pod_template = object_at(object, {"spec", "template"});
   job->barrier = read_barrier(pod_template);
-  const auto& controller = job->meta.controller;
-  if (!controller || controller->kind != kJobSets.kind) job->pod_template = read_pod_template(pod_template);
+  if (may_have_workload(job->meta)) job->pod_template = read_pod_template(pod_template);
   job->tolerations_text = list_text(array_at(pod_template, {"spec", "tolerations"}));
   job->scheduling_gates_text = list_text(array_at(pod_template, {"spec", "schedulingGates"}));
   JobStatus& status = job->status;

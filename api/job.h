@@ -51,7 +51,7 @@ struct Job {
   bool indexed = false;  // completionMode: Indexed
   std::string managed_by;
   std::optional<Barrier> barrier;
-  // Not of a JobSet's Jobs, which get no Workload of their own: there spec is null.
+  // spec is null for a JobSet's Job that is in no queue by itself: it gets no Workload.
   PodTemplate pod_template;
   // JSON texts of these lists of the pod template; empty when there are none. Who adds
   // to them must write them whole.

@@ -142,6 +142,7 @@ OwnIdentity Cluster::identify() {
   }
   // A person who runs muster with their own kubeconfig stays a person to the suspend guard.
   const std::string_view user = string_at(*answer, {"status", "userInfo", "username"});
+  own.name = user;
   if (user.starts_with("system:serviceaccount:")) own.user = user;
   return own;
 }

@@ -93,6 +93,9 @@ RuleSettings rule_settings_of(const Settings& settings, const OwnIdentity& own, 
   rules.native_jobsets = native_jobsets;
   // Upstream's controller starts and stops the Jobs of its JobSets.
   if (!native_jobsets && !own.jobset_controller.empty()) rules.admitters.insert(own.jobset_controller);
+  // Where there are admitters, nobody else makes the Jobs of queued JobSets: not even the
+  // person who runs muster, unless they are one.
+  if (native_jobsets && !rules.admitters.empty() && !own.name.empty()) rules.admitters.insert(own.name);
   return rules;
 }
 

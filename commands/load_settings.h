@@ -42,8 +42,9 @@ Result<Settings> load_settings(const SettingsFlags& flags, const std::string& ow
 
 // Who muster is, which its surroundings know and the file does not.
 struct OwnIdentity {
-  std::string image;  // empty: muster:<version>
-  std::string user;   // of muster's service account; empty outside a cluster
+  std::string image;   // empty: muster:<version>
+  std::string user;    // of muster's service account; empty outside a cluster
+  std::string name{};  // the same, or of the person who runs it; empty: not known
   // Of the JobSet controller beside which muster stands; empty: there is none, or it was not found.
   std::string jobset_controller{};
 };

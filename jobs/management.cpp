@@ -73,22 +73,23 @@ bool has_enabled_controller(const RuleSettings& settings, const json& object) {
   return owner && is_enabled(settings, kind_of(*owner));
 }
 
-Result<bool, Undecided> has_managed_ancestor(const Review& review, const json& object) {
+MaybeAncestor managed_ancestor(const Review& review, const json& object) {
   const std::string_view ns = namespace_of(review.request);
   const OwnerLookup lookup = [&](const OwnerReference& owner) -> std::optional<OwnerFacts> {
     const OwnerFacts* facts = review.view.owner(group_of(owner.api_version), owner.kind, ns, owner.name);
     return facts != nullptr ? std::optional(*facts) : std::nullopt;
   };
-  return has_managed_ancestor(review.settings, lookup, std::string(string_at(object, {"metadata", "uid"})),
-                              controller_of(object));
+  return managed_ancestor(review.settings, lookup, std::string(string_at(object, {"metadata", "uid"})),
+                          controller_of(object));
 }
 
-Result<bool, Undecided> has_managed_ancestor(const RuleSettings& settings, const OwnerLookup& lookup, std::string uid,
-                                             std::optional<OwnerReference> owner) {
+MaybeAncestor managed_ancestor(const RuleSettings& settings, const OwnerLookup& lookup, std::string uid,
+                               std::optional<OwnerReference> owner) {
   std::vector<std::string> seen = {std::move(uid)};
-  bool managed = false;
+  std::optional<ManagedAncestor> managed;
   while (owner) {
     const JobKind* kind = kind_of(*owner);
+    if (kind == &batch_job) return managed;
     const std::optional<OwnerFacts> facts = lookup(*owner);
     if (!facts && !kind) return managed;
     if (!facts) return fail_with(Undecided{not_found(*kind, owner->name)});
@@ -101,18 +102,33 @@ Result<bool, Undecided> has_managed_ancestor(const RuleSettings& settings, const
     }
     seen.push_back(facts->uid);
     const bool counts = settings.manage_jobs_without_queue_name || !facts->queue_name.empty();
-    if (counts && is_enabled(settings, kind)) managed = true;
+    if (counts && is_enabled(settings, kind)) managed = ManagedAncestor{owner->kind.text(), owner->name, facts->uid};
     owner = facts->controller;
   }
   return managed;
 }
 
 Result<bool, Undecided> is_queued(const Review& review, const json& object) {
-  auto managed_ancestor = has_managed_ancestor(review, object);
-  if (!managed_ancestor.ok()) return managed_ancestor;
-  if (*managed_ancestor) return false;
+  const MaybeAncestor ancestor = managed_ancestor(review, object);
+  if (!ancestor.ok()) return fail_with(ancestor.error());
+  if (*ancestor) return false;
   if (!queue_name_of(object).empty()) return true;
   return review.settings.manage_jobs_without_queue_name ? in_managed_namespace(review) : Result<bool, Undecided>(false);
+}
+
+bool is_queued_by_itself(const Review& review, const json& object) {
+  if (!queue_name_of(object).empty()) return true;
+  if (!review.settings.manage_jobs_without_queue_name) return false;
+  const auto managed = in_managed_namespace(review);
+  return !managed.ok() || *managed;
+}
+
+bool is_admitter(const Review& review) {
+  return review.settings.admitters.contains(review.request.user.username);
+}
+
+std::string text_of(const ManagedAncestor& ancestor) {
+  return ancestor.kind + " \"" + ancestor.name + "\"";
 }
 
 }  // namespace muster

@@ -49,18 +49,36 @@ Result<bool, Undecided> in_managed_namespace(const RuleSettings& settings, std::
 // object gets no defaults of its own.
 bool has_enabled_controller(const RuleSettings& settings, const nlohmann::json& object);
 
-// Walks the controllers upwards, at most ten, and tells whether one of an enabled
-// kind is managed. A controller of a kind that muster knows must exist: its
-// absence is an error, as is a cycle. One with another uid is a namesake and ends
-// the walk, as does one of an unknown kind that the view does not have.
-Result<bool, Undecided> has_managed_ancestor(const Review& review, const nlohmann::json& object);
+// A controller, near or far, that is queued; the topmost, whose Workload counts the pods.
+struct ManagedAncestor {
+  std::string kind;
+  std::string name;
+  std::string uid;
+};
+// Walks the controllers upwards, at most ten, and finds the topmost one of an enabled
+// kind that is managed; nullopt when none is. A controller of a kind that muster knows
+// must exist: its absence is an error, as is a cycle. One with another uid is a namesake
+// and ends the walk, as does one of an unknown kind that the view does not have. So does
+// a batch/v1 Job: its controller makes pods and no jobs, so its Workload never counts the
+// pods of another job, whatever ownerReferences say.
+using MaybeAncestor = Result<std::optional<ManagedAncestor>, Undecided>;
+MaybeAncestor managed_ancestor(const Review& review, const nlohmann::json& object);
 // The same for the object with this uid and controller; `lookup` finds owners in its
 // namespace, nullopt when there is none of that name.
 using OwnerLookup = std::function<std::optional<OwnerFacts>(const OwnerReference& owner)>;
-Result<bool, Undecided> has_managed_ancestor(const RuleSettings& settings, const OwnerLookup& lookup, std::string uid,
-                                             std::optional<OwnerReference> controller);
+MaybeAncestor managed_ancestor(const RuleSettings& settings, const OwnerLookup& lookup, std::string uid,
+                               std::optional<OwnerReference> controller);
 
 // Whether the object is a queued job, by everything said above.
 Result<bool, Undecided> is_queued(const Review& review, const nlohmann::json& object);
+// The same whoever controls it: it has a queue name, or the settings manage it without one.
+// True when its namespace is not known yet.
+bool is_queued_by_itself(const Review& review, const nlohmann::json& object);
+
+// Whether the sender may start queued jobs, and makes the Jobs of JobSets (RuleSettings::admitters).
+bool is_admitter(const Review& review);
+
+// 'JobSet "train"', for messages.
+std::string text_of(const ManagedAncestor& ancestor);
 
 }  // namespace muster

@@ -49,7 +49,7 @@ bool is_unqueued(const ExplainScene& scene, const QueuedJob& job, Explained& tol
     told.change.push_back("An administrator labels the namespace so that it does, or changes the selector.");
     return true;
   }
-  const auto ancestor = has_managed_ancestor(rules, owners_in(scene.state, meta.ns), meta.uid, meta.controller);
+  const MaybeAncestor ancestor = managed_ancestor(rules, owners_in(scene.state, meta.ns), meta.uid, meta.controller);
   if (ancestor && *ancestor) {
     const OwnerReference& owner = *meta.controller;
     told.say("OwnedByQueuedJob", "It is part of " + owner.kind + " " + owner.name + ", which is queued as a whole.");
@@ -153,7 +153,7 @@ std::optional<QueuedJob> owner_of(const ExplainScene& scene, const Workload& wor
   const auto& controller = workload.meta.controller;
   if (!controller) return std::nullopt;
   for (const ResourceType* type : {&kJobs, &kJobSets}) {
-    if (type->kind != controller->kind) continue;
+    if (type->kind != controller->kind || type->group != group_of(controller->api_version)) continue;
     auto job = find_job({type, workload.meta.ns, controller->name}, scene.state);
     if (job && job->meta().uid == controller->uid) return job;
   }

@@ -5,7 +5,6 @@
 
 #include "api/constants.h"
 #include "api/workload_conditions.h"
-#include "jobs/management.h"
 #include "jobs/prebuilt_workload.h"
 #include "reconcilers/admissions.h"
 #include "reconcilers/in_use.h"
@@ -14,6 +13,7 @@
 #include "reconcilers/job_workload_owner.h"
 #include "reconcilers/job_workload_run.h"
 #include "reconcilers/job_workload_scene.h"
+#include "reconcilers/job_workload_standing.h"
 #include "reconcilers/job_workload_status.h"
 
 namespace muster {
@@ -23,20 +23,6 @@ namespace {
 constexpr Duration kUndecidedInterval = std::chrono::seconds(5);
 // Somebody else's Workload may have been removed.
 constexpr Duration kTakenInterval = std::chrono::seconds(30);
-
-// --- Whose job it is ---
-
-Result<bool, Undecided> is_queued(const JobScene& scene) {
-  const RuleSettings& rules = scene.settings.rules;
-  const ObjectMeta& meta = scene.job.meta();
-  const TypedObject* ns = scene.state.find(kNamespaces, "", meta.ns);
-  auto managed = in_managed_namespace(rules, meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
-  if (!managed || !*managed) return managed;
-  if (scene.job.queue_name().empty() && !rules.manage_jobs_without_queue_name) return false;
-  auto ancestor = has_managed_ancestor(rules, owners_in(scene.state, meta.ns), meta.uid, meta.controller);
-  if (!ancestor) return ancestor;
-  return !*ancestor && scene.job.readable();
-}
 
 // Its Workloads hold back nothing: garbage collection has the job's own order.
 void let_go(const JobScene& scene, Plan& plan) {
@@ -162,9 +148,11 @@ void tell_of_checks(const JobScene& scene, const Workload& workload, Plan& plan)
 
 void wait(const JobScene& scene, const Workload& workload, Plan& plan) {
   if (workload.has_quota_reserved()) tell_of_checks(scene, workload, plan);
-  if (workload.queue_name == scene.job.queue_name()) return;
-  plan.writes.push_back(
-      patch_workload(workload, Verb::kPatch, {{"spec", {{"queueName", std::string(scene.job.queue_name())}}}}));
+  const std::string queue(scene.job.queue_name());
+  if (workload.queue_name == queue) return;
+  // No queue is no field: an empty name is refused.
+  const nlohmann::json name = queue.empty() ? nlohmann::json() : nlohmann::json(queue);
+  plan.writes.push_back(patch_workload(workload, Verb::kPatch, {{"spec", {{"queueName", name}}}}));
 }
 
 void with_workload(const JobScene& scene, const Workload& workload, Plan& plan) {
@@ -198,9 +186,14 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
     return plan;
   }
   if (!job->kind().is_managed_by(job->managed_by())) return plan;
-  const auto queued = is_queued(scene);
-  if (!queued) plan.wake_at(now.wall + kUndecidedInterval);
-  if (!queued || !*queued) return plan;
+  const auto standing = standing_of(scene);
+  if (!standing) plan.wake_at(now.wall + kUndecidedInterval);
+  if (!standing || *standing == Standing::kOutside) return plan;
+  if (*standing != Standing::kQueued) {
+    if (*standing == Standing::kHeld) hold(scene, plan);
+    if (plan.writes.empty()) leave_queue(scene, plan);
+    return plan;
+  }
   const WorkloadChoice choice = choose_workload(scene, plan);
   if (choice.settled) return plan;
   if (choice.workload != nullptr) {

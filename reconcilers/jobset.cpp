@@ -143,11 +143,33 @@ void create_jobs(const Scene& scene, const StartupGates& gates, Plan& plan) {
 
 // Kubernetes lets the two change together only, and only for Indexed Jobs that run as
 // many pods at once as they need; the webhook sees to it that templates are so.
+bool changes_together(const Job& job, const ReplicatedJob& replicated) {
+  return job.indexed && replicated.completions == replicated.parallelism;
+}
+
 void scale(const Job& job, const ReplicatedJob& replicated, json& patch) {
-  if (!job.indexed || replicated.completions != replicated.parallelism) return;
+  if (!changes_together(job, replicated)) return;
   if (job.completions == replicated.completions && job.parallelism == replicated.parallelism) return;
   patch["spec"]["parallelism"] = replicated.parallelism;
   patch["spec"]["completions"] = *replicated.completions;
+}
+
+bool runs_too_many(int32_t parallelism, std::optional<int32_t> completions, const ReplicatedJob& replicated) {
+  return pods_at_once(parallelism, completions) > pods_at_once(replicated.parallelism, replicated.completions);
+}
+
+// A Job that somebody has let grow beyond what the JobSet asks for, which is what quota was
+// given for.
+void shrink(const Job& job, const ReplicatedJob& replicated, json& patch) {
+  if (!runs_too_many(job.parallelism, job.completions, replicated)) return;
+  patch["spec"]["parallelism"] = replicated.parallelism;
+  if (changes_together(job, replicated)) patch["spec"]["completions"] = *replicated.completions;
+}
+
+// The same, where Kubernetes lets nobody take the completions back: the Job is made anew.
+bool must_be_remade(const Job& job, const ReplicatedJob& replicated) {
+  return runs_too_many(job.parallelism, job.completions, replicated) && !changes_together(job, replicated) &&
+         runs_too_many(replicated.parallelism, job.completions, replicated);
 }
 
 // A gang's Job that is resumed before its controller has seen the suspension keeps its
@@ -171,6 +193,7 @@ void adjust(const Scene& scene, const Job& job, const ReplicatedJob& replicated,
     patch["spec"]["suspend"] = true;
   }
   if (scene.settings.elastic_jobsets) scale(job, replicated, patch);
+  shrink(job, replicated, patch);
   if (!patch.is_null()) patch_job(job, Verb::kPatch, std::move(patch), plan);
 }
 
@@ -179,6 +202,10 @@ void adjust_jobs(const Scene& scene, const StartupGates& gates, Plan& plan) {
     if (job->meta.deleting) continue;
     const ReplicatedJob* replicated = scene.jobset.find(job->meta.label(kReplicatedJobNameKey));
     if (replicated == nullptr) continue;
+    if (must_be_remade(*job, *replicated)) {
+      delete_jobs({job}, plan);
+      continue;
+    }
     const auto index = replicated - scene.jobset.replicated_jobs.data();
     adjust(scene, *job, *replicated, gates.open[index], plan);
   }

@@ -5,9 +5,22 @@
 #include <optional>
 
 #include "api/constants.h"
+#include "jobs/jobset_fields.h"
 
 namespace muster {
 namespace {
+
+// The JobSet asks for a Job of this name as part of this replicated job. Others that name
+// it as their controller are forgeries, or of a JobSet that was smaller.
+bool is_wanted(const JobSet& jobset, const Job& job) {
+  const ReplicatedJob* replicated = jobset.find(job.meta.label(kReplicatedJobNameKey));
+  const std::string_view text = job.meta.label(kJobIndexKey);
+  int32_t index = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  return replicated != nullptr && is_number && index >= 0 && index < replicated->replicas &&
+         job.meta.name == child_job_name(jobset.meta.name, replicated->name, index);
+}
 
 std::optional<int32_t> attempt_of(const Job& job) {
   const std::string_view text = job.meta.label(kRestartAttemptLabel);
@@ -63,7 +76,7 @@ JobSetRun jobs_of(const JobSet& jobset, const ClusterState& state) {
   for (const Job* job : state.jobs_of_jobset(jobset.meta.ns, jobset.meta.name)) {
     if (job->meta.controller->uid != jobset.meta.uid) continue;
     const std::optional<int32_t> attempt = attempt_of(*job);
-    if (!attempt || *attempt < jobset.status.restarts) {
+    if (!attempt || *attempt < jobset.status.restarts || !is_wanted(jobset, *job)) {
       run.older.push_back(job);
     } else if (job->failed()) {
       run.failed.push_back(job);

@@ -23,7 +23,8 @@ struct JobSetRun {
   std::vector<const Job*> active;  // unfinished, started or not
   std::vector<const Job*> succeeded;
   std::vector<const Job*> failed;
-  // Of earlier attempts, and those whose attempt cannot be read: to be deleted.
+  // Of earlier attempts, those whose attempt cannot be read, and those that the JobSet does
+  // not ask for: to be deleted.
   std::vector<const Job*> older;
 
   bool empty() const { return active.empty() && succeeded.empty() && failed.empty() && older.empty(); }

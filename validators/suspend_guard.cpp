@@ -10,52 +10,64 @@ namespace {
 
 using nlohmann::json;
 
-std::string in_quotes(std::string_view text) {
-  return "\"" + std::string(text) + "\"";
+// Why a job may not start now, and what its owner can do.
+struct Obstacle {
+  std::string state;  // 'this Job is queued in LocalQueue "q"'
+  std::string advice;
+};
+
+Obstacle queued_by_itself(const Review& review, std::string_view queue) {
+  const std::string keep = "leave spec.suspend at true, or create it anew ", out = " to run it outside of the queue";
+  const std::string self = "this " + review.request.kind + " is queued";
+  if (queue.empty()) {
+    return {self + " (manageJobsWithoutQueueName)",
+            keep + "in a namespace that managedJobsNamespaceSelector does not match" + out};
+  }
+  return {self + " in LocalQueue \"" + std::string(queue) + "\"",
+          keep + "without the label " + std::string(kQueueNameLabel) + out};
 }
 
-// What was queued before the request is what counts: a request cannot take a job out
-// of its queue and start it in one. When the owners leave it open whether an ancestor
-// is managed, the job's own label or namespace decides.
-bool was_queued(const Review& review) {
-  const json& before = review.request.old_object;
-  const auto queued = is_queued(review, before);
-  if (queued.ok()) return *queued;
-  return !queue_name_of(before).empty() || review.settings.manage_jobs_without_queue_name;
+// Whether the Workload of the topmost controller lets a part of it run. It counts the Jobs
+// that a JobSet's controller makes; no controller makes JobSets.
+bool covers(const ManagedAncestor& ancestor, const Review& review) {
+  return review.request.kind != jobset.kind && review.view.is_admitted(ancestor.uid);
 }
 
-bool starts_past_the_queue(const Review& review) {
+// What was queued before the request is what counts: a request cannot take a job out of
+// its queue and start it in one. When the owners leave it open whether an ancestor is
+// managed, the job's own label or namespace decides. Of the jobs that are created, the
+// mutators suspend all but parts of others.
+std::optional<Obstacle> starts_past_the_queue(const Review& review) {
   const JobKind* kind = enabled_kind(review);
   const AdmissionRequest& request = review.request;
-  if (!kind || !kind->suspended(request.old_object) || kind->suspended(request.object)) return false;
-  if (review.settings.admitters.contains(request.user.username)) return false;
-  return !review.view.is_admitted(string_at(request.old_object, {"metadata", "uid"})) && was_queued(review);
-}
-
-// 'this Job is queued in LocalQueue "q"'.
-std::string state_of(const Review& review) {
-  const std::string_view queue = queue_name_of(review.request.old_object);
-  const std::string where = queue.empty() ? " (manageJobsWithoutQueueName)" : " in LocalQueue " + in_quotes(queue);
-  return "this " + review.request.kind + " is queued" + where;
-}
-
-std::string way_out(const Review& review) {
-  return queue_name_of(review.request.old_object).empty()
-             ? "in a namespace that managedJobsNamespaceSelector does not match"
-             : "without the label " + std::string(kQueueNameLabel);
+  if (!kind || kind->suspended(request.object) || is_admitter(review)) return std::nullopt;
+  const bool created = request.operation == Operation::kCreate;
+  if (!created && !kind->suspended(request.old_object)) return std::nullopt;
+  const json& before = created ? request.object : request.old_object;
+  if (review.view.is_admitted(string_at(before, {"metadata", "uid"}))) return std::nullopt;
+  const MaybeAncestor ancestor = managed_ancestor(review, before);
+  if (ancestor.ok() && *ancestor) {
+    if (covers(**ancestor, review)) return std::nullopt;
+    return Obstacle{"this " + request.kind + " is part of " + text_of(**ancestor) + ", which is queued",
+                    "leave spec.suspend at true"};
+  }
+  if (created || !is_queued_by_itself(review, before)) return std::nullopt;
+  return queued_by_itself(review, queue_name_of(before));
 }
 
 FieldErrors check(const Review& review) {
-  if (review.settings.suspend_guard != SuspendGuard::kEnforce || !starts_past_the_queue(review)) return {};
-  return {forbidden("spec.suspend", state_of(review) + " and is resumed when it is admitted, not by user " +
-                                        in_quotes(review.request.user.username) +
-                                        "; leave spec.suspend at true, or create it anew " + way_out(review) +
-                                        " to run it outside of the queue")};
+  if (review.settings.suspend_guard != SuspendGuard::kEnforce) return {};
+  const auto obstacle = starts_past_the_queue(review);
+  if (!obstacle) return {};
+  return {forbidden("spec.suspend", obstacle->state + " and is resumed when it is admitted, not by user \"" +
+                                        review.request.user.username + "\"; " + obstacle->advice)};
 }
 
 std::vector<std::string> warn(const Review& review) {
-  if (review.settings.suspend_guard != SuspendGuard::kObserve || !starts_past_the_queue(review)) return {};
-  return {"spec.suspend: " + state_of(review) +
+  if (review.settings.suspend_guard != SuspendGuard::kObserve) return {};
+  const auto obstacle = starts_past_the_queue(review);
+  if (!obstacle) return {};
+  return {"spec.suspend: " + obstacle->state +
           " and was resumed before it was admitted; with suspendGuard: enforce "
           "this is rejected"};
 }
@@ -65,7 +77,7 @@ std::vector<std::string> warn(const Review& review) {
 extern const Validator suspend_guard = {
     .name = "suspend_guard",
     .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
-    .operations = {Operation::kUpdate},
+    .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
     .warn = warn,
 };

@@ -89,6 +89,9 @@ TEST_CASE("settings: a flag wins over the file") {
   CHECK_FALSE(rules.waiter.shell_loop);
   CHECK(rules.admitters.contains("eve"));
   CHECK(rules.admitters.contains("ada"));
+  CHECK_FALSE(
+      rule_settings_of(*settings, {.image = "muster:1", .user = "", .name = "me"}, false).admitters.contains("me"));
+  CHECK(rule_settings_of(*settings, {.image = "muster:1", .user = "", .name = "me"}, true).admitters.contains("me"));
   CHECK_FALSE(rules.enabled("AdmissionGatedBy"));
   CHECK(settings->configuration.muster.certificate_lifetime == std::chrono::hours(2));
   const QueueSettings queues = reconciler_settings_of(*settings, true).queues;
@@ -104,6 +107,8 @@ TEST_CASE("settings: without a file the image is this version's and Jobs and Job
   CHECK(rules.waiter.image == "muster:" MUSTER_VERSION);
   CHECK(rules.frameworks == std::set<std::string, std::less<>>{"batch/job", "jobset.x-k8s.io/jobset"});
   CHECK(rules.admitters.empty());
+  // A person stays one where nobody is named.
+  CHECK(rule_settings_of(*settings, {.image = "", .user = "", .name = "me"}, true).admitters.empty());
 }
 
 TEST_CASE("settings: what cannot be used names the file or the flag") {

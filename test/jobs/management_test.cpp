@@ -60,9 +60,9 @@ TEST_CASE("a reference that is no controller makes no ancestor") {
   parent["controller"] = false;
   World world(owned("job", parent, "research"));
   world.view.put(owned("parent", std::nullopt, "research"));
-  const auto managed = has_managed_ancestor(world.review(), world.request.object);
+  const MaybeAncestor managed = managed_ancestor(world.review(), world.request.object);
   REQUIRE(managed.ok());
-  CHECK_FALSE(*managed);
+  CHECK_FALSE(managed->has_value());
 }
 
 TEST_CASE("the search passes through an owner of an unknown kind that the view has") {
@@ -72,9 +72,10 @@ TEST_CASE("the search passes through an owner of an unknown kind that the view h
   middle["kind"] = "Pipeline";
   world.view.put(middle);
   world.view.put(owned("top", std::nullopt, "research"));
-  const auto managed = has_managed_ancestor(world.review(), world.request.object);
+  const MaybeAncestor managed = managed_ancestor(world.review(), world.request.object);
   REQUIRE(managed.ok());
-  CHECK(*managed);
+  REQUIRE(managed->has_value());
+  CHECK((*managed)->uid == "top");
 }
 
 TEST_CASE("a managed parent counts although the search ends at a namesake above it") {
@@ -84,9 +85,33 @@ TEST_CASE("a managed parent counts although the search ends at a namesake above 
   json namesake = owned("top", std::nullopt);
   namesake["metadata"]["uid"] = "another";
   world.view.put(namesake);
-  const auto managed = has_managed_ancestor(world.review(), world.request.object);
+  const MaybeAncestor managed = managed_ancestor(world.review(), world.request.object);
   REQUIRE(managed.ok());
-  CHECK(*managed);
+  REQUIRE(managed->has_value());
+  CHECK((*managed)->uid == "parent");
+}
+
+TEST_CASE("a Job is no ancestor and hides what is above it: its controller makes no jobs") {
+  World world(owned("job", reference_to("anchor", "batch/v1", "Job"), "research"));
+  json anchor = owned("anchor", reference_to("top"), "research");
+  anchor["apiVersion"] = "batch/v1";
+  anchor["kind"] = "Job";
+  world.view.put(anchor);
+  world.view.put(owned("top", std::nullopt, "research"));
+  const MaybeAncestor managed = managed_ancestor(world.review(), world.request.object);
+  REQUIRE(managed.ok());
+  CHECK_FALSE(managed->has_value());
+  const auto queued = is_queued(world.review(), world.request.object);
+  REQUIRE(queued.ok());
+  CHECK(*queued);
+}
+
+TEST_CASE("a kind counts only in its own group") {
+  World world(owned("job", reference_to("parent", "example.com/v1", "JobSet"), "research"));
+  world.view.put(owned("parent", std::nullopt, "research"));
+  const MaybeAncestor managed = managed_ancestor(world.review(), world.request.object);
+  REQUIRE(managed.ok());
+  CHECK_FALSE(managed->has_value());
 }
 
 TEST_CASE("owners in another namespace are not looked at") {
@@ -94,7 +119,7 @@ TEST_CASE("owners in another namespace are not looked at") {
   json elsewhere = owned("parent", std::nullopt, "research");
   elsewhere["metadata"]["namespace"] = "team-b";
   world.view.put(elsewhere);
-  const auto managed = has_managed_ancestor(world.review(), world.request.object);
+  const MaybeAncestor managed = managed_ancestor(world.review(), world.request.object);
   CHECK_FALSE(managed.ok());
   if (!managed.ok()) {
     CHECK(managed.error().message == "jobsets.jobset.x-k8s.io \"parent\" not found");
