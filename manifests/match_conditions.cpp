@@ -27,6 +27,12 @@ std::string ours() {
   return carries_our_keys("object") + " || (oldObject != null && (" + carries_our_keys("oldObject") + "))";
 }
 
+std::string names_a_jobset(const std::string& subject) {
+  return "(has(" + subject + ".metadata.ownerReferences) && " + subject +
+         ".metadata.ownerReferences.exists(o, has(o.controller) && o.controller && o.kind == 'JobSet' && "
+         "o.apiVersion.startsWith('jobset.x-k8s.io/')))";
+}
+
 std::string reserves_quota(const std::string& subject) {
   return "(has(" + subject + ".status.conditions) && " + subject +
          ".status.conditions.exists(c, c.type == 'QuotaReserved' && c.status == 'True'))";
@@ -46,9 +52,24 @@ json not_sent_by_another_entry() {
   return condition("not-sent-by-another-entry", "!(" + ours() + ")");
 }
 
+json of_a_jobset() {
+  return condition("of-a-jobset",
+                   names_a_jobset("object") + " || (oldObject != null && " + names_a_jobset("oldObject") + ")");
+}
+
+json not_by(const std::string& name, const std::string& user) {
+  return condition(name.c_str(), "request.userInfo.username != '" + user + "'");
+}
+
+json more_than_metadata() {
+  return condition("more-than-metadata",
+                   "oldObject == null || object.spec != oldObject.spec || has(object.metadata.ownerReferences) != "
+                   "has(oldObject.metadata.ownerReferences) || (has(object.metadata.ownerReferences) && "
+                   "object.metadata.ownerReferences != oldObject.metadata.ownerReferences)");
+}
+
 json not_by_muster(const std::string& own_namespace) {
-  const std::string self = "system:serviceaccount:" + own_namespace + ":" + std::string(kServiceAccountName);
-  return condition("not-by-muster", "request.userInfo.username != '" + self + "'");
+  return not_by("not-by-muster", "system:serviceaccount:" + own_namespace + ":" + std::string(kServiceAccountName));
 }
 
 json with_min_count() {

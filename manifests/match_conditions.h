@@ -14,6 +14,13 @@ nlohmann::json not_being_deleted();
 nlohmann::json queued_or_gang();
 nlohmann::json not_sent_by_another_entry();
 
+// Jobs whose controller is a JobSet, before or after; and of their updates those that change
+// the spec or the owners.
+nlohmann::json of_a_jobset();
+nlohmann::json more_than_metadata();
+
+// All but what this user sends.
+nlohmann::json not_by(const std::string& name, const std::string& user);
 // muster's own writes follow the rules by construction.
 nlohmann::json not_by_muster(const std::string& own_namespace);
 

@@ -148,6 +148,21 @@ class Entries {
   json entries_ = json::array();
 };
 
+// The Jobs of JobSets carry none of our keys, but are part of what may be queued. Nothing
+// is edited in them, and whoever runs the JobSets is not asked about.
+void add_children(const WebhookRegistration& registration, const json& rules, Entries& entries) {
+  json jobs = json::array();
+  for (const json& rule : rules) {
+    if (rule["resources"] == json::array({batch_job.resource})) jobs.push_back(rule);
+  }
+  json conditions = json::array({match_conditions::of_a_jobset(), match_conditions::not_sent_by_another_entry(),
+                                 match_conditions::more_than_metadata(),
+                                 match_conditions::not_by_muster(registration.own_namespace)});
+  if (!registration.jobset_controller.empty())
+    conditions.push_back(match_conditions::not_by("not-by-jobset-controller", registration.jobset_controller));
+  entries.add("children", jobs, json::array(), std::move(conditions));
+}
+
 }  // namespace
 
 json webhook_entries(WebhookKind kind, const WebhookRegistration& registration,
@@ -168,6 +183,7 @@ json webhook_entries(WebhookKind kind, const WebhookRegistration& registration,
                 json::array({match_conditions::not_sent_by_another_entry()}));
   }
   entries.add("own", rules.own, json::array(), json::array());
+  if (kind == WebhookKind::kValidating) add_children(registration, rules.jobs, entries);
   entries.add("workloads", rules.workloads, json::array(),
               json::array({match_conditions::not_by_muster(registration.own_namespace),
                            kind == WebhookKind::kMutating ? match_conditions::with_min_count()

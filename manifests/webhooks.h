@@ -8,6 +8,8 @@
 //             configuration, in the object or the old object
 //   managed   the others, in the namespaces that manageJobsWithoutQueueName covers
 //   default   the others, in namespaces with a LocalQueue `default`
+//   children  Jobs whose controller is a JobSet and that carry no such key: made or changed by
+//             others than the JobSet controller (validating only)
 //   own       what muster is the controller of, always: every JobSet when muster runs
 //             them itself, and each kind in the rules' tables that is no job
 //   workloads Workloads and their status, unless muster writes them: the rules would only
@@ -43,6 +45,9 @@ struct WebhookRegistration {
   // muster is the JobSet controller of this cluster, so it sees every JobSet. Off
   // beside upstream's controller, whose unlabelled JobSets must not depend on muster.
   bool every_jobset = false;
+  // User name of upstream's controller, which is not asked about the Jobs that it makes; empty:
+  // there is none, or it was not found.
+  std::string jobset_controller{};
 };
 
 enum class WebhookKind { kMutating, kValidating };

@@ -97,7 +97,7 @@ TEST_CASE("every entry fails closed, answers dry runs and spares deletion and th
   registration.own_namespace = "batch-gate";
   for (WebhookKind kind : kBoth) {
     const json entries = webhook_entries(kind, registration, {"kube-system", "team-a"}, "");
-    REQUIRE(entries.size() == 5);
+    REQUIRE(entries.size() == (kind == WebhookKind::kMutating ? 5 : 6));
     for (const json& entry : entries) {
       INFO(entry.at("name").get<std::string>());
       CHECK(entry.at("failurePolicy") == "Fail");
@@ -131,7 +131,7 @@ TEST_CASE("the entries follow the settings") {
 
 TEST_CASE("native mode sends every JobSet once and external mode only those with our keys") {
   const json external = webhook_entries(WebhookKind::kValidating, {}, {}, "");
-  REQUIRE(external.size() == 3);
+  REQUIRE(external.size() == 4);
   CHECK(registered(external[0]).contains({"jobset.x-k8s.io", "jobsets", "CREATE"}));
   CHECK_FALSE(condition(external[0], "queued-or-gang").is_null());
   CHECK_FALSE(registered(external[1]).contains({"jobset.x-k8s.io", "jobsets", "CREATE"}));
@@ -140,7 +140,7 @@ TEST_CASE("native mode sends every JobSet once and external mode only those with
   native.every_jobset = true;
   for (WebhookKind kind : kBoth) {
     const json entries = webhook_entries(kind, native, {}, "");
-    REQUIRE(entries.size() == 3);
+    REQUIRE(entries.size() == (kind == WebhookKind::kMutating ? 3 : 4));
     // Defaults and rules of JobSet's own webhook: on CREATE and on UPDATE.
     for (const char* operation : {"CREATE", "UPDATE"}) {
       CHECK_FALSE(registered(entries[0]).contains({"jobset.x-k8s.io", "jobsets", operation}));
@@ -156,21 +156,40 @@ TEST_CASE("queues and Workloads are always sent in the version that the rules kn
     for (const char* resource : {"clusterqueues", "resourceflavors"}) {
       CHECK(registered(entries[1]).contains({"kueue.x-k8s.io", resource, "CREATE"}));
     }
-    CHECK(registered(entries[2]).contains({"kueue.x-k8s.io", "workloads", "CREATE"}));
-    for (size_t i : {1u, 2u}) {
-      for (const json& rule : entries[i].at("rules")) CHECK(rule.at("apiVersions") == json{"v1beta2"});
+    CHECK(registered(entries.back()).contains({"kueue.x-k8s.io", "workloads", "CREATE"}));
+    for (const json& entry : {entries[1], entries.back()}) {
+      for (const json& rule : entry.at("rules")) CHECK(rule.at("apiVersions") == json{"v1beta2"});
     }
   }
   const json validating = webhook_entries(WebhookKind::kValidating, {}, {}, "");
   CHECK(registered(validating[1]).contains({"kueue.x-k8s.io", "cohorts", "UPDATE"}));
-  CHECK(registered(validating[2]).contains({"kueue.x-k8s.io", "workloads/status", "UPDATE"}));
+  CHECK(registered(validating.back()).contains({"kueue.x-k8s.io", "workloads/status", "UPDATE"}));
+}
+
+TEST_CASE("the Jobs of JobSets are sent unless their controller writes them") {
+  for (const bool native : {true, false}) {
+    WebhookRegistration registration;
+    registration.own_namespace = "batch-gate";
+    registration.every_jobset = native;
+    if (!native) registration.jobset_controller = "system:serviceaccount:sets:controller";
+    CHECK(webhook_entries(WebhookKind::kMutating, registration, {}, "").size() == 3);
+    const json children = webhook_entries(WebhookKind::kValidating, registration, {}, "").at(2);
+    CHECK(children.at("name") == "children.validate.muster.batch");
+    CHECK(registered(children) == Asked{{"batch", "jobs", "CREATE"}, {"batch", "jobs", "UPDATE"}});
+    for (const char* name : {"of-a-jobset", "not-sent-by-another-entry", "more-than-metadata"})
+      CHECK_FALSE(condition(children, name).is_null());
+    CHECK(condition(children, "not-by-muster") ==
+          "request.userInfo.username != 'system:serviceaccount:batch-gate:muster'");
+    const json spared = condition(children, "not-by-jobset-controller");
+    CHECK(spared == (native ? json() : json("request.userInfo.username != 'system:serviceaccount:sets:controller'")));
+  }
 }
 
 TEST_CASE("muster is not asked about Workloads that it writes itself") {
   WebhookRegistration registration;
   registration.own_namespace = "batch-gate";
   const json entries = webhook_entries(WebhookKind::kValidating, registration, {}, "");
-  CHECK(condition(entries[2], "not-by-muster") ==
+  CHECK(condition(entries.back(), "not-by-muster") ==
         "request.userInfo.username != 'system:serviceaccount:batch-gate:muster'");
   for (size_t i : {0u, 1u}) CHECK(condition(entries[i], "not-by-muster").is_null());
 }
