@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "api/constants.h"
@@ -53,8 +54,13 @@ int32_t pods_of(const Job& job) {
   return pods_at_once(job.parallelism, job.completions);
 }
 
+int32_t saturated(int64_t count) {
+  return static_cast<int32_t>(std::clamp<int64_t>(count, 0, std::numeric_limits<int32_t>::max()));
+}
+
+// The largest count stands for all that are larger: no quota has place for it.
 int32_t pods_of(const ReplicatedJob& replicated) {
-  return replicated.replicas * pods_at_once(replicated.parallelism, replicated.completions);
+  return saturated(int64_t{replicated.replicas} * pods_at_once(replicated.parallelism, replicated.completions));
 }
 
 std::vector<ReclaimablePod> reclaimable_of(const Job& job) {
@@ -79,7 +85,7 @@ std::vector<ReclaimablePod> reclaimable_of(const JobSet& jobset) {
     const ReplicatedJobStatus* status = status_of(jobset, replicated.name);
     if (status == nullptr || status->succeeded <= 0 || status->succeeded > replicated.replicas) continue;
     const int32_t per_job = pods_at_once(replicated.parallelism, replicated.completions);
-    pods.push_back({.name = replicated.name, .count = status->succeeded * per_job});
+    pods.push_back({.name = replicated.name, .count = saturated(int64_t{status->succeeded} * per_job)});
   }
   return pods;
 }
