@@ -15,6 +15,20 @@ struct Demand {
   std::string misconfigured;
 };
 
+// The requests of a pod as a whole stand above those of its containers; Kubernetes refuses
+// pods in which they are smaller. Where it does not serve the field it drops it from the
+// Jobs of a JobSet, whose own template keeps it: then the containers' requests are what runs.
+ResourceList whole_or_containers(PodResources resources) {
+  ResourceList counted = pod_requests(resources);
+  if (!resources.pod) return counted;
+  resources.pod.reset();
+  for (const auto& [name, quantity] : pod_requests(resources)) {
+    Quantity& most = counted.try_emplace(name, quantity).first->second;
+    if (quantity > most) most = quantity;
+  }
+  return counted;
+}
+
 Demand demand_of(const Workload& workload, const ClusterState& state, const QueueSettings& settings) {
   Demand demand;
   const std::vector<const LimitRange*> limit_ranges = state.limit_ranges_in(workload.meta.ns);
@@ -26,7 +40,7 @@ Demand demand_of(const Workload& workload, const ClusterState& state, const Queu
     const FieldPath path = FieldPath("spec.podSets").index(i).child("template").child("spec");
     append(errors, check_limits(resources, path));
     if (!limit_ranges.empty()) append(errors, check_limit_ranges(resources, limit_ranges, path));
-    demand.per_pod.push_back(quota_requests(pod_requests(resources), settings));
+    demand.per_pod.push_back(quota_requests(whole_or_containers(resources), settings));
   }
   for (const FieldError& error : errors) {
     demand.misconfigured += (demand.misconfigured.empty() ? "resources validation failed: " : ", ") + error.text();

@@ -106,6 +106,21 @@ TEST_CASE("admissions: one that nobody has seen is withdrawn without a write") {
   CHECK(cluster.ruling<Admitted>("low"));
 }
 
+TEST_CASE("admissions: containers count where the pod as a whole claims to ask for less") {
+  Deciding cluster;
+  const json container = {{"name", "c"}, {"resources", {{"requests", {{"cpu", "11"}}}}}};
+  for (const auto& [name, cpu] : {std::pair("less", "1m"), std::pair("more", "12")}) {
+    const json pod = {{"resources", {{"requests", {{"cpu", cpu}}}}}, {"containers", {container}}};
+    cluster.put(
+        kWorkloads, name,
+        {{"spec",
+          {{"queueName", "lq"}, {"podSets", {{{"name", "main"}, {"count", 1}, {"template", {{"spec", pod}}}}}}}}});
+    cluster.decide();
+    CHECK_FALSE(cluster.ruling<Admitted>(name));
+    CHECK(cluster.ruling<Refused>(name));
+  }
+}
+
 TEST_CASE("admissions: one that is being written is evicted after it") {
   Deciding cluster;
   cluster.put_workload("low", "8", 1);
