@@ -6,6 +6,7 @@
 #include "api/json.h"
 #include "api/pod.h"
 #include "jobs/group_scheduling.h"
+#include "jobs/job_kind.h"
 #include "simulation/waiter.h"
 
 namespace muster::simulation {
@@ -24,6 +25,10 @@ std::string owner_in(const std::string& token) {
 std::string attempt_in(const std::string& token) {
   const size_t first = token.find('/');
   return token.substr(first + 1, token.find('/', first + 1) - first - 1);
+}
+
+bool is_of_jobset(const Job& job) {
+  return job.meta.controller && job_type_of(*job.meta.controller) == &kJobSets;
 }
 
 bool main_has_run(const json& pod) {
@@ -75,8 +80,7 @@ void Invariants::see(const Change& change) {
 void Invariants::see_job(const Change& change) {
   const std::string uid = uid_of(*change.after);
   const JobPtr job = read_job(*change.after);
-  const std::string owner =
-      job->meta.controller && job->meta.controller->kind == kJobSets.kind ? job->meta.controller->uid : uid;
+  const std::string owner = is_of_jobset(*job) ? job->meta.controller->uid : uid;
   if (change.removed) {
     jobs_.erase(uid);
     jobs_of_owner_[owner].erase(uid);
@@ -137,7 +141,7 @@ bool Invariants::jobs_complete(const std::string& token) const {
   for (const std::string& uid : jobs->second) {
     const JobPtr& job = jobs_.at(uid);
     if (!job->barrier) continue;
-    const bool of_jobset = job->meta.controller && job->meta.controller->kind == kJobSets.kind;
+    const bool of_jobset = is_of_jobset(*job);
     if (of_jobset && job->meta.label(kRestartAttemptLabel) != attempt_in(token)) continue;
     if (of_jobset) jobset = {&kJobSets, job->meta.ns, job->meta.controller->name};
     ++found;

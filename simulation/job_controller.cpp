@@ -5,6 +5,7 @@
 
 #include "api/constants.h"
 #include "api/json.h"
+#include "jobs/job_kind.h"
 #include "simulation/index_set.h"
 
 namespace muster::simulation {
@@ -59,7 +60,7 @@ void JobController::see(const Change& change) {
   }
   if (change.type->plural != kPods.plural) return;
   const std::optional<OwnerReference> owner = controller_of(object);
-  if (!owner || owner->kind != kJobs.kind) return;
+  if (!owner || job_type_of(*owner) != &kJobs) return;
   if (!server_.exists(owner->uid)) return change.removed ? void() : release_orphan_soon(key_of(kPods, object));
   look_soon({&kJobs, std::string(string_at(object, {"metadata", "namespace"})), owner->name});
 }

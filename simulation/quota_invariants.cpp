@@ -4,6 +4,7 @@
 
 #include "api/job.h"
 #include "api/typed_object.h"
+#include "jobs/job_kind.h"
 
 namespace muster::simulation {
 namespace {
@@ -101,7 +102,7 @@ void QuotaInvariants::check_release(const Workload& workload, const Holding& hel
   if (!workload.evicted())
     violated_("Workload " + workload.meta.name + " gave back the quota of ClusterQueue " + held.queue +
               " without an eviction");
-  if (!workload.meta.controller || workload.meta.controller->kind != kJobs.kind) return;
+  if (!workload.meta.controller || job_type_of(*workload.meta.controller) != &kJobs) return;
   const ObjectPtr object = server_.get({&kJobs, workload.meta.ns, workload.meta.controller->name});
   if (object == nullptr) return;
   const JobPtr job = read_job(*object);

@@ -20,7 +20,7 @@ constexpr size_t kKeptWrites = 40;
 constexpr TimePoint kStart{seconds(1'800'000'000)};
 
 RuleSettings rules_of(const WorldOptions& options) {
-  RuleSettings settings;
+  RuleSettings settings = options.queues.rules;
   settings.native_jobsets = options.native_jobsets;
   settings.admitters.insert(kMuster);
   return settings;

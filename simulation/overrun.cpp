@@ -1,0 +1,107 @@
+#include "simulation/overrun.h"
+
+#include "api/constants.h"
+#include "api/job.h"
+#include "api/json.h"
+#include "api/workload.h"
+#include "jobs/job_kind.h"
+
+namespace muster::simulation {
+namespace {
+
+using nlohmann::json;
+
+constexpr Duration kGrace = std::chrono::seconds(30);
+
+bool runs(const json& pod) {
+  if (string_at(pod, {"status", "phase"}) == "Succeeded" || string_at(pod, {"status", "phase"}) == "Failed")
+    return false;
+  if (!string_at(pod, {"metadata", "deletionTimestamp"}).empty() || label(pod, kForged)) return false;
+  const json& statuses = array_at(pod, {"status", "containerStatuses"});
+  return !statuses.empty() && find_path(statuses[0], {"state", "running"}) != nullptr;
+}
+
+int64_t cpus_of(const json& pod) {
+  int64_t cpus = 0;
+  for (const json& container : array_at(pod, {"spec", "containers"})) {
+    const ResourceList requests = read_resource_list(object_at(container, {"resources", "requests"}));
+    if (const auto cpu = requests.find("cpu"); cpu != requests.end()) cpus += cpu->second.saturating_milli_value();
+  }
+  return cpus;
+}
+
+int64_t cpus_of(const Workload& workload) {
+  int64_t cpus = 0;
+  for (const PodSetAssignment& pod_set : workload.status.admission->pod_sets) {
+    const auto used = pod_set.resource_usage.find("cpu");
+    if (used != pod_set.resource_usage.end()) cpus += used->second.saturating_milli_value();
+  }
+  return cpus;
+}
+
+}  // namespace
+
+void Overrun::note_admissions() {
+  const Duration now = world_.elapsed();
+  for (auto& [job, workloads] : admitted_) {
+    for (auto& [uid, admitted] : workloads) {
+      if (admitted.until == Duration(0)) admitted.until = now + kGrace;
+    }
+    std::erase_if(workloads, [&](const auto& each) { return each.second.until < now; });
+  }
+  for (const ObjectPtr& object : world_.api_server().list(kWorkloads)) {
+    const WorkloadPtr workload = read_workload(*object);
+    if (!workload->meta.controller || !workload->admitted() || !workload->status.admission) continue;
+    Admitted& admitted = admitted_[workload->meta.controller->uid][workload->meta.uid];
+    const bool over = workload->finished() || workload->meta.deleting;
+    if (!over) admitted = {cpus_of(*workload), Duration(0)};
+  }
+}
+
+std::string Overrun::root_of(const json& job) const {
+  const ObjectMeta meta = read_meta(job);
+  if (meta.controller && job_type_of(*meta.controller) == &kJobSets) {
+    const ObjectPtr jobset = world_.api_server().get({&kJobSets, meta.ns, meta.controller->name});
+    const bool exists = jobset != nullptr && read_meta(*jobset).uid == meta.controller->uid;
+    const bool queued = exists && (all_managed_ || !read_meta(*jobset).label(kQueueNameLabel).empty());
+    if (queued) return meta.controller->uid;
+  }
+  return all_managed_ || !meta.label(kQueueNameLabel).empty() ? meta.uid : "";
+}
+
+std::string Overrun::counted_root_of(const json& job) {
+  const std::string uid = read_meta(job).uid, root = root_of(job);
+  if (!root.empty() && root != uid) part_of_[uid] = {root, world_.elapsed()};
+  const auto part = part_of_.find(uid);
+  // Without a controller and a queue name it is a job like any that never was in a queue.
+  const bool counts = all_managed_ || controller_of(job).has_value();
+  const bool still = counts && part != part_of_.end() && world_.elapsed() - part->second.last_seen < kGrace;
+  return still ? part->second.uid : root;
+}
+
+std::vector<std::string> Overrun::check() {
+  note_admissions();
+  std::map<std::string, std::string> root_of_job;
+  for (const ObjectPtr& job : world_.api_server().list(kJobs)) {
+    root_of_job[read_meta(*job).uid] = counted_root_of(*job);
+  }
+  std::map<std::string, int64_t> used;
+  for (const ObjectPtr& pod : world_.api_server().list(kPods)) {
+    const auto owner = controller_of(*pod);
+    if (!owner || !runs(*pod)) continue;
+    const auto root = root_of_job.find(owner->uid);
+    if (root != root_of_job.end() && !root->second.empty()) used[root->second] += cpus_of(*pod);
+  }
+  std::vector<std::string> found;
+  for (const auto& [root, cpus] : used) {
+    int64_t admitted = 0;
+    for (const auto& [uid, each] : admitted_[root]) admitted += each.cpus;
+    if (cpus > admitted) {
+      found.push_back("the pods of job " + root + " request " + std::to_string(cpus) + "m cpu, and " +
+                      std::to_string(admitted) + "m are admitted");
+    }
+  }
+  return found;
+}
+
+}  // namespace muster::simulation
