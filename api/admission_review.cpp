@@ -164,8 +164,17 @@ AdmissionResponse AdmissionResponse::patched(const AdmissionRequest& request, co
 
 AdmissionResponse AdmissionResponse::denied(const AdmissionRequest& request, const FieldErrors& errors) {
   assert(!errors.empty());
-  AdmissionResponse response = refused(request, 422, "Invalid", join_errors(errors));
-  response.errors_ = errors;
+  // Nobody reads a thousand of them, and the answer would be larger than the object.
+  constexpr size_t kMostErrors = 500;
+  if (errors.size() <= kMostErrors) {
+    AdmissionResponse response = refused(request, 422, "Invalid", join_errors(errors));
+    response.errors_ = errors;
+    return response;
+  }
+  FieldErrors first(errors.begin(), errors.begin() + kMostErrors);
+  const std::string rest = std::to_string(errors.size() - kMostErrors);
+  AdmissionResponse response = refused(request, 422, "Invalid", join_errors(first) + " and " + rest + " more errors");
+  response.errors_ = std::move(first);
   return response;
 }
 

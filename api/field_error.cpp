@@ -13,6 +13,11 @@ std::string show(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+// Of supported values, which may be a list of the object's own: in each of its errors it would
+// make the square of what was sent.
+constexpr size_t kMostListed = 64;
+constexpr size_t kMostListedBytes = 1024;
+
 std::string_view phrase_of(FieldErrorType type) {
   switch (type) {
     case FieldErrorType::kInvalid:
@@ -86,7 +91,13 @@ FieldError required(std::string field, std::string detail) {
 }
 FieldError not_supported(std::string field, const json& value, const std::vector<std::string>& supported) {
   std::string detail = "supported values: ";
-  for (size_t i = 0; i < supported.size(); ++i) detail += (i ? ", " : "") + show(supported[i]);
+  for (size_t i = 0; i < supported.size(); ++i) {
+    if (i == kMostListed || detail.size() > kMostListedBytes) {
+      detail += " and " + std::to_string(supported.size() - i) + " more";
+      break;
+    }
+    detail += (i ? ", " : "") + show(supported[i]);
+  }
   return {std::move(field), FieldErrorType::kNotSupported, show(value), std::move(detail)};
 }
 FieldError forbidden(std::string field, std::string detail) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 #include "api/constants.h"
 #include "api/json.h"
@@ -19,9 +20,9 @@ FieldErrors check(const Review& review) {
   const auto after = admission_gates_in(annotation(review.request.object, kAdmissionGatedByAnnotation).value_or(""));
   const std::string field = FieldPath("metadata.annotations").key(kAdmissionGatedByAnnotation);
   if (before.empty() && !after.empty()) return {forbidden(field, "cannot add admission gate after creation")};
-  const bool only_removed = std::all_of(after.begin(), after.end(), [&](std::string_view gate) {
-    return std::find(before.begin(), before.end(), gate) != before.end();
-  });
+  const std::unordered_set<std::string_view> known(before.begin(), before.end());
+  const bool only_removed =
+      std::all_of(after.begin(), after.end(), [&](std::string_view gate) { return known.contains(gate); });
   if (!only_removed) return {forbidden(field, "can only remove gates, not add new ones")};
   return {};
 }

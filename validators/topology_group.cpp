@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 #include <utility>
 
 #include "api/json.h"
@@ -20,14 +21,15 @@ using Group = std::pair<std::string_view, std::vector<Member>>;
 // In order of appearance.
 std::vector<Group> groups_of(const std::vector<ConstPodTemplateRef>& templates) {
   std::vector<Group> groups;
+  std::unordered_map<std::string_view, size_t> places;
   for (const ConstPodTemplateRef& pod_template : templates) {
     const auto name = annotation(*pod_template.template_json, kPodSetGroupName);
     Member member{&pod_template, annotation(*pod_template.template_json, kRequiredTopology), std::nullopt};
     if (!member.required) member.preferred = annotation(*pod_template.template_json, kPreferredTopology);
     if (!name || (!member.required && !member.preferred)) continue;
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& known) { return known.first == *name; });
-    if (group == groups.end()) group = groups.insert(groups.end(), {*name, {}});
-    group->second.push_back(member);
+    const auto [place, is_new] = places.try_emplace(*name, groups.size());
+    if (is_new) groups.push_back({*name, {}});
+    groups[place->second].second.push_back(member);
   }
   return groups;
 }

@@ -1,10 +1,10 @@
 // Once a check is Ready, jobs may have been started with what it wants in their pods. Rejected, for example:
 //
 //   {name: budget, state: Ready, podSetUpdates: []} -> {name: budget, state: Ready, podSetUpdates: [{name: main, ...}]}
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/json.h"
+#include "jobs/named_items.h"
 #include "jobs/queue_text.h"
 #include "jobs/typed_text.h"
 #include "validators/validator.h"
@@ -14,19 +14,13 @@ namespace {
 
 using nlohmann::json;
 
-const json* find_check(const json& workload, std::string_view name) {
-  const json& checks = array_at(workload, {"status", "admissionChecks"});
-  const auto found =
-      std::find_if(checks.begin(), checks.end(), [&](const json& one) { return string_at(one, {"name"}) == name; });
-  return found == checks.end() ? nullptr : &*found;
-}
-
 FieldErrors check(const Review& review) {
   FieldErrors errors;
+  const NamedItems checks(array_at(review.request.object, {"status", "admissionChecks"}));
   size_t i = 0;
   for (const json& before : array_at(review.request.old_object, {"status", "admissionChecks"})) {
     const std::string field = FieldPath("status.admissionChecks").index(i++).child("podSetUpdates");
-    const json* now = find_check(review.request.object, string_at(before, {"name"}));
+    const json* now = checks.find(string_at(before, {"name"}));
     if (now == nullptr || string_at(before, {"state"}) != "Ready" || string_at(*now, {"state"}) != "Ready") continue;
     if (same_in_typed_api(array_at(*now, {"podSetUpdates"}), array_at(before, {"podSetUpdates"}))) continue;
     const json* updates = find_path(*now, {"podSetUpdates"});

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json.h"
+#include "jobs/named_items.h"
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
@@ -19,21 +20,21 @@ FieldErrors check(const Review& review) {
   const json& pod_sets = pod_sets_of(review.request.object);
   std::vector<std::string> known;
   for (const json& pod_set : pod_sets) known.emplace_back(string_at(pod_set, {"name"}));
+  std::sort(known.begin(), known.end());
+  const NamedItems by_name(pod_sets);
   FieldErrors errors;
   for (const json& one : reclaimable) {
     const std::string_view name = string_at(one, {"name"});
     const FieldPath path = FieldPath("status.reclaimablePods").key(name);
-    const auto found = std::find(known.begin(), known.end(), name);
-    if (found == known.end()) {
-      std::vector<std::string> sorted = known;
-      std::sort(sorted.begin(), sorted.end());
-      FieldError error = not_supported(path.child("name"), name, sorted);
+    const json* pod_set = by_name.find(name);
+    if (pod_set == nullptr) {
+      FieldError error = not_supported(path.child("name"), name, known);
       if (known.empty()) error.detail.clear();
       errors.push_back(std::move(error));
       continue;
     }
     const int64_t count = int_at(one, {"count"}).value_or(0);
-    const int64_t most = int_at(pod_sets[static_cast<size_t>(found - known.begin())], {"count"}).value_or(0);
+    const int64_t most = int_at(*pod_set, {"count"}).value_or(0);
     if (count > most) {
       errors.push_back(invalid(path.child("count"), count, "should be less or equal to " + std::to_string(most)));
     }

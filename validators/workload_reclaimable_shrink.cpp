@@ -1,10 +1,10 @@
 // Quota that was given back while the rest is in use cannot be taken again. Rejected, for example:
 //
 //   reclaimablePods: [{name: main, count: 2}] -> reclaimablePods: [{name: main, count: 1}]
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/json.h"
+#include "jobs/named_items.h"
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
@@ -13,24 +13,18 @@ namespace {
 
 using nlohmann::json;
 
-const json* find_named(const json& list, std::string_view name) {
-  const auto found =
-      std::find_if(list.begin(), list.end(), [&](const json& one) { return string_at(one, {"name"}) == name; });
-  return found == list.end() ? nullptr : &*found;
-}
-
 FieldErrors check(const Review& review) {
-  const json& now = array_at(review.request.object, {"status", "reclaimablePods"});
   const json& before = array_at(review.request.old_object, {"status", "reclaimablePods"});
   if (before.empty() || !has_quota_reservation(review.request.object) ||
       !has_quota_reservation(review.request.old_object)) {
     return {};
   }
+  const NamedItems now(array_at(review.request.object, {"status", "reclaimablePods"}));
   FieldErrors errors;
   for (const json& old_one : before) {
     const std::string_view name = string_at(old_one, {"name"});
     const FieldPath path = FieldPath("status.reclaimablePods").key(name);
-    const json* one = find_named(now, name);
+    const json* one = now.find(name);
     if (one == nullptr) {
       errors.push_back(required(path, "cannot be removed"));
       continue;
