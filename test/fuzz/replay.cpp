@@ -1,5 +1,8 @@
 // Runs a fuzz target over every file of a corpus folder, without a fuzzer: what it has
-// once found stays found. Usage: replay_<target> <folder>
+// once found stays found. No input may take more memory than a small container has.
+// Usage: replay_<target> <folder>
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -9,6 +12,25 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, size_t size);
+
+namespace {
+
+constexpr long kMostKib = 256 * 1024;
+
+// The sanitizers have books of their own.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kMeasured = false;
+#else
+constexpr bool kMeasured = true;
+#endif
+
+long most_kib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 2) {
@@ -30,6 +52,10 @@ int main(int argc, char** argv) {
     std::ifstream stream(file, std::ios::binary);
     const std::string bytes((std::istreambuf_iterator<char>(stream)), {});
     LLVMFuzzerTestOneInput(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+    if (kMeasured && most_kib() > kMostKib) {
+      std::fprintf(stderr, "this input took %ld KiB of memory; %ld are allowed\n", most_kib(), kMostKib);
+      return 1;
+    }
   }
   std::printf("%zu inputs replayed\n", files.size());
   return 0;

@@ -3,117 +3,19 @@
 //
 // Making a control group takes root; elsewhere the tests are skipped and say so.
 #include <doctest/doctest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <atomic>
-#include <filesystem>
-#include <fstream>
-#include <optional>
-#include <sstream>
 #include <thread>
 #include <vector>
 
-#include "test/server/test_client.h"
+#include "test/limits/muster_process.h"
 
 using namespace muster::test;
 using namespace std::chrono_literals;
-namespace fs = std::filesystem;
 
 namespace {
 
 constexpr size_t kMiB = 1024 * 1024;
 constexpr size_t kLimit = 256 * kMiB;
-constexpr int kWorkers = 2;
-
-// A group of its own, of version 1 or 2; it goes with this object.
-class ControlGroup {
- public:
-  explicit ControlGroup(size_t limit) {
-    const std::string name = "muster-test-" + std::to_string(getpid());
-    const bool first = fs::exists("/sys/fs/cgroup/memory");
-    const fs::path folder = (first ? "/sys/fs/cgroup/memory/" : "/sys/fs/cgroup/") + name;
-    std::error_code error;
-    if (!fs::create_directory(folder, error)) return;
-    path_ = folder;
-    usable_ = write(first ? "memory.limit_in_bytes" : "memory.max", std::to_string(limit));
-    // Swap would hide what is asked for.
-    if (first)
-      write("memory.memsw.limit_in_bytes", std::to_string(limit));
-    else
-      write("memory.swap.max", "0");
-  }
-  ~ControlGroup() {
-    std::error_code error;
-    if (!path_.empty()) fs::remove(path_, error);
-  }
-  bool usable() const { return usable_; }
-  bool enter() const { return write("cgroup.procs", std::to_string(getpid())); }
-
- private:
-  bool write(const char* file, const std::string& text) const {
-    std::ofstream stream(path_ / file);
-    stream << text << std::flush;
-    return stream.good();
-  }
-  fs::path path_;
-  bool usable_ = false;
-};
-
-// `muster serve --standalone` in a group.
-class Muster {
- public:
-  explicit Muster(const ControlGroup& group)
-      : folder_(fs::temp_directory_path() / ("muster-limits." + std::to_string(getpid()))) {
-    fs::create_directories(folder_);
-    const std::string log = (folder_ / "log").string(), certificates = (folder_ / "certs").string(),
-                      workers = std::to_string(kWorkers);
-    pid_ = fork();
-    if (pid_ == 0) {
-      if (!group.enter() || freopen(log.c_str(), "w", stderr) == nullptr) _exit(3);
-      execl(MUSTER_BINARY, MUSTER_BINARY, "serve", "--standalone", "--workers", workers.c_str(), "--log-format", "json",
-            "--webhook-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "0", "--metrics-bind-address", "0",
-            "--cert-dir", certificates.c_str(), nullptr);
-      _exit(4);
-    }
-    const auto deadline = std::chrono::steady_clock::now() + 60s;
-    while (!serving() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(20ms);
-    REQUIRE(serving());
-  }
-  ~Muster() {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-    fs::remove_all(folder_);
-  }
-
-  uint16_t port() const { return port_; }
-  bool alive() const { return waitpid(pid_, nullptr, WNOHANG) == 0; }
-  // "VmRSS" or "VmHWM", the most so far.
-  size_t bytes(const std::string& which) const {
-    std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
-    for (std::string line; std::getline(status, line);) {
-      if (line.starts_with(which + ":")) return std::stoul(line.substr(which.size() + 1)) * 1024;
-    }
-    return 0;
-  }
-
- private:
-  bool serving() {
-    std::ifstream log(folder_ / "log");
-    std::stringstream text;
-    text << log.rdbuf();
-    const std::string all = text.str(), mark = "\"webhook\":";
-    const size_t at = all.find(mark);
-    if (at == std::string::npos || all.find("serving with a new certificate") == std::string::npos) return false;
-    port_ = static_cast<uint16_t>(std::stoi(all.substr(at + mark.size())));
-    return true;
-  }
-
-  const fs::path folder_;
-  pid_t pid_ = -1;
-  uint16_t port_ = 0;
-};
 
 std::string job_review(const std::string& list) {
   return R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"CREATE",)"
@@ -178,7 +80,7 @@ TEST_CASE("Two worst bodies on every worker stay inside a container of 256 MiB")
     MESSAGE("[skipped] no memory control group can be made here: it takes root and the memory controller");
     return;
   }
-  const Muster muster(group);
+  const Muster muster(&group);
   struct Body {
     const char* path;
     std::string text;

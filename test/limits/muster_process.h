@@ -1,0 +1,112 @@
+// `muster serve --standalone`, the binary that is shipped, as a process of its own; in a control
+// group with a memory limit where one is wanted.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "test/server/test_client.h"
+
+namespace muster::test {
+
+inline constexpr int kWorkers = 2;
+
+// A group of its own, of version 1 or 2; it goes with this object.
+class ControlGroup {
+ public:
+  explicit ControlGroup(size_t limit) {
+    const std::string name = "muster-test-" + std::to_string(getpid());
+    const bool first = std::filesystem::exists("/sys/fs/cgroup/memory");
+    const std::filesystem::path folder = (first ? "/sys/fs/cgroup/memory/" : "/sys/fs/cgroup/") + name;
+    std::error_code error;
+    if (!std::filesystem::create_directory(folder, error)) return;
+    path_ = folder;
+    usable_ = write(first ? "memory.limit_in_bytes" : "memory.max", std::to_string(limit));
+    // Swap would hide what is asked for.
+    if (first)
+      write("memory.memsw.limit_in_bytes", std::to_string(limit));
+    else
+      write("memory.swap.max", "0");
+  }
+  ~ControlGroup() {
+    std::error_code error;
+    if (!path_.empty()) std::filesystem::remove(path_, error);
+  }
+  bool usable() const { return usable_; }
+  bool enter() const { return write("cgroup.procs", std::to_string(getpid())); }
+
+ private:
+  bool write(const char* file, const std::string& text) const {
+    std::ofstream stream(path_ / file);
+    stream << text << std::flush;
+    return stream.good();
+  }
+  std::filesystem::path path_;
+  bool usable_ = false;
+};
+
+// `muster serve --standalone` in a group.
+class Muster {
+ public:
+  explicit Muster(const ControlGroup* group = nullptr)
+      : folder_(std::filesystem::temp_directory_path() / ("muster-limits." + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_);
+    const std::string log = (folder_ / "log").string(), certificates = (folder_ / "certs").string(),
+                      workers = std::to_string(kWorkers);
+    pid_ = fork();
+    if (pid_ == 0) {
+      if ((group && !group->enter()) || freopen(log.c_str(), "w", stderr) == nullptr) _exit(3);
+      execl(MUSTER_BINARY, MUSTER_BINARY, "serve", "--standalone", "--workers", workers.c_str(), "--log-format", "json",
+            "--webhook-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "0", "--metrics-bind-address", "0",
+            "--cert-dir", certificates.c_str(), nullptr);
+      _exit(4);
+    }
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!serving() && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    REQUIRE(serving());
+  }
+  ~Muster() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    std::filesystem::remove_all(folder_);
+  }
+
+  uint16_t port() const { return port_; }
+  bool alive() const { return waitpid(pid_, nullptr, WNOHANG) == 0; }
+  // "VmRSS" or "VmHWM", the most so far.
+  size_t bytes(const std::string& which) const {
+    std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with(which + ":")) return std::stoul(line.substr(which.size() + 1)) * 1024;
+    }
+    return 0;
+  }
+
+ private:
+  bool serving() {
+    std::ifstream log(folder_ / "log");
+    std::stringstream text;
+    text << log.rdbuf();
+    const std::string all = text.str(), mark = "\"webhook\":";
+    const size_t at = all.find(mark);
+    if (at == std::string::npos || all.find("serving with a new certificate") == std::string::npos) return false;
+    port_ = static_cast<uint16_t>(std::stoi(all.substr(at + mark.size())));
+    return true;
+  }
+
+  const std::filesystem::path folder_;
+  pid_t pid_ = -1;
+  uint16_t port_ = 0;
+};
+
+}  // namespace muster::test
