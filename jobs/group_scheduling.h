@@ -18,7 +18,8 @@
 //   expired   tokens of runs whose deadline passed first, one per line
 //
 // A token is <owner uid>/<restart attempt>/<epoch>; it names one run. The reconciler
-// writes a run's token into exactly one of the keys, once, and never takes it back.
+// writes a run's token into exactly one of the keys, and never takes it back while the
+// owner may run. A suspension ends the owner's runs, and empties `started`.
 // The waiter exits with
 //
 //   0    its token is a line of `started` (this wins, should both list it)

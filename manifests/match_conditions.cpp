@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/constants.h"
+#include "jobs/job_controller_users.h"
 #include "manifests/names.h"
 
 namespace muster::match_conditions {
@@ -19,8 +21,15 @@ std::string carries_our_keys(const std::string& subject) {
     return "(has(" + subject + ".metadata." + map + ") && " + subject + ".metadata." + map +
            ".exists(k, k.startsWith('kueue.x-k8s.io/') || k.startsWith('muster.batch/')))";
   };
-  return any_key("labels") + " || " + any_key("annotations") + " || (has(" + subject + ".spec) && has(" + subject +
-         ".spec.groupSchedulingConfig))";
+  const std::string spec = subject + ".spec";
+  // Each step of the way is optional, and none of it is typed.
+  const std::string barrier = "(has(" + spec + ") && has(" + spec + ".replicatedJobs) && " + spec +
+                              ".replicatedJobs.exists(r, has(r.template) && has(r.template.spec) && "
+                              "has(r.template.spec.template) && has(r.template.spec.template.metadata) && "
+                              "has(r.template.spec.template.metadata.labels) && '" +
+                              std::string(kGroupLabel) + "' in r.template.spec.template.metadata.labels))";
+  return any_key("labels") + " || " + any_key("annotations") + " || (has(" + spec + ") && has(" + spec +
+         ".groupSchedulingConfig)) || " + barrier;
 }
 
 std::string ours() {
@@ -66,6 +75,13 @@ json more_than_metadata() {
                    "oldObject == null || object.spec != oldObject.spec || has(object.metadata.ownerReferences) != "
                    "has(oldObject.metadata.ownerReferences) || (has(object.metadata.ownerReferences) && "
                    "object.metadata.ownerReferences != oldObject.metadata.ownerReferences)");
+}
+
+json not_by_the_job_controller() {
+  std::string users;
+  for (const std::string_view user : kJobControllerUsers)
+    users.append(users.empty() ? "'" : ", '").append(user).append("'");
+  return condition("not-by-the-job-controller", "!(request.userInfo.username in [" + users + "])");
 }
 
 json not_by_muster(const std::string& own_namespace) {

@@ -11,6 +11,8 @@ namespace muster::match_conditions {
 nlohmann::json not_being_deleted();
 
 // Objects that carry keys of kueue.x-k8s.io or muster.batch, before or after; and the others.
+// Of a JobSet also those whose pod templates have a start barrier: the field that asked for it
+// is lost when JobSet's CRD is installed anew, and a resume without a new epoch would pass it.
 nlohmann::json queued_or_gang();
 nlohmann::json not_sent_by_another_entry();
 
@@ -21,6 +23,11 @@ nlohmann::json more_than_metadata();
 
 // All but what this user sends.
 nlohmann::json not_by(const std::string& name, const std::string& user);
+
+// Pods are members of gangs only where the Job controller made them (validators/gang_pods.cpp);
+// it is not asked about those.
+nlohmann::json not_by_the_job_controller();
+
 // muster's own writes follow the rules by construction.
 nlohmann::json not_by_muster(const std::string& own_namespace);
 

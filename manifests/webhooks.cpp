@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "api/constants.h"
 #include "base/encoding.h"
 #include "jobs/job_kind.h"
 #include "manifests/match_conditions.h"
@@ -51,13 +52,18 @@ bool is_workload(const std::string& group, const std::string& resource) {
   return group == kQueueGroup && (resource == "workloads" || resource == "workloads/status");
 }
 
+bool is_pod(const std::string& group, const std::string& resource) {
+  return group.empty() && resource == "pods";
+}
+
 // The rules for jobs, which the first three entries share, and those for what muster
 // always wants to see, Workloads apart.
 struct RuleLists {
-  json jobs = json::array(), own = json::array(), workloads = json::array();
+  json jobs = json::array(), own = json::array(), workloads = json::array(), pods = json::array();
 
   json& of(const std::string& group, const std::string& resource, bool every_jobset) {
     if (is_workload(group, resource)) return workloads;
+    if (is_pod(group, resource)) return pods;
     const bool always = !is_job(group, resource) || (every_jobset && resource == jobset.resource);
     return always ? own : jobs;
   }
@@ -68,7 +74,7 @@ RuleLists rules_of(WebhookKind kind, bool every_jobset) {
   RuleLists lists;
   for (const auto& [target, operations] : wanted) {
     const auto& [group, resource] = target;
-    const bool namespaced = is_job(group, resource) || is_workload(group, resource);
+    const bool namespaced = is_job(group, resource) || is_workload(group, resource) || is_pod(group, resource);
     lists.of(group, resource, every_jobset)
         .push_back({{"apiGroups", {group}},
                     {"apiVersions", {version_of(group, resource)}},
@@ -120,7 +126,8 @@ class Entries {
             client_config(registration, registration.service, mutating_ ? "/mutate" : "/validate", ca_bundle_pem)) {}
 
   // `namespaces` and `conditions` are requirements beside those that every entry has.
-  void add(const std::string& name, const json& rules, json namespaces, json conditions) {
+  void add(const std::string& name, const json& rules, json namespaces, json conditions,
+           json objects = json::object()) {
     if (rules.empty()) return;
     conditions.insert(conditions.begin(), match_conditions::not_being_deleted());
     namespaces.push_back(requirement(kNamespaceNameLabel, "NotIn", {"kube-system", registration_.own_namespace}));
@@ -133,7 +140,7 @@ class Entries {
                   {"timeoutSeconds", 5},
                   {"rules", rules},
                   {"namespaceSelector", {{"matchExpressions", std::move(namespaces)}}},
-                  {"objectSelector", json::object()},
+                  {"objectSelector", std::move(objects)},
                   {"matchConditions", std::move(conditions)}};
     // Asked again when a later webhook changed the pod template: the waiter must stay last.
     if (mutating_) entry["reinvocationPolicy"] = "IfNeeded";
@@ -188,6 +195,8 @@ json webhook_entries(WebhookKind kind, const WebhookRegistration& registration,
               json::array({match_conditions::not_by_muster(registration.own_namespace),
                            kind == WebhookKind::kMutating ? match_conditions::with_min_count()
                                                           : match_conditions::more_than_conditions()}));
+  entries.add("gang-pods", rules.pods, json::array(), json::array({match_conditions::not_by_the_job_controller()}),
+              {{"matchExpressions", json::array({requirement(kGroupLabel, "Exists", {})})}});
   return entries.take();
 }
 

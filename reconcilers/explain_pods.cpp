@@ -73,7 +73,7 @@ bool explain_gang(const ExplainScene& scene, const QueuedJob& job, Explained& to
   if (!owner || owner->ends()) return false;
   const ConfigMap* config_map = scene.state.config_map(meta.ns, owner->barrier.config_map);
   const GroupLedger ledger = config_map == nullptr ? GroupLedger{} : read_ledger(*config_map);
-  const Gang* gang = scene.state.gangs().find(meta.uid);
+  const Gang* gang = scene.state.gangs().find(meta);
   const GroupProgress progress = assess(*owner, gang, ledger);
   if (!progress.waits() || progress.complete()) return false;
   told.say("StartBarrier", told.subject() + " waits at its start barrier: " + std::to_string(progress.started) +

@@ -5,6 +5,7 @@
 
 #include "api/constants.h"
 #include "jobs/group_scheduling.h"
+#include "jobs/jobset_fields.h"
 
 namespace muster {
 namespace {
@@ -41,13 +42,35 @@ std::string_view part_of(std::string_view token, size_t index) {
   return token.substr(0, token.find('/'));
 }
 
-std::pair<int32_t, std::string> place_of(const Pod& pod) {
+std::pair<int32_t, std::string> completion_of(const Pod& pod) {
   const int64_t index = read_number(pod.meta.annotation(kCompletionIndexAnnotation), -1);
   return index < 0 ? std::pair(-1, pod.meta.name) : std::pair(static_cast<int32_t>(index), std::string());
 }
 
 bool is_started(const std::vector<PodPtr>& place) {
   return std::any_of(place.begin(), place.end(), [](const PodPtr& pod) { return pod->has_started(); });
+}
+
+// Which Job of its gang it is: the replicated job and its index there, as its name says it,
+// which nobody can change and which is nobody else's. A stranger's name says neither.
+struct Member {
+  std::string replicated_job;
+  int64_t index;
+};
+std::optional<Member> member_of(const Job& job) {
+  if (has_own_barrier(job)) return Member{"", 0};
+  const std::string_view replicated_job = job.meta.label(kReplicatedJobNameKey);
+  const std::string& jobset_name = job.meta.controller->name;
+  const std::string_view digits = std::string_view(job.meta.name).substr(job.meta.name.rfind('-') + 1);
+  const int64_t index = read_number(digits, -1);
+  if (index < 0 || index > INT32_MAX) return std::nullopt;
+  if (child_job_name(jobset_name, replicated_job, static_cast<int32_t>(index)) != job.meta.name) return std::nullopt;
+  return Member{std::string(replicated_job), index};
+}
+
+void add_evidence(GangJob& job, const Pod& pod, int sign) {
+  job.passed += pod.waiter == WaiterState::kPassed ? sign : 0;
+  job.refused += pod.waiter == WaiterState::kFailed && pod.waiter_exit_code == 1 ? sign : 0;
 }
 
 std::optional<TimePoint> started_at(const Pod& pod) {
@@ -98,6 +121,7 @@ std::optional<ObjectKey> GangIndex::owner_of(const Job& job) {
 }
 
 std::string GangIndex::token_of(const Pod& pod) {
+  if (!is_kind(pod.meta.controller, kJobs)) return "";
   const std::string_view epoch = pod.meta.annotation(kGroupEpochAnnotation);
   if (waits_for_its_job(pod)) return make_token(pod.meta.label(kControllerUidLabel), kOwnAttempt, epoch);
   return make_token(pod.meta.label(kJobSetUidLabel), pod.meta.label(kRestartAttemptLabel), epoch);
@@ -106,31 +130,28 @@ std::string GangIndex::token_of(const Pod& pod) {
 std::string GangIndex::token_of(const Job& job) {
   if (!job.barrier) return "";
   if (has_own_barrier(job)) return make_token(job.meta.uid, kOwnAttempt, job.barrier->epoch);
-  if (!is_kind(job.meta.controller, kJobSets)) return "";
+  if (!is_kind(job.meta.controller, kJobSets) || !member_of(job)) return "";
   return make_token(job.meta.controller->uid, job.meta.label(kRestartAttemptLabel), job.barrier->epoch);
 }
 
-const Gang* GangIndex::find(std::string_view owner_uid) const {
-  const auto found = gangs_.find(owner_uid);
+const Gang* GangIndex::find(const ObjectMeta& owner) const {
+  const auto found = gangs_.find(path_of(owner.ns, owner.uid));
   return found == gangs_.end() ? nullptr : &found->second;
 }
 
-GangRun& GangIndex::run_of(const std::string& token) {
-  Gang& gang = gangs_[std::string(part_of(token, 0))];
+GangIndex::Place GangIndex::place_of(std::string_view ns, const std::string& token) {
+  Gang& gang = gangs_[path_of(ns, part_of(token, 0))];
   const auto [run, is_new] = gang.runs.try_emplace(token);
   if (is_new) run->second.attempt = read_number(part_of(token, 1), 0);
-  return run->second;
+  return {&gang, &run->second};
 }
 
-void GangIndex::drop_if_empty(const std::string& token) {
-  const auto gang = gangs_.find(part_of(token, 0));
+void GangIndex::drop_if_empty(std::string_view ns, const std::string& token) {
+  const auto gang = gangs_.find(path_of(ns, part_of(token, 0)));
   if (gang == gangs_.end()) return;
   const auto run = gang->second.runs.find(token);
-  if (run != gang->second.runs.end()) {
-    const GangRun& left = run->second;
-    if (left.jobs.empty() && left.waiting.empty() && left.passed == 0 && left.refused == 0)
-      gang->second.runs.erase(run);
-  }
+  if (run != gang->second.runs.end() && run->second.jobs.empty() && run->second.waiting.empty())
+    gang->second.runs.erase(run);
   if (gang->second.runs.empty() && gang->second.attempts.empty()) gangs_.erase(gang);
 }
 
@@ -141,41 +162,45 @@ void GangIndex::count(GangRun& run, const GangJob& job, int sign) {
   if (!job.job->finished()) (job.job->suspended ? run.suspended : run.active) += sign;
   run.expected += sign * job.expected();
   run.started += sign * std::min(job.started, job.expected());
+  run.passed += sign * job.passed;
+  run.refused += sign * job.refused;
+  if (job.first_started)
+    run.first_started = run.first_started ? std::min(*run.first_started, *job.first_started) : job.first_started;
 }
 
 void GangIndex::put(const PodPtr& pod) {
   const std::string token = token_of(*pod);
   if (token.empty() || !owner_of(*pod)) return;
-  GangRun& run = run_of(token);
-  run.passed += pod->waiter == WaiterState::kPassed ? 1 : 0;
-  run.refused += pod->waiter == WaiterState::kFailed && pod->waiter_exit_code == 1 ? 1 : 0;
-  if (const auto time = started_at(*pod))
-    run.first_started = run.first_started ? std::min(*run.first_started, *time) : time;
-  if (!pod->live()) return drop_if_empty(token);
-  if (pod->waiter == WaiterState::kWaiting) run.waiting.emplace(nudge_place_of(*pod), pod);
-  if (!is_kind(pod->meta.controller, kJobs)) return drop_if_empty(token);
+  GangRun& run = *place_of(pod->meta.ns, token).run;
+  if (pod->live() && pod->waiter == WaiterState::kWaiting) run.waiting.emplace(nudge_place_of(*pod), pod);
 
   GangJob& job = run.jobs[pod->meta.controller->uid];
   count(run, job, -1);
-  std::vector<PodPtr>& place = job.places[place_of(*pod)];
-  job.started -= is_started(place) ? 1 : 0;
-  place.push_back(pod);
-  job.started += is_started(place) ? 1 : 0;
+  add_evidence(job, *pod, 1);
+  if (const auto time = started_at(*pod))
+    job.first_started = job.first_started ? std::min(*job.first_started, *time) : time;
+  if (pod->live()) {
+    std::vector<PodPtr>& place = job.places[completion_of(*pod)];
+    job.started -= is_started(place) ? 1 : 0;
+    place.push_back(pod);
+    job.started += is_started(place) ? 1 : 0;
+  }
   count(run, job, 1);
+  if (job.empty()) run.jobs.erase(pod->meta.controller->uid);
+  drop_if_empty(pod->meta.ns, token);
 }
 
 void GangIndex::remove(const Pod& pod) {
   const std::string token = token_of(pod);
   if (token.empty() || !owner_of(pod)) return;
-  GangRun& run = run_of(token);
-  run.passed -= pod.waiter == WaiterState::kPassed ? 1 : 0;
-  run.refused -= pod.waiter == WaiterState::kFailed && pod.waiter_exit_code == 1 ? 1 : 0;
+  GangRun& run = *place_of(pod.meta.ns, token).run;
   run.waiting.erase(nudge_place_of(pod));
-  const auto entry = pod.meta.controller ? run.jobs.find(pod.meta.controller->uid) : run.jobs.end();
-  if (pod.live() && entry != run.jobs.end()) {
+  const auto entry = run.jobs.find(pod.meta.controller->uid);
+  if (entry != run.jobs.end()) {
     GangJob& job = entry->second;
     count(run, job, -1);
-    const auto place = job.places.find(place_of(pod));
+    add_evidence(job, pod, -1);
+    const auto place = pod.live() ? job.places.find(completion_of(pod)) : job.places.end();
     if (place != job.places.end()) {
       job.started -= is_started(place->second) ? 1 : 0;
       std::erase_if(place->second, [&](const PodPtr& known) { return known->meta.name == pod.meta.name; });
@@ -183,38 +208,43 @@ void GangIndex::remove(const Pod& pod) {
       if (place->second.empty()) job.places.erase(place);
     }
     count(run, job, 1);
-    if (job.job == nullptr && job.places.empty()) run.jobs.erase(entry);
+    if (job.empty()) run.jobs.erase(entry);
   }
-  drop_if_empty(token);
+  drop_if_empty(pod.meta.ns, token);
 }
 
 void GangIndex::put(const JobPtr& job) {
   const std::string token = token_of(*job);
   if (token.empty() || job->meta.deleting) return;
-  GangRun& run = run_of(token);
-  GangJob& entry = run.jobs[job->meta.uid];
-  count(run, entry, -1);
+  const Place place = place_of(job->meta.ns, token);
+  GangJob& entry = place.run->jobs[job->meta.uid];
+  count(*place.run, entry, -1);
   entry.job = job;
-  count(run, entry, 1);
-  ++gangs_[std::string(part_of(token, 0))].attempts[run.attempt][std::string(job->meta.label(kReplicatedJobNameKey))];
+  count(*place.run, entry, 1);
+  const auto [replicated_job, index] = *member_of(*job);
+  place.gang->attempts[place.run->attempt][replicated_job].insert(index);
 }
 
 void GangIndex::remove(const Job& job) {
   const std::string token = token_of(job);
   if (token.empty() || job.meta.deleting) return;
-  GangRun& run = run_of(token);
-  const auto entry = run.jobs.find(job.meta.uid);
-  if (entry == run.jobs.end() || entry->second.job == nullptr) return drop_if_empty(token);
-  count(run, entry->second, -1);
+  const Place place = place_of(job.meta.ns, token);
+  const auto entry = place.run->jobs.find(job.meta.uid);
+  if (entry == place.run->jobs.end() || entry->second.job == nullptr) return drop_if_empty(job.meta.ns, token);
+  count(*place.run, entry->second, -1);
   entry->second.job = nullptr;
-  if (entry->second.places.empty()) run.jobs.erase(entry);
+  if (entry->second.empty()) place.run->jobs.erase(entry);
 
-  auto& attempts = gangs_[std::string(part_of(token, 0))].attempts;
-  auto& jobs = attempts[run.attempt];
-  const auto of_kind = jobs.find(job.meta.label(kReplicatedJobNameKey));
-  if (of_kind != jobs.end() && --of_kind->second == 0) jobs.erase(of_kind);
-  if (jobs.empty()) attempts.erase(run.attempt);
-  drop_if_empty(token);
+  auto& attempts = place.gang->attempts;
+  auto& jobs = attempts[place.run->attempt];
+  const auto [replicated_job, index] = *member_of(job);
+  const auto of_kind = jobs.find(replicated_job);
+  if (of_kind != jobs.end()) {
+    of_kind->second.erase(index);
+    if (of_kind->second.empty()) jobs.erase(of_kind);
+  }
+  if (jobs.empty()) attempts.erase(place.run->attempt);
+  drop_if_empty(job.meta.ns, token);
 }
 
 }  // namespace muster

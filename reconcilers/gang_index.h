@@ -4,12 +4,16 @@
 // A run is named by its token (jobs/group_scheduling.h). Which run a pod belongs to is
 // read off what its waiter reads: labels and the epoch annotation. Which run a Job's
 // pods are to belong to is read off the Job. A pod counts for a Job only if both agree,
-// and the Job is its controller by uid.
+// the Job is its controller by uid, and that Job is known.
+//
+// Labels are written by whoever makes a pod or a Job, in any namespace; so a gang is what
+// lies in one namespace, and a pod without its Job proves nothing, whatever became of it.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +32,13 @@ struct GangJob {
   // more than one pod only for moments.
   std::map<std::pair<int32_t, std::string>, std::vector<PodPtr>> places;
   int32_t started = 0;  // places with a pod whose waiter has started
+  int32_t passed = 0;   // pods whose waiter exited 0, whatever became of them since
+  int32_t refused = 0;  // the same, exited 1
+  // When the first of its waiters started, as kubelets say it, but not before the pod
+  // was created. Kept while anything of the Job is known.
+  std::optional<TimePoint> first_started;
+
+  bool empty() const { return job == nullptr && places.empty() && passed == 0 && refused == 0; }
 
   int32_t expected() const { return job == nullptr ? 0 : job->pods_expected(); }
   // Everything that is still expected of this Job has started.
@@ -45,12 +56,11 @@ struct GangRun {
   int32_t suspended = 0;  // and not finished
   int64_t expected = 0;
   int64_t started = 0;  // at most what is expected of each
-
-  // Pods that prove what was decided, whatever became of them since.
+  // Pods that prove what was decided, before the last suspension at least. Of the present
+  // run those are proof that are live.
   int32_t passed = 0;
-  int32_t refused = 0;  // waiter exited 1
-  // When the first of its waiters started, as kubelets say it, but not before the pod
-  // was created. Kept while anything of the run is known.
+  int32_t refused = 0;
+  // Of the first of its Jobs. Kept while anything of the run is known.
   std::optional<TimePoint> first_started;
   // Live pods whose waiter runs, by the time from which they may be nudged (again).
   std::map<std::pair<TimePoint, std::string>, PodPtr> waiting;
@@ -58,9 +68,9 @@ struct GangRun {
 
 struct Gang {
   std::map<std::string, GangRun, std::less<>> runs;  // by token
-  // How many Jobs there are of each replicated job, by restart attempt. Jobs that are
-  // being deleted are not there any more.
-  std::map<int64_t, std::map<std::string, int32_t, std::less<>>> attempts;
+  // Which Jobs there are of each replicated job, by restart attempt; of a Job that is a
+  // gang by itself one, of "". Jobs that are being deleted are not there any more.
+  std::map<int64_t, std::map<std::string, std::set<int64_t>, std::less<>>> attempts;
 };
 
 // What a pod's nudge annotation says: "<verdict> <count> <time>".
@@ -90,15 +100,20 @@ class GangIndex {
   void put(const JobPtr& job);
   void remove(const Job& job);
 
-  // By the uid of the Job or JobSet; nullptr: nothing of it is known.
-  const Gang* find(std::string_view owner_uid) const;
+  // Of this Job or JobSet; nullptr: nothing of it is known.
+  const Gang* find(const ObjectMeta& owner) const;
 
  private:
-  GangRun& run_of(const std::string& token);
-  void drop_if_empty(const std::string& token);
-  void count(GangRun& run, const GangJob& job, int sign);
+  // Nodes of the maps below, which stay where they are.
+  struct Place {
+    Gang* gang;
+    GangRun* run;
+  };
+  Place place_of(std::string_view ns, const std::string& token);
+  void drop_if_empty(std::string_view ns, const std::string& token);
+  static void count(GangRun& run, const GangJob& job, int sign);
 
-  std::map<std::string, Gang, std::less<>> gangs_;  // by uid of the owner
+  std::map<std::string, Gang, std::less<>> gangs_;  // by "<namespace>/<uid of the owner>"
 };
 
 }  // namespace muster

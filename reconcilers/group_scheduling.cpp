@@ -5,6 +5,7 @@
 
 #include "api/constants.h"
 #include "jobs/group_scheduling.h"
+#include "reconcilers/group_scheduling_condition.h"
 #include "reconcilers/group_scheduling_ledger.h"
 #include "reconcilers/group_scheduling_nudge.h"
 #include "reconcilers/group_scheduling_owner.h"
@@ -16,34 +17,10 @@ namespace {
 using nlohmann::json;
 using std::chrono::seconds;
 
-// How often the condition follows the pods. A gang that starts within this time of its
-// ConfigMap's making is never written of as waiting.
-constexpr Duration kMessageInterval = seconds(5);
-// How often it follows the reasons alone, while as many pods have started as before.
-constexpr Duration kReasonsInterval = seconds(15);
 // Most pods of an expired run go with their owner. Who waits still is told then.
 constexpr Duration kBeforeNudgesOfExpired = seconds(10);
 // Somebody else's ConfigMap may have been removed.
 constexpr Duration kTakenInterval = seconds(30);
-
-// One gang, while it is looked at.
-struct Gathering {
-  const GangOwner& owner;
-  const ClusterState& state;
-  const QueueSettings& queues;
-  Now now;
-  const Gang* gang;             // may be null
-  const ConfigMap* config_map;  // ours, or null
-  bool taken = false;           // the name is somebody else's
-  GroupLedger ledger{};
-  GroupProgress progress{};
-  // Of the undecided, as stored or, where nothing is stored, as it would be.
-  std::optional<TimePoint> deadline{};
-};
-
-std::string count_of_pods(const GroupProgress& progress) {
-  return std::to_string(progress.started) + " of " + std::to_string(progress.expected) + " pods have started";
-}
 
 std::string seconds_text(Duration duration) {
   return std::to_string(std::max<int64_t>(std::chrono::ceil<seconds>(duration).count(), 0)) + " s";
@@ -136,26 +113,39 @@ std::optional<TimePoint> deadline_of(const Gathering& g) {
   return std::min(*g.progress.first_started, g.now.wall) + seconds(g.owner.barrier.timeout_seconds);
 }
 
-Write write_ledger(const Gathering& g, GroupLedger ledger, ObjectEvent event) {
+Write write_ledger(const Gathering& g, GroupLedger ledger, std::vector<ObjectEvent> events) {
   prune(ledger, g.gang);
   return {.verb = Verb::kPatch,
           .target = g.owner.config_map(),
           .body = with_version(g.config_map->meta, {{"data", to_data(ledger)}}),
-          .events = {std::move(event)}};
+          .events = std::move(events)};
+}
+
+// Whether a pod that is still there has passed: then its run was started, whoever emptied the list
+// since. One that has ended may be of the time before a suspension.
+bool bears_witness(const GangRun& run) {
+  if (run.passed == 0) return false;
+  const auto has_passed = [](const PodPtr& pod) { return pod->waiter == WaiterState::kPassed; };
+  for (const auto& [uid, job] : run.jobs) {
+    if (job.job == nullptr) continue;
+    for (const auto& [place, pods] : job.places) {
+      if (std::any_of(pods.begin(), pods.end(), has_passed)) return true;
+    }
+  }
+  return false;
 }
 
 std::optional<Write> decide_started(const Gathering& g) {
   GroupLedger ledger = g.ledger;
   const bool complete = g.progress.complete();
   for (const std::string& token : g.progress.undecided) {
-    // A pod that has passed proves that the run was started, whoever emptied the list since.
-    if (complete || g.gang->runs.find(token)->second.passed > 0) ledger.started.push_back(token);
+    if (complete || bears_witness(g.gang->runs.find(token)->second)) ledger.started.push_back(token);
   }
   if (ledger.started.size() == g.ledger.started.size()) return std::nullopt;
   std::string note = std::to_string(g.progress.started) + " pods started";
   if (g.deadline)
     note += " within " + seconds_text(g.now.wall - (*g.deadline - seconds(g.owner.barrier.timeout_seconds)));
-  return write_ledger(g, std::move(ledger), event_on(g.owner, kNormalEvent, "GroupStarted", std::move(note)));
+  return write_ledger(g, std::move(ledger), {event_on(g.owner, kNormalEvent, "GroupStarted", std::move(note))});
 }
 
 std::optional<Write> decide_expired(const Gathering& g) {
@@ -165,7 +155,8 @@ std::optional<Write> decide_expired(const Gathering& g) {
     ledger.expired.push_back(token);
     ledger.deadlines.emplace(token, *g.deadline);
   }
-  return write_ledger(g, std::move(ledger), event_on(g.owner, kWarningEvent, kGroupSchedulingTimeout, timeout_text(g)));
+  return write_ledger(g, std::move(ledger),
+                      {event_on(g.owner, kWarningEvent, kGroupSchedulingTimeout, timeout_text(g))});
 }
 
 // The run's clock starts with its first waiter, and must not start again in a process
@@ -182,11 +173,23 @@ std::optional<Write> store_deadline(const Gathering& g) {
     const auto line = ledger.deadlines.find(token);
     if (line != ledger.deadlines.end()) line->second = std::chrono::ceil<seconds>(line->second);
   }
-  return write_ledger(
-      g, std::move(ledger),
-      event_on(g.owner, kNormalEvent, "GroupWaiting",
-               "the first pod has started; the group starts when all " + std::to_string(g.progress.expected) +
-                   " pods have, or ends at " + format_rfc3339(to_timestamp(std::chrono::ceil<seconds>(*g.deadline)))));
+  return write_ledger(g, std::move(ledger),
+                      {event_on(g.owner, kNormalEvent, "GroupWaiting",
+                                "the first pod has started; the group starts when all " +
+                                    std::to_string(g.progress.expected) + " pods have, or ends at " +
+                                    format_rfc3339(to_timestamp(std::chrono::ceil<seconds>(*g.deadline))))});
+}
+
+// A suspended owner's runs are over. Its resume gets a new epoch from the webhook; where the
+// webhook was passed by, the pods of the next run bear the old token, and wait all the same.
+// What runs on in spite of the suspension bears witness to its own start.
+std::optional<Write> end_runs(const Gathering& g) {
+  GroupLedger ledger = g.ledger;
+  ledger.started.clear();
+  std::erase_if(ledger.deadlines,
+                [&](const auto& line) { return ledger.verdict(line.first) != GroupVerdict::kExpired; });
+  if (g.ledger.started.empty() && ledger.deadlines.size() == g.ledger.deadlines.size()) return std::nullopt;
+  return write_ledger(g, std::move(ledger), {});
 }
 
 std::optional<Write> decide(const Gathering& g, Plan& plan) {
@@ -196,72 +199,6 @@ std::optional<Write> decide(const Gathering& g, Plan& plan) {
   if (!g.deadline) return std::nullopt;
   plan.wake_at(*g.deadline);
   return store_deadline(g);
-}
-
-// --- The condition ---
-
-// "3 of 5 pods have started as of 2026-01-01T00:00:00Z; missing: ...": the time of the
-// last message stands in the message, because a condition's own time moves only with
-// its status.
-constexpr std::string_view kAsOf = " as of ";
-
-struct StampedText {
-  std::string before, after;
-  TimePoint time = TimePoint::min();
-};
-
-StampedText read_stamped(std::string_view message) {
-  const size_t mark = message.find(kAsOf);
-  if (mark == std::string_view::npos) return {std::string(message), "", TimePoint::min()};
-  const std::string_view rest = message.substr(mark + kAsOf.size());
-  const size_t end = std::min(rest.find(';'), rest.size());
-  const auto time = parse_rfc3339(rest.substr(0, end));
-  if (!time.ok()) return {std::string(message), "", TimePoint::min()};
-  return {std::string(message.substr(0, mark)), std::string(rest.substr(end)), to_time_point(*time)};
-}
-
-std::optional<Write> write_taken(const Gathering& g) {
-  const std::string note = "the ConfigMap " + g.owner.barrier.config_map +
-                           " of this group cannot be made: somebody else's object has that name, and muster does not "
-                           "touch it; remove or rename it, or the group ends at its timeout";
-  auto write = write_group_started(g.owner, false, kConfigMapNameTaken, note, g.now.wall);
-  if (write) write->events.push_back(event_on(g.owner, kWarningEvent, kConfigMapNameTaken, note));
-  return write;
-}
-
-std::optional<Write> write_waiting(const Gathering& g, Plan& plan) {
-  const Condition* present = find_condition(g.owner.conditions(), kGroupStartedCondition);
-  const bool follows = present == nullptr || present->reason == kWaitingForPods;
-  StampedText last;
-  TimePoint due = to_time_point(g.config_map->meta.created) + kMessageInterval;
-  if (present != nullptr && follows) {
-    last = read_stamped(present->message);
-    due = last.time == TimePoint::min() ? g.now.wall : last.time + kMessageInterval;
-  }
-  // Another reason is of an earlier run. A time further ahead is of a clock that was set back.
-  if (follows && g.now.wall < due && due <= g.now.wall + kMessageInterval) {
-    plan.wake_at(due);
-    return std::nullopt;
-  }
-  const std::string count = count_of_pods(g.progress);
-  if (follows && last.before == count && g.now.wall < last.time + kReasonsInterval) {
-    plan.wake_at(last.time + kReasonsInterval);
-    return std::nullopt;
-  }
-  const std::string missing = missing_pods(g.owner, g.gang, g.ledger);
-  const std::string rest = missing.empty() ? "" : "; missing: " + missing;
-  if (present != nullptr && follows && last.before == count && last.after == rest) return std::nullopt;
-  return write_group_started(g.owner, false, kWaitingForPods,
-                             count + std::string(kAsOf) + format_rfc3339(to_timestamp(g.now.wall)) + rest, g.now.wall);
-}
-
-std::optional<Write> write_condition(const Gathering& g, Plan& plan) {
-  if (g.taken) return g.progress.waits() ? write_taken(g) : std::nullopt;
-  if (g.progress.waits()) return write_waiting(g, plan);
-  if (!g.progress.released) return std::nullopt;
-  const Condition* present = find_condition(g.owner.conditions(), kGroupStartedCondition);
-  if (present != nullptr && present->is_true()) return std::nullopt;
-  return write_group_started(g.owner, true, kAllPodsStarted, "all pods of the group have started", g.now.wall);
 }
 
 // --- The end of an owner whose time is over ---
@@ -315,6 +252,8 @@ void reconcile_resting(Gathering& g, Plan& plan) {
     g.config_map = present;
     g.ledger = read_ledger(*present);
   }
+  add(plan, write_ended(g));
+  if (g.config_map != nullptr && !g.owner.ends()) add(plan, end_runs(g));
   add(plan, clear_start_time(g.owner));
   nudge_expired(g, plan);
 }
@@ -344,7 +283,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
               .state = state,
               .queues = settings.queues,
               .now = now,
-              .gang = state.gangs().find(owner->meta().uid),
+              .gang = state.gangs().find(owner->meta()),
               .config_map = nullptr};
   if (owner->ends() || owner->suspended()) {
     reconcile_resting(g, plan);

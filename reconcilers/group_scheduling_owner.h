@@ -15,6 +15,8 @@ inline constexpr std::string_view kGroupStartedCondition = "GroupStarted";
 inline constexpr std::string_view kWaitingForPods = "WaitingForPods";
 inline constexpr std::string_view kAllPodsStarted = "AllPodsStarted";
 inline constexpr std::string_view kGroupSchedulingTimeout = "GroupSchedulingTimeout";
+// It ended for another reason, before it had started.
+inline constexpr std::string_view kEndedBeforeStart = "EndedBeforeStart";
 // Somebody else's object has the name of the gang's ConfigMap.
 inline constexpr std::string_view kConfigMapNameTaken = "ConfigMapNameTaken";
 
@@ -29,6 +31,7 @@ struct GangOwner {
     return jobset != nullptr ? jobset->status.conditions : job->status.conditions;
   }
   bool suspended() const { return jobset != nullptr ? jobset->suspended : job->suspended; }
+  bool finished() const { return jobset != nullptr ? jobset->finished() : job->finished(); }
   // Finished, or on the way there: nothing that muster does could change it.
   bool ends() const;
   // Ends by being suspended, not by failing. Always so in a queue, where it is tried again.

@@ -5,6 +5,7 @@
 
 #include "api/constants.h"
 #include "api/json.h"
+#include "jobs/job_controller_users.h"
 #include "jobs/job_kind.h"
 #include "simulation/index_set.h"
 
@@ -16,7 +17,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr const char* kTracking = "batch.kubernetes.io/job-tracking";
-const Request kAsController{.user = "job-controller"};
+const Request kAsController{.user = std::string(kJobControllerUsers.front())};
 
 bool is_true(const json& object, std::string_view type) {
   return condition_is_true(read_conditions(array_at(object, {"status", "conditions"})), type);

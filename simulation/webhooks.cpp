@@ -1,7 +1,11 @@
 #include "simulation/webhooks.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/constants.h"
+#include "api/json.h"
+#include "jobs/job_controller_users.h"
 #include "mutators/mutator.h"
 #include "validators/validator.h"
 
@@ -14,6 +18,15 @@ Refusal no_answer() {
   return {WriteOutcome::kFailed, "failed calling webhook of muster: no endpoints available for service"};
 }
 
+// Pods without the label of gangs, and those of the Job controller.
+bool is_spared(const AdmissionRequest& request) {
+  if (request.resource != kPods.plural) return false;
+  const bool labelled = find_path(request.object, {"metadata", "labels", kGroupLabel}) != nullptr ||
+                        find_path(request.old_object, {"metadata", "labels", kGroupLabel}) != nullptr;
+  return !labelled || std::find(kJobControllerUsers.begin(), kJobControllerUsers.end(), request.user.username) !=
+                          kJobControllerUsers.end();
+}
+
 }  // namespace
 
 Webhooks::Webhooks(RuleSettings settings, std::function<ClusterViewPtr()> view)
@@ -21,11 +34,12 @@ Webhooks::Webhooks(RuleSettings settings, std::function<ClusterViewPtr()> view)
 
 // The rules of the webhook configurations, in short.
 bool Webhooks::concerns(const ResourceType& type, Operation operation) const {
-  return (type.plural == kJobs.plural || type.plural == kJobSets.plural) && operation != Operation::kDelete;
+  const bool known = type.plural == kJobs.plural || type.plural == kJobSets.plural || type.plural == kPods.plural;
+  return known && operation != Operation::kDelete;
 }
 
 std::optional<Refusal> Webhooks::mutate(const AdmissionRequest& request, json& object) {
-  if (being_deleted(request)) return std::nullopt;
+  if (being_deleted(request) || request.resource == kPods.plural) return std::nullopt;
   const ClusterViewPtr view = view_();
   if (view == nullptr) return no_answer();
   const AdmissionResponse response = muster::mutate({request, *view, settings_});
@@ -35,7 +49,7 @@ std::optional<Refusal> Webhooks::mutate(const AdmissionRequest& request, json& o
 }
 
 std::optional<Refusal> Webhooks::validate(const AdmissionRequest& request) {
-  if (being_deleted(request)) return std::nullopt;
+  if (being_deleted(request) || is_spared(request)) return std::nullopt;
   const ClusterViewPtr view = view_();
   if (view == nullptr) return no_answer();
   const AdmissionResponse response = muster::validate({request, *view, settings_});

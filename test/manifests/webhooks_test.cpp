@@ -196,7 +196,7 @@ TEST_CASE("muster is not asked about Workloads that it writes itself") {
 
 TEST_CASE("Workloads are sent only where a rule has something to look at") {
   const json mutating = webhook_entries(WebhookKind::kMutating, {}, {}, "").back();
-  const json validating = webhook_entries(WebhookKind::kValidating, {}, {}, "").back();
+  const json validating = webhook_entries(WebhookKind::kValidating, {}, {}, "").at(2);
   CHECK_FALSE(condition(mutating, "with-min-count").is_null());
   CHECK_FALSE(condition(validating, "more-than-conditions").is_null());
   CHECK(condition(validating, "with-min-count").is_null());
@@ -209,6 +209,25 @@ TEST_CASE("Workloads are sent only where a rule has something to look at") {
     }
   }
   CHECK(editing == std::set<std::string>{"partial_admission_off"});
+}
+
+TEST_CASE("pods are sent only with the label of gangs and never those of the Job controller") {
+  const json entry = webhook_entries(WebhookKind::kValidating, {}, {}, "").back();
+  CHECK(entry.at("name") == "gang-pods.validate.muster.batch");
+  CHECK(registered(entry) == Asked{{"", "pods", "CREATE"}, {"", "pods", "UPDATE"}});
+  CHECK(entry.at("rules").at(0).at("scope") == "Namespaced");
+  CHECK(entry.at("objectSelector") ==
+        json::parse(R"({"matchExpressions":[{"key":"muster.batch/group-scheduling","operator":"Exists"}]})"));
+  CHECK(condition(entry, "not-by-the-job-controller") ==
+        "!(request.userInfo.username in ['system:serviceaccount:kube-system:job-controller', "
+        "'system:kube-controller-manager'])");
+}
+
+TEST_CASE("a JobSet is sent for its barrier too, which a CRD does not prune") {
+  const json queued = webhook_entries(WebhookKind::kMutating, {}, {}, "").at(0);
+  const std::string expression = condition(queued, "queued-or-gang");
+  for (const char* subject : {"object", "oldObject"})
+    CHECK(expression.find(std::string(subject) + ".spec.replicatedJobs.exists(r,") != std::string::npos);
 }
 
 TEST_CASE("the managed entry carries the configured namespace selector") {

@@ -27,14 +27,21 @@ std::string picture(const Gang* gang) {
     }
   }
   for (const auto& [attempt, jobs] : gang->attempts) {
-    for (const auto& [name, count] : jobs)
-      text += std::to_string(attempt) + " " + name + " " + std::to_string(count) + "\n";
+    for (const auto& [name, indexes] : jobs)
+      text += std::to_string(attempt) + " " + name + " " + std::to_string(indexes.size()) + "\n";
   }
   return text;
 }
 
+const Gang* gang_in(const ClusterState& state) {
+  ObjectMeta owner;
+  owner.ns = kSpace;
+  owner.uid = "jobset-uid";
+  return state.gangs().find(owner);
+}
+
 std::string picture(const ClusterState& state) {
-  return picture(state.gangs().find("jobset-uid"));
+  return picture(gang_in(state));
 }
 
 }  // namespace
@@ -48,7 +55,7 @@ TEST_CASE("gang index: pods may come before their Jobs") {
   ClusterState later;
   later.put(read_object(kPods, cluster.get(kPods, "train-workers-0-0-x")));
   later.put(read_object(kPods, cluster.get(kPods, "train-workers-0-1-x")));
-  CHECK(later.gangs().find("jobset-uid")->runs.at(cluster.token()).known == 0);
+  CHECK(gang_in(later)->runs.at(cluster.token()).known == 0);
   later.put(read_object(kJobs, cluster.get(kJobs, "train-workers-0")));
   CHECK(picture(later) == expected);
 }
@@ -72,7 +79,9 @@ TEST_CASE("gang index: pods and Jobs outside gangs are none of its business") {
   index.put(pod);
   index.remove(*pod);
   index.put(std::make_shared<const Job>());
-  CHECK(index.find("uid") == nullptr);
+  ObjectMeta owner;
+  owner.uid = "uid";
+  CHECK(index.find(owner) == nullptr);
   CHECK_FALSE(GangIndex::owner_of(*pod).has_value());
   CHECK_FALSE(GangIndex::owner_of(Job()).has_value());
   CHECK(GangIndex::token_of(Job()).empty());
@@ -85,7 +94,7 @@ TEST_CASE("gang index: a pod without a part of its token belongs to no run") {
     const std::string pod = cluster.make_pod("train-workers-0", 0);
     cluster.patch(kPods, pod, {{"metadata", {{"labels", {{key, nullptr}}}}}});
     cluster.start(pod);
-    CHECK(cluster.state.gangs().find("jobset-uid")->runs.at(cluster.token()).started == 0);
+    CHECK(gang_in(cluster.state)->runs.at(cluster.token()).started == 0);
   }
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 const jobSetDefinition = "jobsets." + JobSetGroup
@@ -82,6 +83,27 @@ func (f *ForeignJobSet) Reinstall(t testing.TB) {
 	if _, err = f.cluster.Dynamic.Resource(definitions).Update(Context(t), live, metav1.UpdateOptions{}); err != nil {
 		t.Fatalf("reinstalling the definition: %v", err)
 	}
+}
+
+// AddGroups adds the field groupSchedulingConfig, as muster does where it may.
+func (f *ForeignJobSet) AddGroups(t testing.TB) {
+	t.Helper()
+	patch := []byte(`[{"op": "add", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/groupSchedulingConfig",
+		"value": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}]`)
+	if _, err := f.cluster.Dynamic.Resource(definitions).Patch(Context(t), jobSetDefinition, types.JSONPatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatalf("adding the field: %v", err)
+	}
+	Eventually(t, time.Minute, "the API server takes the field", func() error {
+		probe := GroupScheduling(JobSet("probe", "workers"), 60)
+		made, err := f.cluster.Resource(t, JobSetGroup, "JobSet", "default").Create(Context(t), probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err != nil {
+			return err
+		}
+		if _, found, _ := unstructured.NestedMap(made.Object, "spec", "groupSchedulingConfig"); !found {
+			return fmt.Errorf("it is pruned")
+		}
+		return nil
+	})
 }
 
 // KnowsGroups is nil if the definition has the field groupSchedulingConfig.

@@ -1,0 +1,13 @@
+// The users as whom Kubernetes' Job controller makes pods: with a service account for each
+// controller (--use-service-account-credentials), and without.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace muster {
+
+inline constexpr std::array<std::string_view, 2> kJobControllerUsers = {
+    "system:serviceaccount:kube-system:job-controller", "system:kube-controller-manager"};
+
+}  // namespace muster
