@@ -5,6 +5,7 @@
 
 #include "api/constants.h"
 #include "api/json.h"
+#include "jobs/edit.h"
 #include "jobs/queued_job.h"
 
 namespace muster {
@@ -24,8 +25,11 @@ Failure<Error> wrong_number(size_t wanted, size_t got) {
 // merge patch, so all of it is written.
 json whole(const ReplicatedJob& replicated, const json& pod_template_patch) {
   json object = json::parse(replicated.rest_text);
+  if (!object.is_object()) return object;
   object["template"] = json::parse(replicated.template_text.text());
-  if (!pod_template_patch.is_null()) object["template"]["spec"]["template"].merge_patch(pod_template_patch);
+  // What has another shape stays as it is: the API server refuses it, and says why.
+  json* pod_template = pod_template_patch.is_null() ? nullptr : make_object(object, {"template", "spec", "template"});
+  if (pod_template != nullptr) pod_template->merge_patch(pod_template_patch);
   return object;
 }
 

@@ -21,6 +21,8 @@ using nlohmann::json;
 
 // Jobs that one plan creates; the rest follow when these are there.
 constexpr size_t kCreatesAtOnce = 500;
+// And no more of their templates, as text.
+constexpr size_t kCreatedBytesAtOnce = 4 << 20;
 
 // One look at one JobSet.
 struct Scene {
@@ -127,12 +129,20 @@ std::map<std::string_view, int64_t> jobs_present(const JobSetRun& run) {
   return present;
 }
 
+// Each Job has a template of its own, which may be as large as an object can be.
+size_t creates_at_once(const JobSet& jobset) {
+  size_t largest = 1;
+  for (const ReplicatedJob& replicated : jobset.replicated_jobs)
+    largest = std::max(largest, replicated.template_text.text().size());
+  return std::clamp<size_t>(kCreatedBytesAtOnce / largest, 1, kCreatesAtOnce);
+}
+
 void create_jobs(const Scene& scene, const StartupGates& gates, Plan& plan) {
   const auto& failure = scene.jobset.failure;
   const bool blocking = failure && failure->strategy == RestartStrategy::kBlockingRecreate;
   if (blocking && !scene.run.older.empty()) return;
   const std::map<std::string_view, int64_t> present = jobs_present(scene.run);
-  const size_t limit = plan.writes.size() + kCreatesAtOnce;
+  const size_t limit = plan.writes.size() + creates_at_once(scene.jobset);
   for (size_t i = 0; i < gates.open.size(); ++i) {
     const ReplicatedJob& replicated = scene.jobset.replicated_jobs[i];
     const auto found = present.find(replicated.name);

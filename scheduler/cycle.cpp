@@ -44,6 +44,7 @@ std::vector<Decision> Cycle::run() {
 
 void Cycle::nominate(CycleEntry& entry) const {
   WorkloadState& workload = *entry.workload;
+  state_.subject = &workload;
   // Quota has moved in the ClusterQueue, so flavors that were tried before may do now; but a
   // scan that stopped in the cycle before goes on, or it would never come to its end.
   const ScanProgress& progress = workload.progress;
@@ -173,6 +174,7 @@ void Cycle::recompute(CycleEntry& entry) {
 }
 
 void Cycle::process(CycleEntry& entry) {
+  state_.subject = entry.workload;
   if (overlaps(entry)) recompute(entry);
   const FitMode mode = entry.placement.mode;
   if (mode == FitMode::kNoFit) return refuse(entry, Assessment::kNoFit, entry.placement.no_fit_reason);

@@ -54,6 +54,7 @@ FairTournament::FairTournament(SchedulerState& state, NodeId root, std::vector<C
 }
 
 void FairTournament::measure(Player& player) {
+  state_.subject = player.contender.workload;
   const Ledger::Simulation simulation(state_.ledger);
   state_.ledger.add(player.path.front(), *player.contender.usage);
   player.levels.clear();

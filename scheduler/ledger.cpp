@@ -1,7 +1,6 @@
 #include "scheduler/ledger.h"
 
 #include <algorithm>
-#include <cassert>
 
 #include "api/requests.h"
 
@@ -50,12 +49,20 @@ Ledger::Cell* Ledger::find_cell(NodeId node, QuotaId quota) {
 
 Ledger::Cell& Ledger::own_cell(NodeId node, QuotaId quota) {
   if (Cell* found = find_cell(node, quota)) return *found;
-  assert(simulations_ == 0);
   Node& at = nodes_[node];
   const auto it = std::lower_bound(at.quotas.begin(), at.quotas.end(), quota);
   const auto index = it - at.quotas.begin();
+  // A Workload may ask for what none of its tree has quota of, also in a simulation. The cells
+  // of the node move then, and the log follows them.
+  std::vector<std::pair<Undo*, ptrdiff_t>> logged;
+  for (Undo& undo : log_) {
+    const auto place = std::find_if(at.cells.begin(), at.cells.end(), [&](Cell& its) { return &its == undo.cell; });
+    if (place != at.cells.end()) logged.emplace_back(&undo, place - at.cells.begin());
+  }
   at.quotas.insert(it, quota);
-  return *at.cells.insert(at.cells.begin() + index, Cell{});
+  at.cells.insert(at.cells.begin() + index, Cell{});
+  for (const auto& [undo, place] : logged) undo->cell = &at.cells[place + (place >= index ? 1 : 0)];
+  return at.cells[index];
 }
 
 int64_t Ledger::debt_or_available(NodeId node, QuotaId quota) const {

@@ -170,7 +170,7 @@ class Ledger {
 };
 
 // Takes back every change of usage made since it was begun; simulations may be nested.
-// Structure must not change, and only quotas known to the tree may be used, meanwhile.
+// Structure must not change meanwhile.
 class Ledger::Simulation {
  public:
   explicit Simulation(Ledger& ledger) : ledger_(ledger), mark_(ledger.log_.size()) { ++ledger_.simulations_; }

@@ -1,9 +1,9 @@
 // The shape of the tree: what is derived anew after a ClusterQueue or a Cohort changes.
 #include <algorithm>
-#include <cassert>
 #include <set>
 
 #include "api/requests.h"
+#include "base/invariant.h"
 #include "scheduler/ledger.h"
 
 namespace muster {
@@ -79,7 +79,7 @@ void Ledger::remove_cohort(const std::string& name) {
 
 void Ledger::settle() {
   if (!stale_) return;
-  assert(simulations_ == 0);
+  check_invariant(simulations_ == 0, "the tree of quotas must not change in a simulation");
   stale_ = false;
   link();
   find_roots();

@@ -102,6 +102,14 @@ class Scheduler {
   // How many turns had a Workload to look at.
   uint64_t turns() const { return state_.cycle; }
 
+  // After an exception in cycle(), drain() or follow(): at whom it was. The scheduler is half
+  // way through a change then, and must be made anew from the objects.
+  struct Subject {
+    WorkloadPtr workload;
+    std::string cluster_queue;
+  };
+  std::optional<Subject> subject() const;
+
   // Why a Workload waits; nullopt when it is unknown or does not wait.
   std::optional<Explanation> explain(const std::string& ns, const std::string& name) const;
   // Whether it waits in a queue that admits: only of such a one a refusal is worth telling.

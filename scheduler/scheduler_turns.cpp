@@ -139,6 +139,12 @@ std::optional<Invalid> Scheduler::why_invalid(const WorkloadState& state) const 
   return std::nullopt;
 }
 
+std::optional<Scheduler::Subject> Scheduler::subject() const {
+  if (state_.subject == nullptr) return std::nullopt;
+  const QueueState* queue = state_.subject->queue;
+  return Subject{state_.subject->object, queue == nullptr ? "" : queue->name};
+}
+
 std::vector<Decision> Scheduler::turn(const std::vector<QueueState*>& queues, Timestamp now, bool settle) {
   Cycle cycle(state_, now, settle);
   bool any = false;
@@ -148,6 +154,7 @@ std::vector<Decision> Scheduler::turn(const std::vector<QueueState*>& queues, Ti
     WorkloadState* head = queue->pending.front();
     if (head == nullptr) continue;
     any = true;
+    state_.subject = head;
     if (std::optional<Invalid> why = why_invalid(*head))
       cycle.add_invalid(*head, std::move(*why));
     else
@@ -158,6 +165,7 @@ std::vector<Decision> Scheduler::turn(const std::vector<QueueState*>& queues, Ti
     ++state_.cycle;
     decisions = cycle.run();
   }
+  state_.subject = nullptr;
   if (settle) settle_trees(cycle);
   return decisions;
 }

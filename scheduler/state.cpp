@@ -53,7 +53,10 @@ void TakenAway::take(WorkloadState& workload) {
 
 bool queued_before(const WorkloadState& a, const WorkloadState& b) {
   if (a.priority() != b.priority()) return a.priority() > b.priority();
-  return std::tie(a.queued_since, a.object->meta.uid) < std::tie(b.queued_since, b.object->meta.uid);
+  // Sets keep their Workloads apart by this order alone, so it ends with what no two have in common.
+  const ObjectMeta &left = a.object->meta, &right = b.object->meta;
+  return std::tie(a.queued_since, left.uid, left.ns, left.name) <
+         std::tie(b.queued_since, right.uid, right.ns, right.name);
 }
 
 }  // namespace muster

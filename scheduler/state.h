@@ -163,6 +163,8 @@ struct SchedulerState {
   ResourceId pods = 0;                  // the resource "pods"
   uint64_t cycle = 0;
   std::string awaited{};  // see Scheduler::await_ready()
+  // Who is looked at: after an exception, at whom it was.
+  const WorkloadState* subject = nullptr;
 
   explicit SchedulerState(SchedulerSettings given) : settings(std::move(given)), pods(names.resource("pods")) {}
   bool fair() const { return !settings.fair_sharing.empty(); }
