@@ -56,6 +56,14 @@ json essentials(const json& object) {
   return kept;
 }
 
+void log_unreadable(const ResourceType& type, const json& object, const std::exception& thrown) {
+  const Breakage breakage = describe(std::nullopt, Broke::kState, "reading an object", thrown);
+  const ObjectKey key{&type, std::string(string_at(object, {"metadata", "namespace"})),
+                      std::string(string_at(object, {"metadata", "name"}))};
+  log_error("muster failed over an object and leaves it alone until it changes; please report this",
+            {{"object", to_text(key)}, {"part", "reading"}, {"where", breakage.where}, {"what", breakage.what}});
+}
+
 }  // namespace
 
 // Turns what one watch sees into events.
@@ -66,7 +74,9 @@ class Cluster::Feed final : public kube::WatchSink {
       : loop_(loop), type_(*kind.type), metadata_only_(kind.metadata_only), name_(std::move(name)) {}
 
   void on_list_started() override { listed_.clear(); }
-  void on_listed(const json& object) override { listed_.push_back(read(object)); }
+  void on_listed(const json& object) override {
+    if (auto listed = read(object)) listed_.push_back(*std::move(listed));
+  }
   void on_replaced(const std::string& version) override {
     if (version.empty())
       loop_.post(KindAbsent{&type_});
@@ -74,15 +84,23 @@ class Cluster::Feed final : public kube::WatchSink {
       loop_.post(KindListed{&type_, std::exchange(listed_, {}), read_version(version), name_});
   }
   void on_event(kube::WatchChange change, const json& object) override {
+    auto changed = read(object);
+    if (!changed) return;
     if (change == kube::WatchChange::kDeleted)
-      loop_.post(ObjectRemoved{read(object)});
+      loop_.post(ObjectRemoved{*std::move(changed)});
     else
-      loop_.post(ObjectChanged{read(object)});
+      loop_.post(ObjectChanged{*std::move(changed)});
   }
 
  private:
-  TypedObject read(const json& object) const {
-    return read_object(type_, metadata_only_ ? essentials(object) : object);
+  // nullopt: muster has failed over it, and stays with what it knew before.
+  std::optional<TypedObject> read(const json& object) const {
+    try {
+      return read_object(type_, metadata_only_ ? essentials(object) : object);
+    } catch (const std::exception& thrown) {
+      log_unreadable(type_, object, thrown);
+      return std::nullopt;
+    }
   }
 
   EngineLoop& loop_;
@@ -216,8 +234,11 @@ WriteFinished Cluster::write(const Command& command, MonotonicTime not_after, st
   // A delete is answered with the object, or with a Status when it is gone already.
   WriteFinished finished{.id = command.id, .outcome = WriteOutcome::kDone};
   const std::string_view kind = string_at(*answer, {"kind"});
-  if (kind == write.target.type->kind)
-    finished.object = read_object(*write.target.type, *answer);
+  if (kind == write.target.type->kind) try {
+      finished.object = read_object(*write.target.type, *answer);
+    } catch (const std::exception& thrown) {
+      log_unreadable(*write.target.type, *answer, thrown);
+    }
   else if (kind == "PartialObjectMetadata")
     finished.version = read_meta(*answer).resource_version;
   return finished;

@@ -14,7 +14,7 @@ constexpr Duration kRest = std::chrono::milliseconds(10);
 }  // namespace
 
 EngineLoop::EngineLoop(EngineSettings settings, size_t connections, const Clock& clock, Callbacks callbacks)
-    : clock_(clock), callbacks_(std::move(callbacks)), engine_(std::move(settings)) {
+    : clock_(clock), callbacks_(std::move(callbacks)), watch_(settings.watch), engine_(std::move(settings)) {
   outbox_ =
       std::make_unique<Outbox>(connections, clock_,
                                Outbox::Callbacks{.write = callbacks_.write,
@@ -71,15 +71,34 @@ void EngineLoop::answer_questions() {
     if (questions.empty()) return;
   }
   for (Question* question : questions) {
-    if (!engine_.synced()) continue;
-    (*question->ask)(engine_);
-    question->answered = true;
+    if (engine_.synced()) answer(*question);
   }
   {
     MutexLock lock(mutex_);
     for (Question* question : questions) question->over = true;
   }
   questions_changed_.notify_all();
+}
+
+// What a question reads is what is in the objects, so it may break over them, too.
+void EngineLoop::answer(Question& question) {
+  const Step step(watch_, "answering a question");
+  try {
+    (*question.ask)(engine_);
+    question.answered = true;
+  } catch (const std::exception& thrown) {
+    tell_of_breakages({describe(std::nullopt, Broke::kReconciling, "answering a question", thrown)});
+  }
+}
+
+void EngineLoop::tell_of_breakages(const std::vector<Breakage>& breakages) {
+  if (callbacks_.broke) {
+    for (const Breakage& breakage : breakages) callbacks_.broke(breakage);
+  }
+  const size_t quarantined = engine_.quarantined();
+  if (quarantined == told_quarantined_) return;
+  told_quarantined_ = quarantined;
+  if (callbacks_.quarantined) callbacks_.quarantined(quarantined);
 }
 
 ClusterViewPtr EngineLoop::view() const {
@@ -134,6 +153,7 @@ void EngineLoop::take_in(const std::deque<Event>& events) {
   if (callbacks_.tell) {
     for (ObjectEvent& event : commands.events) callbacks_.tell(std::move(event));
   }
+  tell_of_breakages(commands.breakages);
   if (!callbacks_.measure) return;
   for (Measurement& measurement : commands.measurements) {
     // The engine has no clock of its own.

@@ -27,6 +27,11 @@ class EngineLoop {
     std::function<void(ObjectEvent)> tell;
     // Something to count. On the engine's thread; may be empty.
     std::function<void(const Measurement&)> measure{};
+    // A key was set aside (engine/quarantine.h), or a question broke. On the engine's thread;
+    // may be empty.
+    std::function<void(const Breakage&)> broke{};
+    // How many are aside now, whenever that changed. On the engine's thread; may be empty.
+    std::function<void(size_t)> quarantined{};
     // Which CA bundles the webhook configurations hold, whenever that changed; answered
     // by posting CaBundleIssued. On the engine's thread; may be empty.
     std::function<void(std::vector<std::string>)> bundles_seen;
@@ -35,7 +40,7 @@ class EngineLoop {
     std::function<void()> synced;
   };
 
-  // `clock` must outlive the loop.
+  // `clock` must outlive the loop, and so must settings.watch.
   EngineLoop(EngineSettings settings, size_t connections, const Clock& clock, Callbacks callbacks);
   // Stops all threads; writes that are under way are waited for.
   ~EngineLoop();
@@ -70,11 +75,15 @@ class EngineLoop {
   void take_in(const std::deque<Event>& events);
   void publish() EXCLUDES(mutex_);
   void answer_questions() EXCLUDES(mutex_);
+  void answer(Question& question);
+  void tell_of_breakages(const std::vector<Breakage>& breakages);
 
   const Clock& clock_;
   const Callbacks callbacks_;
+  StepWatch* const watch_;
   // Owned by thread_.
   Engine engine_;
+  size_t told_quarantined_ = 0;
 
   mutable Mutex mutex_;
   CondVar inbox_changed_, stopping_changed_;

@@ -48,6 +48,23 @@ Leadership::Leadership(Cluster& cluster, const LeaderElectionSettings& settings,
 void Leadership::start(EngineLoop& loop) {
   MutexLock lock(mutex_);
   loop_ = &loop;
+  take_part(loop);
+}
+
+void Leadership::pause() {
+  std::unique_ptr<kube::LeaderElection> ending;  // ends without the lock, which writes ask for
+  {
+    MutexLock lock(mutex_);
+    if (settings_.leader_elect) ending = std::move(election_);
+  }
+}
+
+void Leadership::resume() {
+  MutexLock lock(mutex_);
+  if (settings_.leader_elect && loop_ != nullptr && election_ == nullptr) take_part(*loop_);
+}
+
+void Leadership::take_part(EngineLoop& loop) {
   auto lead = [this, &loop] {
     cluster_.metrics().set_leading(settings_.resource_name, true);
     log_info("this replica leads");

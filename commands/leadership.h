@@ -22,6 +22,10 @@ class Leadership {
   // Takes part from now on, or, where leaders are not elected, leads. The loop must
   // outlive the leadership that stop() ends.
   void start(EngineLoop& loop) EXCLUDES(mutex_);
+  // The engine is stuck: whoever leads now can do better. Gives the Lease back, as stop() does,
+  // and takes part again after resume(). Without elections there is nobody else.
+  void pause() EXCLUDES(mutex_);
+  void resume() EXCLUDES(mutex_);
   // Ends leadership: when it returns no write is under way, and the Lease is free.
   void stop() EXCLUDES(mutex_);
 
@@ -29,6 +33,8 @@ class Leadership {
   std::optional<MonotonicTime> leads_until() const EXCLUDES(mutex_);
 
  private:
+  void take_part(EngineLoop& loop) REQUIRES(mutex_);
+
   Cluster& cluster_;
   const LeaderElectionSettings settings_;
   const std::string namespace_;

@@ -13,6 +13,7 @@
 #include "commands/certificate_keeper.h"
 #include "commands/cluster.h"
 #include "commands/engine_loop.h"
+#include "commands/engine_watch.h"
 #include "commands/explain_service.h"
 #include "commands/external_certificates.h"
 #include "commands/jobset_mode.h"
@@ -25,6 +26,7 @@
 #include "kube/event_recorder.h"
 #include "manifests/webhooks.h"
 #include "reconcilers/queue_gauges.h"
+#include "server/engine_metrics.h"
 #include "server/queue_metrics.h"
 
 namespace muster {
@@ -79,6 +81,8 @@ class Process {
   Outcome<> find_jobset_mode(OwnIdentity& own);
   void make_engine_loop();
   std::optional<GaugeReadings> read_gauges();
+  void log_breakage(const Breakage& breakage);
+  void guard_engine();
   Outcome<> start_serving();
   Authorizer metrics_authorizer();
   std::optional<Explainer> explainer();
@@ -100,8 +104,11 @@ class Process {
   std::unique_ptr<kube::EventRecorder> events_;
   std::unique_ptr<Leadership> leadership_;
   std::unique_ptr<QueueMetrics> queue_metrics_;
+  EngineMetrics engine_metrics_;
+  std::unique_ptr<EngineWatch> engine_watch_;
   std::unique_ptr<EngineLoop> loop_;
   std::unique_ptr<Serving> serving_;
+  std::unique_ptr<EngineGuard> guard_;
   std::unique_ptr<CertificateKeeper> keeper_;
   std::unique_ptr<ExternalCertificates> external_;
 };
@@ -115,6 +122,7 @@ Outcome<> Process::start() {
     cluster_->start_watches(*loop_, reconciler_settings_of(settings_, native_jobsets_),
                             flags_.keep_webhook_configurations ? std::string(kWebhookConfigurationName) : "");
     leadership_->start(*loop_);
+    guard_engine();
   } else {
     serving_->set_synced();
   }
@@ -124,6 +132,7 @@ Outcome<> Process::start() {
 void Process::stop() {
   serving_->stop(flags_.shutdown_delay);
   if (!cluster_) return;
+  guard_.reset();
   leadership_->stop();
   cluster_->stop_watches();
 }
@@ -174,6 +183,12 @@ void Process::make_engine_loop() {
   engine.keep_webhook_configurations = flags_.keep_webhook_configurations;
   engine.reconcilers = reconciler_settings_of(settings_, native_jobsets_);
   engine.admissions_at_a_time = kWriteConnections;
+  engine_watch_ = std::make_unique<EngineWatch>(clock_, [this](const std::string& step, Duration took) {
+    engine_metrics_.slow_step();
+    log_warning("a step of the engine was slow",
+                {{"step", step}, {"seconds", std::chrono::duration<double>(took).count()}});
+  });
+  engine.watch = engine_watch_.get();
   loop_ = std::make_unique<EngineLoop>(
       std::move(engine), kWriteConnections, clock_,
       EngineLoop::Callbacks{
@@ -182,6 +197,8 @@ void Process::make_engine_loop() {
           .leads_until = [this] { return leadership_->leads_until(); },
           .tell = [this](ObjectEvent event) { events_->record(std::move(event)); },
           .measure = [this](const Measurement& measurement) { queue_metrics_->record(measurement); },
+          .broke = [this](const Breakage& breakage) { log_breakage(breakage); },
+          .quarantined = [this](size_t keys) { engine_metrics_.set_quarantined(keys); },
           .bundles_seen =
               [this](std::vector<std::string> bundles) {
                 if (keeper_)
@@ -194,6 +211,36 @@ void Process::make_engine_loop() {
                 serving_->set_synced();
                 log_info("synced with the API server");
               }});
+}
+
+void Process::log_breakage(const Breakage& breakage) {
+  engine_metrics_.broke(to_text(breakage.broke));
+  log_error("muster failed over an object and leaves it alone until it changes; please report this",
+            {{"object", breakage.key ? to_text(*breakage.key) : "none"},
+             {"part", to_text(breakage.broke)},
+             {"where", breakage.where},
+             {"what", breakage.what}});
+}
+
+// A replica whose engine does not end a step neither decides nor answers from a true picture:
+// the others lead, and the kubelet starts it anew.
+void Process::guard_engine() {
+  guard_ = std::make_unique<EngineGuard>(
+      *engine_watch_, clock_,
+      EngineGuard::Callbacks{.stuck =
+                                 [this](const std::string& step) {
+                                   log_error("the engine is stuck; this replica gives up its Lease", {{"step", step}});
+                                   engine_metrics_.set_stuck(true);
+                                   serving_->set_sick("the engine is stuck; the log says where");
+                                   leadership_->pause();
+                                 },
+                             .goes_on =
+                                 [this] {
+                                   log_warning("the engine goes on");
+                                   engine_metrics_.set_stuck(false);
+                                   serving_->set_sick("");
+                                   leadership_->resume();
+                                 }});
 }
 
 std::optional<GaugeReadings> Process::read_gauges() {
@@ -224,6 +271,7 @@ Outcome<> Process::start_serving() {
   if (cluster_) {
     serving_->metrics().include(cluster_->metrics().collectable());
     serving_->metrics().include(queue_metrics_->collectable());
+    serving_->metrics().include(engine_metrics_.collectable());
   }
   return serving_->start();
 }

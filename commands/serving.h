@@ -48,6 +48,8 @@ class Serving {
   // Any thread.
   void set_certificate(const std::string& chain_pem, const std::string& key_pem, TimePoint expires);
   void set_synced() { readiness_.set_ready("sync"); }
+  // See Readiness::set_sick().
+  void set_sick(std::string reason) { readiness_.set_sick(std::move(reason)); }
   Metrics& metrics() { return metrics_; }
 
   // Unready at once; then, after `delay`, no further connections, and what is under

@@ -34,9 +34,19 @@ Engine::Engine(EngineSettings settings, std::span<const Reconciler* const> table
       expected_kinds_(watched_kinds().size()),
       admissions_at_a_time_(settings.admissions_at_a_time),
       state_(settings_.queues),
-      webhooks_(std::move(settings.webhooks), settings.keep_webhook_configurations, settings.webhook_write_interval) {}
+      webhooks_(std::move(settings.webhooks), settings.keep_webhook_configurations, settings.webhook_write_interval),
+      watch_(settings.watch) {}
 
 void Engine::apply(const Event& event, Now now) {
+  try {
+    take_in(event, now);
+  } catch (const std::exception& thrown) {
+    set_aside(describe(std::nullopt, Broke::kState, "taking in an event", thrown));
+    recover(now);
+  }
+}
+
+void Engine::take_in(const Event& event, Now now) {
   std::visit(Overloaded{
                  [&](const KindListed& list) { replace(list, now); },
                  [&](const KindAbsent& absent) {
@@ -54,27 +64,59 @@ void Engine::apply(const Event& event, Now now) {
 
 void Engine::concern(const TypedObject& object) {
   std::vector<ObjectKey> keys;
-  for (const Reconciler* reconciler : reconcilers_) reconciler->concerns(state_, object, keys);
+  for (const Reconciler* reconciler : reconcilers_) {
+    try {
+      reconciler->concerns(state_, object, keys);
+    } catch (const std::exception& thrown) {
+      set_aside(describe(key_of(object), Broke::kReconciling, reconciler->name, thrown));
+    }
+  }
   for (const ObjectKey& key : keys) lanes_.want(key);
 }
 
 void Engine::put(const TypedObject& object, bool watched, Now now) {
+  const ObjectKey key = key_of(object);
+  // Another version may be right.
+  if (!quarantine_.holds(key, Broke::kState, meta_of(object).resource_version)) quarantine_.release(key, Broke::kState);
+  if (!quarantine_.holds(key, Broke::kQuota, meta_of(object).resource_version)) quarantine_.release(key, Broke::kQuota);
+  try {
+    doing_ = Broke::kState;
+    const Step step(watch_, "taking in", &key);
+    put_unguarded(object, watched, now);
+  } catch (const std::exception& thrown) {
+    set_aside(describe(key, doing_, "taking in", thrown), meta_of(object).resource_version);
+    recover(now);
+  }
+}
+
+void Engine::put_unguarded(const TypedObject& object, bool watched, Now now) {
   if (WebhookKeeper::keeps(type_of(object), meta_of(object).name))
     return webhooks_.put(*std::get<PlainObjectPtr>(object));
   const auto change = watched ? state_.put_watched(object) : state_.put(object);
   if (!change) return;
   end_writes(unseen_.take_seen(object), now);
   if (change->before) note_ended_series(*change->before, state_, settings_.queues, measurements_);
-  state_.admissions().put(*change->after, state_, now);
+  admit_to_quota(*change->after, now);
+  show(object);
+  if (!leads_) return;
+  if (change->before) concern(*change->before);
+  concern(object);
+}
+
+void Engine::admit_to_quota(const TypedObject& object, Now now) {
+  if (quarantine_.holds(key_of(object), Broke::kQuota, meta_of(object).resource_version)) return;
+  doing_ = Broke::kQuota;
+  state_.admissions().put(object, state_, now);
+  doing_ = Broke::kState;
+}
+
+void Engine::show(const TypedObject& object) {
   if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
     if (view_.note_workload(**workload, true)) published_ = nullptr;
   } else if (is_shown(type_of(object))) {
     view_.put_typed(object);
     published_ = nullptr;
   }
-  if (!leads_) return;
-  if (change->before) concern(*change->before);
-  concern(object);
 }
 
 void Engine::remove(const TypedObject& object, Now now) {
@@ -83,6 +125,18 @@ void Engine::remove(const TypedObject& object, Now now) {
 }
 
 void Engine::forget(const TypedObject& removed, Now now) {
+  const ObjectKey key = key_of(removed);
+  if (!quarantine_.empty()) quarantine_.release(key);
+  try {
+    const Step step(watch_, "taking out", &key);
+    forget_unguarded(removed, now);
+  } catch (const std::exception& thrown) {
+    set_aside(describe(key, Broke::kState, "taking out", thrown));
+    recover(now);
+  }
+}
+
+void Engine::forget_unguarded(const TypedObject& removed, Now now) {
   end_writes(unseen_.take_gone(removed), now);
   state_.admissions().remove(removed, state_, now);
   note_ended_series(removed, state_, settings_.queues, measurements_);
@@ -188,6 +242,8 @@ void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now
   if (finished.outcome == WriteOutcome::kAlreadyExists) {
     if (state_.find(*target.type, target.ns, target.name) != nullptr) return;
     state_.note_taken(target, now.monotonic + kTakenFor);
+    // Of keys that nobody has asked for since; one that waits still is asked for at its time.
+    std::erase_if(blocked_, [&](const auto& entry) { return entry.second + kTakenFor < now.monotonic; });
     blocked_[*write.lane] = now.monotonic + kTakenFor;
   }
   const bool gone = finished.outcome == WriteOutcome::kNotFound && write.verb != Verb::kCreate;
@@ -199,17 +255,20 @@ void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now
 
 Commands Engine::plan(Now now) {
   Commands commands;
-  for (Write& write : webhooks_.plan(synced() ? &view_ : nullptr, now)) {
-    add(commands, std::nullopt, std::move(write));
+  try {
+    for (Write& write : webhooks_.plan(synced() ? &view_ : nullptr, now)) add(commands, std::nullopt, std::move(write));
+  } catch (const std::exception& thrown) {
+    set_aside(describe(std::nullopt, Broke::kReconciling, "keeping the webhook configurations", thrown));
   }
+  commands.breakages = std::exchange(breakages_, {});
   // Half a picture would make half of the right decisions.
   if (!synced()) return commands;
+  decide(now);
   if (leads_) {
-    schedule(now);
     for (const ObjectKey& key : lanes_.take_due(now.monotonic)) reconcile(key, commands, now);
-  } else {
-    state_.admissions().follow(now);
   }
+  std::move(breakages_.begin(), breakages_.end(), std::back_inserter(commands.breakages));
+  breakages_.clear();
   commands.events = std::move(events_);
   events_.clear();
   commands.measurements = std::exchange(measurements_, {});
@@ -279,8 +338,17 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
     else
       blocked_.erase(blocked);
   }
+  bool broke = false;
+  const Step step(watch_, "reconciling", &key);
   for (const Reconciler* reconciler : reconcilers_) {
-    Plan plan = reconciler->reconcile(key, state_, settings_, now);
+    Plan plan;
+    try {
+      plan = reconciler->reconcile(key, state_, settings_, now);
+    } catch (const std::exception& thrown) {
+      broke = true;
+      set_aside(describe(key, Broke::kReconciling, reconciler->name, thrown));
+      continue;
+    }
     events_.insert(events_.end(), plan.events.begin(), plan.events.end());
     if (plan.again_at) {
       waits = true;
@@ -293,6 +361,7 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
     if (is_workload) state_.admissions().sent(key, now);
     break;
   }
+  if (!broke) quarantine_.release(key, Broke::kReconciling);
   if (is_workload) clocks_.note(key, waits, now);
 }
 
@@ -305,6 +374,8 @@ std::optional<MonotonicTime> Engine::next_tick() const {
   std::optional<MonotonicTime> tick = webhooks_.next_tick();
   const std::optional<MonotonicTime> lane = leads_ ? lanes_.next() : std::nullopt;
   if (!tick || (lane && *lane < *tick)) tick = lane;
+  if (scheduler_rests_until_ != MonotonicTime{} && (!tick || scheduler_rests_until_ < *tick))
+    tick = scheduler_rests_until_;
   return tick;
 }
 

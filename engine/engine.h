@@ -22,6 +22,8 @@
 #include "engine/key_clocks.h"
 #include "engine/lanes.h"
 #include "engine/late_writes.h"
+#include "engine/quarantine.h"
+#include "engine/step_watch.h"
 #include "engine/unseen_writes.h"
 #include "engine/webhook_keeper.h"
 #include "reconcilers/cluster_state.h"
@@ -38,6 +40,8 @@ struct EngineSettings {
   // waits in line. At least one.
   size_t admissions_at_a_time = 32;
   ReconcilerSettings reconcilers{};
+  // Told of every step; must outlive the engine. Null: nobody.
+  StepWatch* watch = nullptr;
 };
 
 class Engine {
@@ -63,6 +67,10 @@ class Engine {
   // When plan() wants to be called although nothing happened; nullopt: only after events.
   std::optional<MonotonicTime> next_tick() const;
 
+  // Keys that are set aside. An exception never leaves apply() or plan(): it is told of as a
+  // Breakage of the next plan, and all other keys go on.
+  size_t quarantined() const { return quarantine_.size(); }
+
   const ClusterState& state() const { return state_; }
   const QueueSettings& queue_settings() const { return settings_.queues; }
 
@@ -79,9 +87,14 @@ class Engine {
     bool admits;  // a Workload
   };
 
+  void take_in(const Event& event, Now now);
   void put(const TypedObject& object, bool watched, Now now);
+  void put_unguarded(const TypedObject& object, bool watched, Now now);
+  void admit_to_quota(const TypedObject& object, Now now);
+  void show(const TypedObject& object);
   void remove(const TypedObject& object, Now now);
   void forget(const TypedObject& removed, Now now);
+  void forget_unguarded(const TypedObject& removed, Now now);
   void end_writes(const std::vector<ObjectKey>& lanes, Now now);
   void replace(const KindListed& list, Now now);
   void finish(const WriteFinished& finished, Now now);
@@ -89,11 +102,22 @@ class Engine {
   bool shows(const ObjectKey& target, uint64_t version) const;
   void take_answer(UnderWay& write, const WriteFinished& finished, Now now);
   void lead(bool leads, Now now);
+
+  // When something broke (engine_recovery.cpp).
+  void set_aside(const Breakage& breakage);
+  void set_aside(const Breakage& breakage, uint64_t version);
+  void set_subject_aside(const std::exception& thrown, Now now);
+  uint64_t version_of(const ObjectKey& key) const;
+  void recover(Now now);
+  std::optional<Breakage> try_to_rebuild(Now now);
+  bool may_schedule(Now now);
+
   void concern(const TypedObject& object);
   void measure(Measurement measurement);
   void add(Commands& commands, std::optional<ObjectKey> lane, Write write);
   bool is_to_be_admitted(const ObjectKey& workload) const;
   void schedule(Now now);
+  void decide(Now now);
   bool may_write(const ObjectKey& key, const Plan& plan, Now now);
   void reconcile(const ObjectKey& key, Commands& commands, Now now);
 
@@ -119,6 +143,16 @@ class Engine {
   uint64_t last_id_ = 0;
   LateWrites late_writes_;
   bool leads_ = false;
+
+  StepWatch* const watch_;
+  Quarantine quarantine_;
+  std::vector<Breakage> breakages_;  // to be handed out
+  // What is being done to the object that is being put, for when that throws.
+  Broke doing_ = Broke::kState;
+  // Quota may be on its way of which a scheduler that was made anew knows nothing.
+  std::optional<MonotonicTime> awaits_admissions_until_{};
+  MonotonicTime scheduler_rests_until_{};
+  std::map<std::string, int, std::less<>> broken_in_queue_;  // Workloads, by ClusterQueue
 };
 
 }  // namespace muster

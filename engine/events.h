@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/typed_object.h"
+#include "engine/quarantine.h"
 #include "reconcilers/command.h"
 
 namespace muster {
@@ -76,8 +77,10 @@ struct Commands {
   std::vector<ObjectEvent> events;
   // Of what has happened; the seconds of an admission attempt are for whoever has a clock.
   std::vector<Measurement> measurements;
+  // Of keys that were set aside (engine/quarantine.h).
+  std::vector<Breakage> breakages;
 
-  bool empty() const { return writes.empty() && events.empty() && measurements.empty(); }
+  bool empty() const { return writes.empty() && events.empty() && measurements.empty() && breakages.empty(); }
 };
 
 }  // namespace muster

@@ -1,5 +1,6 @@
 #include "engine/unseen_writes.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -15,6 +16,11 @@ std::vector<ObjectKey> UnseenWrites::take_seen(const TypedObject& object) {
 
 std::vector<ObjectKey> UnseenWrites::take_gone(const TypedObject& object) {
   return take_until(object, std::numeric_limits<uint64_t>::max());
+}
+
+bool UnseenWrites::any_of(const ResourceType& type) const {
+  return std::any_of(writes_.begin(), writes_.end(),
+                     [&](const auto& write) { return write.first.type->plural == type.plural; });
 }
 
 std::vector<ObjectKey> UnseenWrites::take_until(const TypedObject& object, uint64_t version) {

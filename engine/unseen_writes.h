@@ -20,6 +20,8 @@ class UnseenWrites {
   std::vector<ObjectKey> take_seen(const TypedObject& object);
   // The lanes of all writes to an object that has gone.
   std::vector<ObjectKey> take_gone(const TypedObject& object);
+  // Whether the watch has yet to show a write to an object of this kind.
+  bool any_of(const ResourceType& type) const;
   void clear() { writes_.clear(); }
 
  private:

@@ -17,6 +17,9 @@ auto pointer_to(const TypedObject* object) -> decltype(std::get_if<Pointer>(obje
   return typed == nullptr ? nullptr : typed->get();
 }
 
+// Longer than anybody takes a name for.
+constexpr Duration kTakenKept = std::chrono::minutes(1);
+
 bool is_any(const TypedObject&) {
   return true;
 }
@@ -24,7 +27,9 @@ bool is_any(const TypedObject&) {
 }  // namespace
 
 ClusterState::ClusterState(const QueueSettings& queues)
-    : queue_counts_(queues.rules.enabled("ReclaimablePods")), admissions_(std::make_unique<Admissions>(queues)) {}
+    : queues_(queues),
+      queue_counts_(queues.rules.enabled("ReclaimablePods")),
+      admissions_(std::make_unique<Admissions>(queues)) {}
 ClusterState::~ClusterState() = default;
 ClusterState::ClusterState(ClusterState&&) noexcept = default;
 ClusterState& ClusterState::operator=(ClusterState&&) noexcept = default;
@@ -167,7 +172,21 @@ bool ClusterState::taken(const ObjectKey& key, MonotonicTime now) const {
 }
 
 void ClusterState::note_taken(const ObjectKey& key, MonotonicTime until) {
+  // Nobody asks for most names again.
+  std::erase_if(taken_, [&](const auto& entry) { return entry.second + kTakenKept < until; });
   taken_[key] = until;
+}
+
+void ClusterState::rebuild(const std::function<bool(const TypedObject&)>& takes, ObjectKey& putting) {
+  ClusterState fresh(queues_);
+  for_each([&](const TypedObject& object) {
+    if (!takes(object)) return;
+    putting = key_of(object);
+    fresh.set(object);
+  });
+  fresh.seen_ = seen_;
+  fresh.taken_ = taken_;
+  *this = std::move(fresh);
 }
 
 std::optional<ClusterState::Change> ClusterState::put(const TypedObject& object) {

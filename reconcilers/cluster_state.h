@@ -107,6 +107,12 @@ class ClusterState {
                                         uint64_t version);
   void note_taken(const ObjectKey& key, MonotonicTime until);
 
+  // After an exception in the middle of a change nobody knows which index has it: the same
+  // objects, put one after the other into a fresh state, which takes over how far the watches
+  // are. `takes` says which; what was not taken is as if it were not there. Throws what putting
+  // throws, with this state as it was; `putting` is the object of that.
+  void rebuild(const std::function<bool(const TypedObject&)>& takes, ObjectKey& putting);
+
  private:
   std::optional<Change> set(const TypedObject& object);
   template <class Visit>
@@ -124,6 +130,7 @@ class ClusterState {
   static std::optional<NamespacedName> cluster_queue_of(const LocalQueue& queue);
   static std::optional<NamespacedName> namespace_of(const LimitRange& limit_range);
 
+  QueueSettings queues_;
   std::map<std::string_view, ObjectStore> objects_;  // by plural
   std::map<std::string_view, uint64_t> seen_;        // by plural
   ObjectIndex<Job, jobset_of> jobs_of_jobset_;

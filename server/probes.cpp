@@ -39,6 +39,23 @@ void Readiness::shut_down() {
   set_unready(kShutdown, "muster is shutting down");
 }
 
+void Readiness::set_sick(std::string reason) {
+  MutexLock lock(mutex_);
+  sick_ = std::move(reason);
+}
+
+HttpResponse Readiness::health(bool verbose) const {
+  HttpResponse response;
+  MutexLock lock(mutex_);
+  if (!sick_.empty()) {
+    response.status = 503;
+    response.body = "[-]engine failed: " + sick_ + "\nhealthz check failed\n";
+  } else {
+    response.body = verbose ? "[+]ping ok\nhealthz check passed\n" : "ok";
+  }
+  return response;
+}
+
 bool Readiness::ready() const {
   MutexLock lock(mutex_);
   for (const auto& [check, reason] : failures_) {
@@ -64,10 +81,8 @@ HttpResponse Readiness::report(bool verbose) const {
 }
 
 Routes probe_routes(const Readiness& readiness) {
-  const auto health = [](const HttpRequest& request) {
-    HttpResponse response;
-    response.body = asks_for_details(request.query) ? "[+]ping ok\nhealthz check passed\n" : "ok";
-    return response;
+  const auto health = [&readiness](const HttpRequest& request) {
+    return readiness.health(asks_for_details(request.query));
   };
   const auto ready = [&readiness](const HttpRequest& request) {
     return readiness.report(asks_for_details(request.query));

@@ -24,6 +24,10 @@ class Readiness {
   // For good: muster is about to stop. Shown as the check "shutdown".
   void shut_down();
 
+  // What /healthz says: a reason why only a new process can help; empty: there is none.
+  void set_sick(std::string reason);
+  HttpResponse health(bool verbose) const;
+
   bool ready() const;
   // 200 "ok" or 503 with the failing checks; `verbose` shows them all, in the form
   // that Kubernetes' own components use.
@@ -32,9 +36,11 @@ class Readiness {
  private:
   mutable Mutex mutex_;
   std::map<std::string, std::string> failures_ GUARDED_BY(mutex_);  // check -> reason; empty: ready
+  std::string sick_ GUARDED_BY(mutex_);
 };
 
-// The two routes; `readiness` outlives them. /healthz answers as long as a worker does.
+// The two routes; `readiness` outlives them. /healthz is 200 as long as a
+// worker answers and nothing has called set_sick().
 Routes probe_routes(const Readiness& readiness);
 
 // options.bind_address is ":8081" by convention; options.tls must be null.

@@ -47,6 +47,17 @@ TEST_CASE("Shutting down is unready but healthy") {
   CHECK(client.exchange(get("/healthz?verbose"))->body == "[+]ping ok\nhealthz check passed\n");
 }
 
+TEST_CASE("Who is sick says so, and is well again") {
+  Readiness readiness(std::vector<std::string>{});
+  CHECK(readiness.health(false).status == 200);
+  readiness.set_sick("the engine is stuck");
+  CHECK(readiness.health(true).status == 503);
+  CHECK(readiness.health(false).body == "[-]engine failed: the engine is stuck\nhealthz check failed\n");
+  CHECK(readiness.report(false).status == 200);
+  readiness.set_sick("");
+  CHECK(readiness.health(false).body == "ok");
+}
+
 TEST_CASE("Probes are for reading only") {
   Readiness readiness(std::vector<std::string>{});
   HttpServerOptions options;

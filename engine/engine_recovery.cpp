@@ -1,0 +1,121 @@
+// What becomes of a key over which something broke, and of the state that was half way through
+// a change: engine/quarantine.h says which is which.
+#include <algorithm>
+
+#include "api/constants.h"
+#include "engine/engine.h"
+#include "reconcilers/admissions.h"
+
+namespace muster {
+namespace {
+
+// So that an object that breaks the scheduler in a new way each time leaves time for the rest.
+constexpr Duration kSchedulerRests = std::chrono::seconds(1);
+// After a breakage that was met at no Workload: it will be met again.
+constexpr Duration kSchedulerRestsLong = std::chrono::seconds(10);
+// Longer than an answer and the watch take, and an end if the watch of Workloads is lost.
+constexpr Duration kLongestForAdmissions = std::chrono::seconds(30);
+// From so many Workloads of one ClusterQueue on, the ClusterQueue is what is wrong.
+constexpr int kWorkloadsOfABrokenQueue = 3;
+// More than that at once, and the objects are not what is wrong.
+constexpr int kMostRebuilds = 1000;
+
+std::string note_of(const Breakage& breakage) {
+  return "muster failed over this object (" + std::string(to_text(breakage.broke)) +
+         ") and leaves it alone until it changes: " + breakage.what + " (" + breakage.where +
+         "); this is a bug of muster: please report it";
+}
+
+}  // namespace
+
+uint64_t Engine::version_of(const ObjectKey& key) const {
+  const TypedObject* known = state_.find(*key.type, key.ns, key.name);
+  return known == nullptr ? 0 : meta_of(*known).resource_version;
+}
+
+void Engine::set_aside(const Breakage& breakage) {
+  set_aside(breakage, breakage.key ? version_of(*breakage.key) : 0);
+}
+
+void Engine::set_aside(const Breakage& breakage, uint64_t version) {
+  if (!quarantine_.set_aside(breakage, version)) return;
+  breakages_.push_back(breakage);
+  const TypedObject* known =
+      breakage.key ? state_.find(*breakage.key->type, breakage.key->ns, breakage.key->name) : nullptr;
+  if (!leads_ || known == nullptr) return;
+  events_.push_back({.regarding = reference_to(*breakage.key->type, meta_of(*known)),
+                     .type = std::string(kWarningEvent),
+                     .reason = "InternalError",
+                     .note = note_of(breakage)});
+}
+
+// The one that was looked at when it broke. A ClusterQueue that breaks over each of its
+// Workloads in turn is set aside itself.
+void Engine::set_subject_aside(const std::exception& thrown, Now now) {
+  const auto subject = state_.admissions().scheduler().subject();
+  scheduler_rests_until_ = now.monotonic + (subject ? kSchedulerRests : kSchedulerRestsLong);
+  if (!subject) return set_aside(describe(std::nullopt, Broke::kQuota, "scheduling", thrown));
+  set_aside(describe(key_of(kWorkloads, subject->workload->meta), Broke::kQuota, "scheduling", thrown));
+  if (++broken_in_queue_[subject->cluster_queue] < kWorkloadsOfABrokenQueue) return;
+  broken_in_queue_.erase(subject->cluster_queue);
+  set_aside(describe(ObjectKey{&kClusterQueues, "", subject->cluster_queue}, Broke::kQuota, "scheduling", thrown));
+}
+
+void Engine::recover(Now now) {
+  for (int rebuilds = 0; rebuilds < kMostRebuilds; ++rebuilds) {
+    const auto breakage = try_to_rebuild(now);
+    if (!breakage) break;
+    set_aside(*breakage);
+  }
+  published_ = nullptr;
+  awaits_admissions_until_ = now.monotonic + kLongestForAdmissions;
+}
+
+std::optional<Breakage> Engine::try_to_rebuild(Now now) {
+  ObjectKey putting{&kNamespaces, "", ""};
+  doing_ = Broke::kState;
+  try {
+    state_.rebuild(
+        [&](const TypedObject& object) {
+          return !quarantine_.holds(key_of(object), Broke::kState, meta_of(object).resource_version);
+        },
+        putting);
+    view_ = ClusterView();
+    state_.for_each([&](const TypedObject& object) {
+      putting = key_of(object);
+      admit_to_quota(object, now);
+      show(object);
+    });
+  } catch (const std::exception& thrown) {
+    return describe(putting, doing_, "making the state anew", thrown);
+  }
+  return std::nullopt;
+}
+
+// A scheduler that was made anew does not know what the one before it has admitted and nobody
+// has seen yet: it must not give that quota away once more.
+bool Engine::may_schedule(Now now) {
+  if (now.monotonic < scheduler_rests_until_) return false;
+  scheduler_rests_until_ = {};
+  if (!awaits_admissions_until_) return true;
+  const bool all_seen = admissions_under_way_ == 0 && !unseen_.any_of(kWorkloads);
+  if (!all_seen && now.monotonic < *awaits_admissions_until_) return false;
+  awaits_admissions_until_.reset();
+  return true;
+}
+
+void Engine::decide(Now now) {
+  if (!may_schedule(now)) return;
+  try {
+    const Step step(watch_, "scheduling");
+    if (leads_)
+      schedule(now);
+    else
+      state_.admissions().follow(now);
+  } catch (const std::exception& thrown) {
+    set_subject_aside(thrown, now);
+    recover(now);
+  }
+}
+
+}  // namespace muster

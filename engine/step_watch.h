@@ -1,0 +1,36 @@
+// Who is told what the engine does, step by step, so that time can be taken: the engine has no
+// clock of its own.
+#pragma once
+
+#include <string_view>
+
+#include "api/typed_object.h"
+
+namespace muster {
+
+class StepWatch {
+ public:
+  virtual ~StepWatch() = default;
+  // On the engine's thread, for every step; steps are not nested. `key` may be null, and is good
+  // until the step has ended.
+  virtual void began(std::string_view step, const ObjectKey* key) = 0;
+  virtual void ended() = 0;
+};
+
+// One step, for as long as it lives; `watch` may be null.
+class Step {
+ public:
+  Step(StepWatch* watch, std::string_view step, const ObjectKey* key = nullptr) : watch_(watch) {
+    if (watch_ != nullptr) watch_->began(step, key);
+  }
+  ~Step() {
+    if (watch_ != nullptr) watch_->ended();
+  }
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+
+ private:
+  StepWatch* watch_;
+};
+
+}  // namespace muster
