@@ -1,11 +1,12 @@
 #include "reconcilers/jobset_crd.h"
 
 #include <algorithm>
-#include <cassert>
 #include <nlohmann/json.hpp>
 
 #include "api/json.h"
 #include "api/yaml.h"
+#include "base/invariant.h"
+#include "jobs/edit.h"
 #include "manifests/embedded.h"
 
 namespace muster {
@@ -47,9 +48,9 @@ FieldDefinition read_own_definition() {
   const auto files = manifests_files();
   const auto file =
       std::find_if(files.begin(), files.end(), [](const EmbeddedFile& f) { return f.path == "crds/jobset.yaml"; });
-  assert(file != files.end());
+  check_invariant(file != files.end(), "muster knows its own definition of JobSets");
   auto documents = read_yaml(file->text);
-  assert(documents.ok());
+  check_invariant(documents.ok(), "muster's own definition of JobSets is YAML");
   json& versions = documents->front().value["spec"]["versions"];
   json& spec = *spec_schema(*find_version(versions));
   FieldDefinition definition{spec["properties"][std::string(kField)]};
@@ -69,7 +70,10 @@ bool add_field(json& spec) {
   const FieldDefinition& wanted = own_definition();
   json rules = json::array(), present = json::array();
   for (const json& rule : array_at(spec, {kRules})) (is_about_field(rule) ? present : rules).push_back(rule);
-  json& field = spec["properties"][std::string(kField)];
+  // What has another shape is no schema that the API server would have taken.
+  json* properties = make_object(spec, {"properties"});
+  if (properties == nullptr) return false;
+  json& field = (*properties)[std::string(kField)];
   if (field == wanted.schema && present == wanted.rules) return false;
   field = wanted.schema;
   rules.insert(rules.end(), wanted.rules.begin(), wanted.rules.end());

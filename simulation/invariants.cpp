@@ -56,6 +56,23 @@ std::string seconds_text(Duration duration) {
   return text.insert(text.size() - 3, ".") + " s";
 }
 
+// Whether the owner of a gang's ConfigMap is suspended, or has been: the end of its run may have
+// been on its way when it was resumed.
+bool has_rested(const ApiServer& server, const json& config_map) {
+  for (const json& owner : array_at(config_map, {"metadata", "ownerReferences"})) {
+    const ObjectKey key{string_at(owner, {"kind"}) == kJobSets.kind ? &kJobSets : &kJobs,
+                        std::string(string_at(config_map, {"metadata", "namespace"})),
+                        std::string(string_at(owner, {"name"}))};
+    const ObjectPtr object = server.get(key);
+    if (object == nullptr) continue;
+    if (bool_at(*object, {"spec", "suspend"})) return true;
+    for (const json& condition : array_at(*object, {"status", "conditions"})) {
+      if (string_at(condition, {"type"}) == "Suspended") return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Invariants::Invariants(ApiServer& server, Timeline& timeline)
@@ -177,7 +194,8 @@ void Invariants::see_verdicts(const json& config_map, const ObjectPtr& before) {
   if (before == nullptr) return;
   for (const std::string_view key : {kGroupStartedKey, kGroupExpiredKey}) {
     for (const std::string& token : lines_of(string_at(*before, {"data", key}))) {
-      if (!listed.contains(token) && lives(token))
+      const bool run_has_ended = key == kGroupStartedKey && has_rested(server_, config_map);
+      if (!listed.contains(token) && lives(token) && !run_has_ended)
         violated("the verdict " + std::string(key) + " on " + token + " was taken back");
     }
   }

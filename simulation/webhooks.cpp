@@ -18,9 +18,13 @@ Refusal no_answer() {
   return {WriteOutcome::kFailed, "failed calling webhook of muster: no endpoints available for service"};
 }
 
-// Pods without the label of gangs, and those of the Job controller.
+// Pods without the label of gangs, those of the Job controller, and what is a binding elsewhere: the
+// node of a pod that is here a part of its spec.
 bool is_spared(const AdmissionRequest& request) {
   if (request.resource != kPods.plural) return false;
+  if (request.operation == Operation::kUpdate && find_path(request.object, {"spec", "nodeName"}) != nullptr &&
+      find_path(request.old_object, {"spec", "nodeName"}) == nullptr)
+    return true;
   const bool labelled = find_path(request.object, {"metadata", "labels", kGroupLabel}) != nullptr ||
                         find_path(request.old_object, {"metadata", "labels", kGroupLabel}) != nullptr;
   return !labelled || std::find(kJobControllerUsers.begin(), kJobControllerUsers.end(), request.user.username) !=
