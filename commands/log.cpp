@@ -3,6 +3,8 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "api/json.h"
 #include "api/time.h"
 #include "base/clock.h"
@@ -46,7 +48,12 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
 std::string text_of(const json& value) {
   if (value.is_string()) {
     const auto& text = *value.get_ptr<const std::string*>();
-    if (!text.empty() && text.find_first_of(" \"=\n\t\r") == std::string::npos) return text;
+    // Control characters would speak to the terminal.
+    const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+      const auto byte = static_cast<unsigned char>(c);
+      return byte > 0x20 && byte != 0x7f && c != '"' && c != '=';
+    });
+    if (!text.empty() && plain) return text;
   }
   return to_text(value);
 }

@@ -23,6 +23,13 @@ TEST_CASE("log: text for terminals quotes only what needs it") {
         "T info: ready port=9443 who=me why=\"a b\"");
 }
 
+TEST_CASE("log: text for terminals holds no control characters") {
+  CHECK(format_log_line(LogFormat::kText, LogLevel::kInfo, "T", "seen", {{"name", "a\x1b[2J"}, {"bell", "\x07"}}) ==
+        R"(T info: seen name="a\u001b[2J" bell="\u0007")");
+  CHECK(format_log_line(LogFormat::kText, LogLevel::kInfo, "T", "seen", {{"name", "a\x7f"}}).find('"') !=
+        std::string::npos);
+}
+
 TEST_CASE("log: levels are parsed or refused with what is possible") {
   CHECK(*parse_log_level("warning") == LogLevel::kWarning);
   CHECK(parse_log_level("loud").error().message == "\"loud\" is no log level; use debug, info, warning or error");
