@@ -15,6 +15,7 @@ Outbox::~Outbox() {
     stopping_ = true;
   }
   changed_.notify_all();
+  ending_.request_stop();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -53,7 +54,7 @@ std::optional<MonotonicTime> Outbox::send_before(const Command& command) const {
 void Outbox::run() {
   for (;;) {
     Command command;
-    std::stop_token stop;
+    std::stop_token stop = ending_.get_token();
     {
       MutexLock lock(mutex_);
       while (waiting_.empty() && !stopping_) changed_.wait(mutex_);

@@ -30,7 +30,7 @@ class Outbox {
   };
 
   Outbox(size_t connections, const Clock& clock, Callbacks callbacks);
-  // Drops what waits and waits for what is under way.
+  // Drops what waits, asks what is under way to stop, and waits for that.
   ~Outbox();
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
@@ -54,6 +54,7 @@ class Outbox {
   int leaders_under_way_ GUARDED_BY(mutex_) = 0;
   std::stop_source leadership_ GUARDED_BY(mutex_);
   bool stopping_ GUARDED_BY(mutex_) = false;
+  std::stop_source ending_;  // of commands that need no leadership
   std::vector<std::thread> threads_;
 };
 

@@ -48,6 +48,26 @@ std::optional<MonotonicTime> leads() {
 
 }  // namespace
 
+TEST_CASE("outbox: its end does not wait for an API server that hangs") {
+  std::atomic<bool> hangs = false;
+  Answers answers;
+  auto write = [&](const Command& sent, MonotonicTime, std::stop_token stop) {
+    hangs = true;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!stop.stop_requested() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    return WriteFinished{sent.id, stop.stop_requested() ? WriteOutcome::kFailed : WriteOutcome::kDone};
+  };
+  {
+    Outbox outbox(1, system_clock(),
+                  {.write = write,
+                   .finished = [&](const WriteFinished& finished) { answers.add(finished); },
+                   .leads_until = leads});
+    outbox.post(command(1, false));
+    while (!hangs) std::this_thread::yield();
+  }
+  CHECK(answers.wait_for(1) == WriteOutcome::kFailed);
+}
+
 TEST_CASE("outbox: several writes are under way at once") {
   Answers answers;
   std::atomic<int> together = 0;
