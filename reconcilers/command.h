@@ -21,12 +21,12 @@ enum class Verb {
 };
 enum class Propagation { kBackground, kForeground };
 
-// One request. Every write is safe to repeat: creates carry their name, patches say
-// what shall be, or carry metadata.resourceVersion where they depend on what is.
+// One request. Every write is safe to repeat and to come late: creates carry their name,
+// patches the metadata.resourceVersion that they were made for, deletes a uid.
 struct Write {
   Verb verb;
   ObjectKey target;
-  nlohmann::json body{};  // the object, or the patch; null for kDelete
+  nlohmann::json body{};  // the object, or the patch; of kDelete null, or with_version() of nothing
   std::string uid{};      // kDelete: only this very object
   Propagation propagation = Propagation::kBackground;
   // Told once the write has succeeded, so that nobody reads of what did not happen.

@@ -87,7 +87,8 @@ bool keep_config_map(Gathering& g, Plan& plan) {
     case Holder::kLeaving:
       return false;
     case Holder::kStale:
-      plan.writes.push_back({.verb = Verb::kDelete, .target = key, .uid = present->meta.uid});
+      plan.writes.push_back(
+          {.verb = Verb::kDelete, .target = key, .body = with_version(present->meta, {}), .uid = present->meta.uid});
       return false;
     case Holder::kNobody:
       g.taken = g.state.taken(key, g.now.monotonic);

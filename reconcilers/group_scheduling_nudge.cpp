@@ -14,9 +14,10 @@ void nudge(const GangRun& run, std::string_view verdict, TimePoint now, Plan& pl
     const auto last = read_nudge(pod->meta.annotation(kGroupNudgeAnnotation));
     const Nudge next{std::string(verdict), last ? last->count + 1 : 1, now};
     // Annotations can be written with a pod's status, and that right changes no image and no command.
-    plan.writes.push_back({.verb = Verb::kPatchStatus,
-                           .target = key_of(kPods, pod->meta),
-                           .body = {{"metadata", {{"annotations", {{kGroupNudgeAnnotation, to_text(next)}}}}}}});
+    plan.writes.push_back(
+        {.verb = Verb::kPatchStatus,
+         .target = key_of(kPods, pod->meta),
+         .body = with_version(pod->meta, {{"metadata", {{"annotations", {{kGroupNudgeAnnotation, to_text(next)}}}}}})});
   }
 }
 

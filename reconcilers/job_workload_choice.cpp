@@ -122,6 +122,7 @@ void remove(const JobScene& scene, const Workload& workload, Plan& plan) {
   if (workload.meta.deleting) return;
   plan.writes.push_back({.verb = Verb::kDelete,
                          .target = key_of(kWorkloads, workload.meta),
+                         .body = with_version(workload.meta, {}),
                          .uid = workload.meta.uid,
                          .events = {scene.event(kNormalEvent, "DeletedWorkload",
                                                 "Deleted not matching Workload: " + path_of(workload.meta))}});

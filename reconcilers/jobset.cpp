@@ -44,6 +44,10 @@ void delete_jobs(const std::vector<const Job*>& jobs, Plan& plan) {
 }
 
 void patch_job(const Job& job, Verb verb, json patch, Plan& plan) {
+  // All Jobs of a run are stopped or none: one that is left out, because its status has just
+  // changed, would go on as a part of the next run.
+  const bool stops = patch == json{{"spec", {{"suspend", true}}}};
+  if (!stops) patch = with_version(job.meta, std::move(patch));
   plan.writes.push_back({.verb = verb, .target = key_of(kJobs, job.meta), .body = std::move(patch)});
 }
 
@@ -66,6 +70,7 @@ void expire(const Scene& scene, Plan& plan) {
   if (scene.now.wall < expiry) return plan.wake_at(expiry);
   plan.writes.push_back({.verb = Verb::kDelete,
                          .target = key_of(kJobSets, jobset.meta),
+                         .body = with_version(jobset.meta, {}),
                          .uid = jobset.meta.uid,
                          .propagation = Propagation::kForeground});
 }

@@ -62,16 +62,14 @@ json list_of(const std::string& text) {
   return list && list->is_array() ? std::move(*list) : json::array();
 }
 
-// What of `wanted` is not in the list yet, at its end. Whether there is anything to write.
-bool add_missing(const std::string& present_text, const json& wanted, std::string_view key, json& pod_spec) {
+// What of `wanted` is not in the list yet, at its end.
+void add_missing(const std::string& present_text, const json& wanted, std::string_view key, json& pod_spec) {
   json list = list_of(present_text);
   const size_t before = list.size();
   for (const json& item : wanted) {
     if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
   }
-  if (list.size() == before) return false;
-  pod_spec[std::string(key)] = std::move(list);
-  return true;
+  if (list.size() != before) pod_spec[std::string(key)] = std::move(list);
 }
 
 }  // namespace
@@ -158,14 +156,13 @@ json resume_patch(const Job& job, const ReplicatedJob& replicated) {
   if (!selector.empty()) pod_spec["nodeSelector"] = std::move(selector);
   const json& tolerations = array_at(pod_template, {"spec", "tolerations"});
   const json& gates = array_at(pod_template, {"spec", "schedulingGates"});
-  const bool more_tolerations = add_missing(job.tolerations_text, tolerations, "tolerations", pod_spec);
-  const bool more_gates = add_missing(job.scheduling_gates_text, gates, "schedulingGates", pod_spec);
+  add_missing(job.tolerations_text, tolerations, "tolerations", pod_spec);
+  add_missing(job.scheduling_gates_text, gates, "schedulingGates", pod_spec);
 
   json patch = {{"spec", {{"suspend", false}}}};
   if (!metadata.empty()) patch["spec"]["template"]["metadata"] = std::move(metadata);
   if (!pod_spec.empty()) patch["spec"]["template"]["spec"] = std::move(pod_spec);
-  // A list is written whole, so it must be the one that was read.
-  return more_tolerations || more_gates ? with_version(job.meta, std::move(patch)) : patch;
+  return patch;
 }
 
 json headless_service(const JobSet& jobset) {

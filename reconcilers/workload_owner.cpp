@@ -58,7 +58,8 @@ bool reconcile_ownerless(const Workload& workload, const ClusterState& state, No
   return true;
 }
 
-bool reconcile_retention(const Workload& workload, const QueueSettings& settings, Now now, Plan& plan) {
+bool reconcile_retention(const Workload& workload, const ClusterState& state, const QueueSettings& settings, Now now,
+                         Plan& plan) {
   if (workload.finished()) {
     const Condition* finished = find_condition(workload.status.conditions, kFinishedCondition);
     if (!settings.retain_finished || workload.meta.deleting ||
@@ -68,6 +69,7 @@ bool reconcile_retention(const Workload& workload, const QueueSettings& settings
     if (!plan.writes.empty()) return true;
     plan.writes.push_back({.verb = Verb::kDelete,
                            .target = key_of(kWorkloads, workload.meta),
+                           .body = with_version(workload.meta, {}),
                            .uid = workload.meta.uid,
                            .events = {event_about(workload, kNormalEvent, "Deleted",
                                                   "Deleted finished workload due to elapsed retention")}});
@@ -85,8 +87,11 @@ bool reconcile_retention(const Workload& workload, const QueueSettings& settings
                                      .uid = owner->uid},
                        .reason = "Deleted",
                        .note = "Deleted job: deactivation retention period expired"};
+  // Who has activated it in between may have started it.
+  const TypedObject* job = state.find(*type, workload.meta.ns, owner->name);
   plan.writes.push_back({.verb = Verb::kDelete,
                          .target = {type, workload.meta.ns, owner->name},
+                         .body = job == nullptr ? nlohmann::json() : with_version(meta_of(*job), {}),
                          .uid = owner->uid,
                          .events = {std::move(event)}});
   return true;

@@ -14,6 +14,7 @@ bool reconcile_ownerless(const Workload& workload, const ClusterState& state, No
 
 // Deletes a finished Workload, or the job of one that muster has deactivated, when its
 // time is over. True when the plan is complete with that.
-bool reconcile_retention(const Workload& workload, const QueueSettings& settings, Now now, Plan& plan);
+bool reconcile_retention(const Workload& workload, const ClusterState& state, const QueueSettings& settings, Now now,
+                         Plan& plan);
 
 }  // namespace muster

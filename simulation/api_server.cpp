@@ -244,6 +244,8 @@ Answer ApiServer::remove(const ObjectKey& key, const Deletion& deletion, const R
   const std::string_view uid = string_at(*before, {"metadata", "uid"});
   if (!deletion.uid.empty() && deletion.uid != uid)
     return {WriteOutcome::kConflict, nullptr, to_text(key) + ": the UID in the precondition is not the object's"};
+  if (!deletion.version.empty() && deletion.version != string_at(*before, {"metadata", "resourceVersion"}))
+    return {WriteOutcome::kConflict, nullptr, to_text(key) + ": the version in the precondition is not the object's"};
   if (auto no = admit(Operation::kDelete, *key.type, request, nullptr, *before, false)) return *no;
   if (request.dry_run) return {WriteOutcome::kDone, before, ""};
 
@@ -277,7 +279,11 @@ Answer ApiServer::carry_out(const Write& write, const Request& request) {
     case Verb::kPatchStatus:
       return patch_status(write.target, write.body, request);
     case Verb::kDelete:
-      return remove(write.target, {.uid = write.uid, .propagation = write.propagation}, request);
+      return remove(write.target,
+                    {.uid = write.uid,
+                     .version = std::string(string_at(write.body, {"metadata", "resourceVersion"})),
+                     .propagation = write.propagation},
+                    request);
   }
   return refused("no such verb");
 }

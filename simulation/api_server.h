@@ -80,7 +80,8 @@ class Admission {
 
 // What becomes of an object's dependents.
 struct Deletion {
-  std::string uid{};  // only this very object
+  std::string uid{};      // only this very object
+  std::string version{};  // only in this resourceVersion
   Propagation propagation = Propagation::kBackground;
   // Of pods on a node: at once, without asking its kubelet.
   bool now = false;

@@ -203,12 +203,18 @@ void Invariants::see_verdicts(const json& config_map, const ObjectPtr& before) {
 
 void Invariants::see_write(const std::string& process, const Write& write, const Answer& answer,
                            const ObjectPtr& before, bool heard) {
+  const bool is_change = write.verb == Verb::kPatch || write.verb == Verb::kPatchStatus;
+  // Who stops a Job that somebody has started again does no more than delay it.
+  const bool stops = write.body == json{{"spec", {{"suspend", true}}}};
+  if (is_change && !stops && string_at(write.body, {"metadata", "resourceVersion"}).empty())
+    violated(process + " patches " + to_text(write.target) + " whatever it is by then: " + to_text(write.body));
+  if (write.verb == Verb::kDelete && write.uid.empty())
+    violated(process + " deletes " + to_text(write.target) + " whichever it is by then");
   if (!answer.done()) return;
   const std::string text = std::to_string(static_cast<int>(write.verb)) + to_text(write.body);
   LastWrite& last = last_writes_[write.target];
-  const bool is_patch = write.verb == Verb::kPatch || write.verb == Verb::kPatchStatus;
   const uint64_t was = before == nullptr ? 0 : read_meta(*before).resource_version;
-  if (is_patch && last.process == process && last.text == text && last.heard && last.version == was)
+  if (is_change && last.process == process && last.text == text && last.heard && last.version == was)
     violated(process + " wrote the same to " + to_text(write.target) + " again: " + to_text(write.body));
   last = {process, text, heard, answer.object == nullptr ? 0 : read_meta(*answer.object).resource_version};
   if (write.target.type->plural == kConfigMaps.plural && answer.object != nullptr && write.verb != Verb::kDelete)
