@@ -9,7 +9,7 @@ std::span<const WatchedKind> watched_kinds() {
       {.type = &kNamespaces, .metadata_only = true},
       {.type = &kLimitRanges},
       {.type = &kJobs},
-      {.type = &kJobSets},
+      {.type = &kJobSets, .optional = true},
       {.type = &kPods, .label_selector = kGroupLabel, .for_groups = true},
       {.type = &kConfigMaps, .label_selector = kGroupLabel, .for_groups = true},
       {.type = &kServices, .label_selector = kJobSetNameKey, .for_native_jobsets = true},

@@ -21,6 +21,8 @@ struct WatchedKind {
   // Who needs it: nobody beside another JobSet controller, or where no job starts as a group.
   bool for_native_jobsets = false;
   bool for_groups = false;
+  // Clusters do without it. Without any other kind muster cannot do its work.
+  bool optional = false;
 
   bool is_needed(bool native_jobsets, bool group_scheduling) const {
     return (native_jobsets || !for_native_jobsets) && (group_scheduling || !for_groups);

@@ -14,6 +14,9 @@ namespace {
 
 using nlohmann::json;
 
+// Answers are remembered, so this is for strangers.
+constexpr kube::RateLimit kReviewLimit{.per_second = 20, .burst = 40};
+
 std::optional<std::string> environment(const char* name) {
   const char* value = std::getenv(name);
   return value && *value ? std::optional<std::string>(value) : std::nullopt;
@@ -25,25 +28,6 @@ WriteOutcome outcome_of(const kube::StatusError& error) {
   if (error.not_found()) return WriteOutcome::kNotFound;
   const bool refused = error.code == 400 || error.forbidden() || error.code == 405 || error.code == 422;
   return refused ? WriteOutcome::kRefused : WriteOutcome::kFailed;
-}
-
-// "docker-pullable://registry/muster@sha256:..." without the runtime's prefix; empty
-// when the runtime knows no digest that a kubelet could pull by.
-std::string pullable(std::string_view image_id) {
-  if (auto scheme = image_id.find("://"); scheme != std::string_view::npos) image_id.remove_prefix(scheme + 3);
-  return image_id.find("@sha256:") == std::string_view::npos ? "" : std::string(image_id);
-}
-
-// The image of the container that runs `muster`, from its Pod.
-std::string image_of(const json& pod) {
-  const json& containers = array_at(pod, {"spec", "containers"});
-  if (containers.empty()) return "";
-  const std::string_view name = string_at(containers[0], {"name"});
-  for (const json& status : array_at(pod, {"status", "containerStatuses"})) {
-    if (string_at(status, {"name"}) != name) continue;
-    if (std::string image = pullable(string_at(status, {"imageID"})); !image.empty()) return image;
-  }
-  return std::string(string_at(containers[0], {"image"}));
 }
 
 // What the view reads of an object that is watched for its metadata: the rest, most
@@ -78,18 +62,16 @@ class Cluster::Feed final : public kube::WatchSink {
     if (auto listed = read(object)) listed_.push_back(*std::move(listed));
   }
   void on_replaced(const std::string& version) override {
-    if (version.empty())
-      loop_.post(KindAbsent{&type_});
-    else
-      loop_.post(KindListed{&type_, std::exchange(listed_, {}), read_version(version), name_});
+    loop_.post_when_room(KindListed{&type_, std::exchange(listed_, {}), read_version(version), name_});
   }
+  void on_absent() override { loop_.post(KindAbsent{&type_}); }
   void on_event(kube::WatchChange change, const json& object) override {
     auto changed = read(object);
     if (!changed) return;
     if (change == kube::WatchChange::kDeleted)
-      loop_.post(ObjectRemoved{*std::move(changed)});
+      loop_.post_when_room(ObjectRemoved{*std::move(changed)});
     else
-      loop_.post(ObjectChanged{*std::move(changed)});
+      loop_.post_when_room(ObjectChanged{*std::move(changed)});
   }
 
  private:
@@ -118,13 +100,19 @@ Result<std::unique_ptr<Cluster>> Cluster::connect(const Options& options, const 
   kube::ClientOptions client_options;
   client_options.user_agent = kube::user_agent(kVersion, kCommit);
   if (options.qps > 0) client_options.rate_limit = {options.qps, static_cast<double>(options.burst)};
-  auto client = kube::KubeClient::make(*access, client_options, cluster->timing(), cluster->log_);
+  const auto make = [&](kube::RateLimit limit) {
+    client_options.rate_limit = limit;
+    return kube::KubeClient::make(*access, client_options, cluster->timing(), cluster->log_);
+  };
+  auto client = make(client_options.rate_limit);
   if (!client) return fail(client.error().message);
   cluster->client_ = std::move(*client);
-  client_options.rate_limit = {};
-  auto lease_client = kube::KubeClient::make(std::move(*access), client_options, cluster->timing(), cluster->log_);
+  auto lease_client = make({});
   if (!lease_client) return fail(lease_client.error().message);
   cluster->lease_client_ = std::move(*lease_client);
+  auto review_client = make(kReviewLimit);
+  if (!review_client) return fail(review_client.error().message);
+  cluster->review_client_ = std::move(*review_client);
   return cluster;
 }
 
@@ -135,34 +123,10 @@ kube::Timing Cluster::timing() const {
           }};
 }
 
-Cluster::Cluster(const Clock& clock) : clock_(clock), log_(clock, metrics_) {}
+Cluster::Cluster(const Clock& clock) : clock_(clock), metrics_(clock), log_(clock, metrics_) {}
 
 Cluster::~Cluster() {
   stop_watches();
-}
-
-OwnIdentity Cluster::identify() {
-  OwnIdentity own;
-  const auto pod_name = environment("POD_NAME"), pod_namespace = environment("POD_NAMESPACE");
-  if (pod_name && pod_namespace) {
-    auto pod = api().get(kube::resource_of(kPods), *pod_namespace, *pod_name);
-    if (pod)
-      own.image = image_of(*pod);
-    else
-      log_warning("own Pod cannot be read; the waiter's image is muster:<version>", {{"why", pod.error().message}});
-  }
-  const json review = {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}};
-  auto answer =
-      api().create({"authentication.k8s.io", "v1", "selfsubjectreviews", false, "SelfSubjectReview"}, "", review);
-  if (!answer) {
-    log_warning("own user name is not known; name it in admitters", {{"why", answer.error().message}});
-    return own;
-  }
-  // A person who runs muster with their own kubeconfig stays a person to the suspend guard.
-  const std::string_view user = string_at(*answer, {"status", "userInfo", "username"});
-  own.name = user;
-  if (user.starts_with("system:serviceaccount:")) own.user = user;
-  return own;
 }
 
 void Cluster::watch(EngineLoop& loop, const WatchedKind& kind, const std::string& name) {
@@ -214,7 +178,11 @@ kube::KubeApi::Answer Cluster::send(const Write& write, MonotonicTime not_after,
   }
   const char* propagation = write.propagation == Propagation::kForeground ? "Foreground" : "Background";
   return api().remove(resource, target.ns, target.name,
-                      {.propagation = propagation, .uid = write.uid, .not_after = not_after}, stop);
+                      {.propagation = propagation,
+                       .uid = write.uid,
+                       .version = std::string(string_at(write.body, {"metadata", "resourceVersion"})),
+                       .not_after = not_after},
+                      stop);
 }
 
 WriteFinished Cluster::write(const Command& command, MonotonicTime not_after, std::stop_token stop) {
@@ -225,7 +193,7 @@ WriteFinished Cluster::write(const Command& command, MonotonicTime not_after, st
     const WriteOutcome outcome = outcome_of(answer.error());
     // The others are somebody else's write in between; the watch brings the new state.
     if (outcome == WriteOutcome::kRefused || outcome == WriteOutcome::kFailed)
-      log_warning("a write failed", {{"object", object}, {"why", answer.error().message}});
+      log_.write_failed(object, answer.error().message, outcome == WriteOutcome::kRefused);
     else
       log_debug("a write came too late", {{"object", object}, {"why", answer.error().message}});
     return {command.id, outcome};

@@ -8,7 +8,6 @@
 
 #include "api/watched_kinds.h"
 #include "commands/engine_loop.h"
-#include "commands/load_settings.h"
 #include "commands/log_observers.h"
 #include "kube/client.h"
 #include "kube/watch.h"
@@ -30,14 +29,12 @@ class Cluster {
   kube::KubeApi& api() { return *client_; }
   // Without a rate limit, for the lease: a renewal must not queue behind other requests.
   kube::KubeApi& lease_api() { return *lease_client_; }
+  // With a limit of its own, for questions that strangers can cause: whether a token is good.
+  kube::KubeApi& review_api() { return *review_client_; }
   KubeLog& observer() { return log_; }
   kube::Timing timing() const;
   ClientMetrics& metrics() { return metrics_; }
   const std::string& source() const { return client_->source(); }
-
-  // The image that this pod runs, by digest where there is one, and the name of its
-  // service account. Both empty outside a cluster. What cannot be learnt is logged.
-  OwnIdentity identify();
 
   // Watches every kind of api/watched_kinds.h that is needed; of the others the engine hears that
   // there are none. When `configurations` is not empty, also the webhook configurations of
@@ -59,7 +56,7 @@ class Cluster {
   const Clock& clock_;
   ClientMetrics metrics_;
   KubeLog log_;
-  std::unique_ptr<kube::KubeClient> client_, lease_client_;
+  std::unique_ptr<kube::KubeClient> client_, lease_client_, review_client_;
   std::vector<std::unique_ptr<Feed>> feeds_;
   std::vector<std::unique_ptr<kube::Watch>> watches_;
 };

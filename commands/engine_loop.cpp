@@ -24,12 +24,18 @@ EngineLoop::EngineLoop(EngineSettings settings, size_t connections, const Clock&
 }
 
 EngineLoop::~EngineLoop() {
+  stop();
+}
+
+void EngineLoop::stop() {
+  if (!thread_.joinable()) return;
   {
     MutexLock lock(mutex_);
     stopping_ = true;
   }
   inbox_changed_.notify_all();
   stopping_changed_.notify_all();
+  room_changed_.notify_all();
   thread_.join();
   outbox_.reset();
 }
@@ -37,6 +43,15 @@ EngineLoop::~EngineLoop() {
 void EngineLoop::post(Event event) {
   {
     MutexLock lock(mutex_);
+    inbox_.push_back(std::move(event));
+  }
+  inbox_changed_.notify_one();
+}
+
+void EngineLoop::post_when_room(Event event) {
+  {
+    MutexLock lock(mutex_);
+    while (inbox_.size() >= kMostWaiting && !stopping_) room_changed_.wait(mutex_);
     inbox_.push_back(std::move(event));
   }
   inbox_changed_.notify_one();
@@ -126,6 +141,7 @@ std::optional<std::deque<Event>> EngineLoop::next_events() {
     }
   }
   if (stopping_) return std::nullopt;
+  room_changed_.notify_all();
   return std::exchange(inbox_, {});
 }
 
@@ -149,6 +165,7 @@ void EngineLoop::take_in(const std::deque<Event>& events) {
   Commands commands = engine_.plan(before);
   const Duration took = clock_.now().monotonic - before.monotonic;
   publish();
+  tell_missing();
   for (Command& command : commands.writes) outbox_->post(std::move(command));
   if (callbacks_.tell) {
     for (ObjectEvent& event : commands.events) callbacks_.tell(std::move(event));
@@ -161,6 +178,13 @@ void EngineLoop::take_in(const std::deque<Event>& events) {
       measurement.seconds = std::chrono::duration<double>(took).count();
     callbacks_.measure(measurement);
   }
+}
+
+void EngineLoop::tell_missing() {
+  std::vector<std::string> missing = engine_.missing_kinds();
+  if (missing == told_missing_) return;
+  told_missing_ = std::move(missing);
+  if (callbacks_.missing) callbacks_.missing(told_missing_, engine_.synced());
 }
 
 // One new view per batch, however many events it held.

@@ -38,17 +38,27 @@ class EngineLoop {
     // Every watched kind was listed: view() has something to show. Once, on the engine's
     // thread; may be empty.
     std::function<void()> synced;
+    // Which kinds are missing (Engine::missing_kinds), whenever that changed, and whether view()
+    // has something to show. On the engine's thread; may be empty.
+    std::function<void(const std::vector<std::string>& kinds, bool synced)> missing{};
   };
 
   // `clock` must outlive the loop, and so must settings.watch.
   EngineLoop(EngineSettings settings, size_t connections, const Clock& clock, Callbacks callbacks);
-  // Stops all threads; writes that are under way are waited for.
   ~EngineLoop();
   EngineLoop(const EngineLoop&) = delete;
   EngineLoop& operator=(const EngineLoop&) = delete;
 
+  // Ends all threads; writes that are under way are waited for. No callback is called after
+  // it, and what is posted has no effect. Not thread-safe; more than once is as once.
+  void stop() EXCLUDES(mutex_);
+
   // Thread-safe; returns at once.
   void post(Event event) EXCLUDES(mutex_);
+  // For what a watch tells: waits while kMostWaiting events wait to be taken in, so that the
+  // watch reads no further, and the API server keeps what muster has no time for.
+  void post_when_room(Event event) EXCLUDES(mutex_);
+  static constexpr size_t kMostWaiting = 2000;
   void begin_leadership() { post(LeadershipChanged{true}); }
   // Returns when no write of the leader is under way and none can follow.
   void end_leadership();
@@ -74,6 +84,7 @@ class EngineLoop {
   std::optional<std::deque<Event>> next_events() EXCLUDES(mutex_);
   void take_in(const std::deque<Event>& events);
   void publish() EXCLUDES(mutex_);
+  void tell_missing();
   void answer_questions() EXCLUDES(mutex_);
   void answer(Question& question);
   void tell_of_breakages(const std::vector<Breakage>& breakages);
@@ -84,9 +95,10 @@ class EngineLoop {
   // Owned by thread_.
   Engine engine_;
   size_t told_quarantined_ = 0;
+  std::vector<std::string> told_missing_;
 
   mutable Mutex mutex_;
-  CondVar inbox_changed_, stopping_changed_;
+  CondVar inbox_changed_, stopping_changed_, room_changed_;
   std::deque<Event> inbox_ GUARDED_BY(mutex_);
   CondVar questions_changed_;
   std::deque<Question*> questions_ GUARDED_BY(mutex_);

@@ -110,7 +110,7 @@ class Asking {
   // muster's own refusal of who asks is final; what refuses another account, the caller may see.
   static NoAnswer judge(const kube::StatusError& error, const ExplainToken& token) {
     const bool proxy = error.forbidden() && error.message.find("services/proxy") != std::string::npos;
-    const bool away = error.unanswered() || error.code >= 500 || error.not_found();
+    const bool away = error.unanswered() || error.code >= 500 || error.code == 404;
     const bool refused = error.code == 401 || (error.forbidden() && !token.own);
     return {error.message + (refused ? " (asked as " + token.account + ")" : ""), proxy || away || refused};
   }

@@ -68,7 +68,7 @@ class Reading {
     }
     const kube::StatusError& error = listed.error();
     // A kind that is not served has no objects.
-    if (!error.not_found() && !error.forbidden())
+    if (error.code != 404 && !error.forbidden())
       return fail(std::string(type.plural) + " cannot be listed: " + error.message);
     if (error.forbidden() && type.plural == key_.type->plural) return fail(error.message);
     if (error.forbidden()) {
@@ -78,7 +78,7 @@ class Reading {
     if (error.forbidden() && type.plural == kNamespaces.plural)
       engine.apply(KindListed{&type, {own_namespace()}, 0}, now);
     else
-      engine.apply(KindAbsent{&type}, now);
+      engine.apply(KindListed{&type, {}, 0}, now);
     return Done{};
   }
 

@@ -19,7 +19,8 @@ AuthDecision decide_access(kube::Authorizer& authorizer, std::string_view token,
   return AuthDecision::kUnavailable;
 }
 
-Explainer make_explainer(kube::Authorizer& authorizer, EngineLoop& loop, ReconcilerSettings settings,
+Explainer make_explainer(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop,
+                         std::function<ReconcilerSettings()> settings, std::function<std::vector<std::string>()> notes,
                          const Clock& clock) {
   Explainer explainer;
   explainer.authorize = [&authorizer](std::string_view token, std::string_view verb, const ObjectKey& object) {
@@ -30,10 +31,16 @@ Explainer make_explainer(kube::Authorizer& authorizer, EngineLoop& loop, Reconci
                           .ns = object.ns,
                           .name = object.name});
   };
-  explainer.ask = [&loop, &clock, settings = std::move(settings)](const ObjectKey& key) {
+  explainer.ask = [loop = std::move(loop), settings = std::move(settings), notes = std::move(notes),
+                   &clock](const ObjectKey& key) {
     std::optional<Explained> explained;
-    loop.ask(
-        [&](const Engine& engine) { explained = explain(key, engine.state(), settings, engine.leads(), clock.now()); });
+    EngineLoop* deciding = loop();
+    if (deciding == nullptr) return explained;
+    deciding->ask([&, used = settings()](const Engine& engine) {
+      explained = explain(key, engine.state(), used, engine.leads(), clock.now());
+    });
+    if (!explained) return explained;
+    for (std::string& note : notes()) explained->notes.push_back(std::move(note));
     return explained;
   };
   return explainer;

@@ -11,8 +11,10 @@ namespace muster {
 // In the words of the servers.
 AuthDecision decide_access(kube::Authorizer& authorizer, std::string_view token, const kube::AccessQuestion& question);
 
-// `authorizer`, `loop` and `clock` must outlive it.
-Explainer make_explainer(kube::Authorizer& authorizer, EngineLoop& loop, ReconcilerSettings settings,
+// `authorizer` and `clock` must outlive it. `loop` yields null, and `settings` is not called,
+// before muster has begun to decide. `notes` are added to every answer: how old its data are.
+Explainer make_explainer(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop,
+                         std::function<ReconcilerSettings()> settings, std::function<std::vector<std::string>()> notes,
                          const Clock& clock);
 
 }  // namespace muster

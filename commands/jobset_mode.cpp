@@ -15,8 +15,8 @@ using nlohmann::json;
 
 // nullopt: there is none.
 Result<std::optional<json>> read(kube::KubeApi& api, const ResourceType& type, std::string_view ns,
-                                 std::string_view name) {
-  auto object = api.get(kube::resource_of(type), ns, name);
+                                 std::string_view name, const std::stop_token& stop) {
+  auto object = api.get(kube::resource_of(type), ns, name, stop);
   if (object) return std::optional<json>(std::move(*object));
   if (object.error().not_found()) return std::optional<json>();
   return fail("whether a JobSet controller is there cannot be found out: " + object.error().message);
@@ -58,9 +58,10 @@ std::string foreign_controller_user(const JobSetTraces& traces) {
   return "system:serviceaccount:" + traces.foreign_namespace + ":" + std::string(kForeignJobSetAccount);
 }
 
-Result<JobSetTraces> find_jobset_traces(kube::KubeApi& api, JobSetController choice, TimePoint now) {
+Result<JobSetTraces> find_jobset_traces(kube::KubeApi& api, JobSetController choice, TimePoint now,
+                                        std::stop_token stop) {
   JobSetTraces traces;
-  auto webhooks = read(api, kValidatingWebhookConfigurations, "", kForeignJobSetWebhooks);
+  auto webhooks = read(api, kValidatingWebhookConfigurations, "", kForeignJobSetWebhooks, stop);
   if (!webhooks) return fail(webhooks.error().message);
   if (webhooks->has_value()) {
     traces.foreign_controller.push_back("its webhook configuration " + std::string(kForeignJobSetWebhooks));
@@ -68,11 +69,11 @@ Result<JobSetTraces> find_jobset_traces(kube::KubeApi& api, JobSetController cho
     if (!hooks.empty()) traces.foreign_namespace = string_at(hooks[0], {"clientConfig", "service", "namespace"});
   }
   if (choice == JobSetController::kExternal) return traces;
-  auto definition = read(api, kCustomResourceDefinitions, "", kJobSetDefinitionName);
+  auto definition = read(api, kCustomResourceDefinitions, "", kJobSetDefinitionName, stop);
   if (!definition) return fail(definition.error().message);
   traces.has_definition = definition->has_value();
   traces.definition_is_ours = definition->has_value() && label(**definition, kAppNameLabel) == kAppName;
-  auto lease = read(api, kLeases, kForeignJobSetNamespace, kForeignJobSetLease);
+  auto lease = read(api, kLeases, kForeignJobSetNamespace, kForeignJobSetLease, stop);
   if (!lease) return fail(lease.error().message);
   if (lease->has_value() && is_held(**lease, now)) {
     traces.foreign_controller.push_back("its Lease " + std::string(kForeignJobSetNamespace) + "/" +

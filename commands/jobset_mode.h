@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ Result<bool> decide_native_jobsets(JobSetController choice, const JobSetTraces& 
 
 // Reads them; fails when the API server does not say. Where the choice is external, only the
 // webhook configuration is looked at.
-Result<JobSetTraces> find_jobset_traces(kube::KubeApi& api, JobSetController choice, TimePoint now);
+Result<JobSetTraces> find_jobset_traces(kube::KubeApi& api, JobSetController choice, TimePoint now,
+                                        std::stop_token stop = {});
 
 }  // namespace muster

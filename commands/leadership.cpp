@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "base/boot_clock.h"
 #include "base/encoding.h"
 #include "commands/log.h"
 
@@ -14,6 +15,11 @@ kube::LeaseOptions lease_options(const LeaderElectionSettings& settings) {
   return {.duration = settings.lease_duration,
           .renew_deadline = settings.renew_deadline,
           .retry_period = settings.retry_period};
+}
+
+// Others count on while this machine is suspended.
+kube::Timing lease_timing(const kube::Timing& timing) {
+  return {boot_clock(), timing.sleeper, timing.random};
 }
 
 }  // namespace
@@ -86,7 +92,7 @@ void Leadership::take_part(EngineLoop& loop) {
                                 [](const std::string& identity) {
                                   log_info("leader", {{"identity", identity.empty() ? "nobody" : identity}});
                                 }},
-      cluster_.observer(), cluster_.timing());
+      cluster_.observer(), lease_timing(cluster_.timing()));
 }
 
 void Leadership::stop() {
@@ -103,7 +109,12 @@ void Leadership::stop() {
 
 std::optional<MonotonicTime> Leadership::leads_until() const {
   MutexLock lock(mutex_);
-  if (election_) return election_->valid_until();
+  if (election_) {
+    const auto until = election_->valid_until();
+    if (!until) return std::nullopt;
+    // Asked for each write, so that the time of a suspended machine counts.
+    return system_clock().now().monotonic + (*until - boot_clock().now().monotonic);
+  }
   if (loop_ != nullptr && !settings_.leader_elect) return MonotonicTime::max();
   return std::nullopt;
 }

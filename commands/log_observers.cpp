@@ -54,6 +54,16 @@ void KubeLog::credentials_stale(const std::string& why) {
   }
 }
 
+void KubeLog::heard(const kube::Resource& resource, const std::string& selector) {
+  metrics_.watch_ages()->heard(kube::display_name(resource), selector);
+}
+
+// One line per interval for each of the two, however many objects there are.
+void KubeLog::write_failed(const std::string& object, const std::string& why, bool refused) {
+  if (auto swallowed = throttle_.pass(refused ? "write refused" : "write failed", clock_.now().monotonic))
+    log_warning("a write failed", {{"object", object}, {"why", why}, {"repeated", *swallowed}});
+}
+
 void KubeLog::listing(const kube::Resource& resource, const std::string& why) {
   const std::string name = kube::display_name(resource);
   bool news = !why.empty();

@@ -52,12 +52,15 @@ class KubeLog final : public kube::KubeObserver {
   void retrying(std::string_view method, std::string_view path, const std::string& why, Duration delay) override;
   void throttled(std::string_view method, std::string_view path, Duration delay) override;
   void credentials_stale(const std::string& why) override;
+  void heard(const kube::Resource& resource, const std::string& selector) override;
   void listing(const kube::Resource& resource, const std::string& why) override;
   void reconnecting(const kube::Resource& resource, const std::string& why, Duration delay) override;
   void absent(const kube::Resource& resource) override;
   void forbidden(const kube::Resource& resource, const std::string& message) override;
   void lease_failed(const std::string& lease, const std::string& why) override;
   void event_done(kube::EventOutcome outcome, const std::string& why) override;
+  // Of a reconciler. `refused`: for good, so the object has something to do with it.
+  void write_failed(const std::string& object, const std::string& why, bool refused);
 
  private:
   const Clock& clock_;

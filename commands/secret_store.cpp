@@ -12,7 +12,7 @@ std::string SecretStore::about(const kube::StatusError& error) const {
 }
 
 Result<StoredCertificates> SecretStore::read() {
-  auto secret = api_.get(kSecrets, namespace_, name_);
+  auto secret = api_.get(kSecrets, namespace_, name_, stop_);
   if (!secret) {
     if (secret.error().not_found()) return StoredCertificates{};
     return fail(about(secret.error()));
@@ -22,8 +22,8 @@ Result<StoredCertificates> SecretStore::read() {
 
 Result<StoreOutcome> SecretStore::write(const CertificateState& state, const std::string& expected_version) {
   const nlohmann::json secret = state_to_secret(state, namespace_, name_, expected_version);
-  auto written = expected_version.empty() ? api_.create(kSecrets, namespace_, secret)
-                                          : api_.update(kSecrets, namespace_, name_, secret);
+  auto written = expected_version.empty() ? api_.create(kSecrets, namespace_, secret, {}, stop_)
+                                          : api_.update(kSecrets, namespace_, name_, secret, {}, stop_);
   if (written) return StoreOutcome::kWritten;
   const kube::StatusError& error = written.error();
   // Deleted in between is a conflict too: what was read is no longer what is there. A

@@ -1,6 +1,7 @@
 // The certificates in a Secret of muster's own namespace, shared by all replicas.
 #pragma once
 
+#include <stop_token>
 #include <string>
 
 #include "certs/store.h"
@@ -12,9 +13,9 @@ namespace muster {
 // resourceVersion that was read, so of two replicas one wins and the other reads again.
 class SecretStore : public CertificateStore {
  public:
-  // `api` must outlive the store.
-  SecretStore(kube::KubeApi& api, std::string ns, std::string name)
-      : api_(api), namespace_(std::move(ns)), name_(std::move(name)) {}
+  // `api` must outlive the store. `stop` ends requests that are under way.
+  SecretStore(kube::KubeApi& api, std::string ns, std::string name, std::stop_token stop = {})
+      : api_(api), namespace_(std::move(ns)), name_(std::move(name)), stop_(std::move(stop)) {}
 
   Result<StoredCertificates> read() override;
   Result<StoreOutcome> write(const CertificateState& state, const std::string& expected_version) override;
@@ -25,6 +26,7 @@ class SecretStore : public CertificateStore {
 
   kube::KubeApi& api_;
   const std::string namespace_, name_;
+  const std::stop_token stop_;
 };
 
 }  // namespace muster

@@ -16,11 +16,11 @@
 #include "commands/engine_watch.h"
 #include "commands/explain_service.h"
 #include "commands/external_certificates.h"
-#include "commands/jobset_mode.h"
 #include "commands/leadership.h"
 #include "commands/memory_limit.h"
 #include "commands/secret_store.h"
 #include "commands/serving.h"
+#include "commands/surroundings.h"
 #include "commands/version.h"
 #include "kube/authorizer.h"
 #include "kube/event_recorder.h"
@@ -49,6 +49,9 @@ size_t worker_count(const ServeFlags& flags) {
 // The API server takes some hundred writes a second; more of them at once only queue there.
 constexpr size_t kWriteConnections = 32;
 
+// From a thread of muster to the one that waits for signals.
+constexpr int kGaveUp = SIGUSR1;
+
 int cannot_start(const std::string& why) {
   std::cerr << "muster serve: " << why << "\n";
   return 1;
@@ -71,15 +74,27 @@ class Process {
         namespace_(flags.own_namespace.empty() ? kueue().namespace_ : flags.own_namespace),
         clock_(system_clock()) {}
 
+  ~Process() { end_threads(); }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  // Serves at once, and decides as soon as the API server has said what muster must know.
   Outcome<> start();
   void stop();
+  // After the signal kGaveUp: why muster cannot run in this cluster. Empty: it can.
+  std::string gave_up() const EXCLUDES(mutex_);
 
  private:
   const Configuration& kueue() const { return settings_.configuration.kueue; }
 
   Outcome<> connect();
-  Outcome<> find_jobset_mode(OwnIdentity& own);
-  void make_engine_loop();
+  void learn(const std::stop_token& stop);
+  void begin(const Surroundings& surroundings) EXCLUDES(mutex_);
+  void make_engine_loop(const Surroundings& surroundings);
+  void end_threads();
+  EngineLoop* deciding() const EXCLUDES(mutex_);
+  void answer_bundles(std::vector<std::string> bundles);
+  void tell_missing(const std::vector<std::string>& kinds, bool synced);
   std::optional<GaugeReadings> read_gauges();
   void log_breakage(const Breakage& breakage);
   void guard_engine();
@@ -89,18 +104,26 @@ class Process {
   void start_certificates();
   std::unique_ptr<CertificateStore> certificate_store();
   ServingNames serving_names() const;
-  void issue_bundle(const std::string& bundle);
+  void issue_bundle(const std::string& bundle) EXCLUDES(mutex_);
 
   const ServeFlags& flags_;
   const Settings settings_;
   const std::string namespace_;
   const Clock& clock_;
 
+  std::stop_source ending_;  // ends requests that nobody waits for any more
+
+  // What is known only after the API server has answered; read by every thread.
+  mutable Mutex mutex_;
+  std::shared_ptr<const RuleSettings> rules_ GUARDED_BY(mutex_);
+  EngineLoop* deciding_ GUARDED_BY(mutex_) = nullptr;  // loop_, from its beginning on
+  bool native_jobsets_ GUARDED_BY(mutex_) = false;
+  std::string bundle_ GUARDED_BY(mutex_);  // the last that was issued
+  std::string gave_up_ GUARDED_BY(mutex_);
+
   // Later ones use earlier ones, so they go first.
   std::unique_ptr<Cluster> cluster_;  // null: standalone, and then there is no loop either
-  std::shared_ptr<const RuleSettings> rules_;
   std::unique_ptr<kube::Authorizer> authorizer_, explain_authorizer_;
-  bool native_jobsets_ = false;
   std::unique_ptr<kube::EventRecorder> events_;
   std::unique_ptr<Leadership> leadership_;
   std::unique_ptr<QueueMetrics> queue_metrics_;
@@ -111,18 +134,15 @@ class Process {
   std::unique_ptr<EngineGuard> guard_;
   std::unique_ptr<CertificateKeeper> keeper_;
   std::unique_ptr<ExternalCertificates> external_;
+  std::jthread learner_;
 };
 
 Outcome<> Process::start() {
   if (auto connected = connect(); !connected) return connected;
-  make_engine_loop();
   if (auto started = start_serving(); !started) return started;
   start_certificates();
   if (cluster_) {
-    cluster_->start_watches(*loop_, reconciler_settings_of(settings_, native_jobsets_),
-                            flags_.keep_webhook_configurations ? std::string(kWebhookConfigurationName) : "");
-    leadership_->start(*loop_);
-    guard_engine();
+    learner_ = std::jthread([this](const std::stop_token& stop) { learn(stop); });
   } else {
     serving_->set_synced();
   }
@@ -131,57 +151,102 @@ Outcome<> Process::start() {
 
 void Process::stop() {
   serving_->stop(flags_.shutdown_delay);
-  if (!cluster_) return;
+  end_threads();
+}
+
+// Each of these threads calls parts of others, which must be there until it has ended; so all
+// of them end before anything is destroyed.
+void Process::end_threads() {
+  ending_.request_stop();
+  learner_ = {};
   guard_.reset();
-  leadership_->stop();
-  cluster_->stop_watches();
+  if (leadership_) leadership_->stop();
+  if (cluster_) cluster_->stop_watches();
+  if (loop_) loop_->stop();
+  keeper_.reset();
+  external_.reset();
 }
 
 Outcome<> Process::connect() {
-  OwnIdentity own;
-  if (!flags_.standalone) {
-    auto cluster = Cluster::connect(
-        {flags_.kubeconfig, flags_.context, kueue().client_connection.qps, kueue().client_connection.burst}, clock_);
-    if (!cluster) return fail(cluster.error().message + "; without a cluster there is --standalone");
-    cluster_ = std::move(*cluster);
-    log_info("API server found", {{"source", cluster_->source()}});
-    own = cluster_->identify();
-    if (auto found = find_jobset_mode(own); !found) return found;
+  if (flags_.standalone) {
+    MutexLock lock(mutex_);
+    rules_ = std::make_shared<const RuleSettings>(rule_settings_of(settings_, {}, false));
+    return Done{};
   }
-  rules_ = std::make_shared<const RuleSettings>(rule_settings_of(settings_, own, native_jobsets_));
-  return Done{};
-}
-
-Outcome<> Process::find_jobset_mode(OwnIdentity& own) {
-  const JobSetController choice = settings_.configuration.muster.jobset_controller;
-  const auto traces = find_jobset_traces(cluster_->api(), choice, clock_.now().wall);
-  if (!traces) return fail(traces.error().message);
-  auto native = decide_native_jobsets(choice, *traces);
-  if (!native) return fail(native.error().message);
-  native_jobsets_ = *native;
-  log_info("JobSets", {{"controller", native_jobsets_ ? "muster" : "external"}});
-  own.jobset_controller = foreign_controller_user(*traces);
-  if (!native_jobsets_ && own.jobset_controller.empty()) {
-    log_warning(
-        "JobSet's controller is not there, so its service account is no admitter; install it and restart muster, "
-        "or name the account in admitters",
-        {{"looked for", "ValidatingWebhookConfiguration " + std::string(kForeignJobSetWebhooks)}});
-  }
-  return Done{};
-}
-
-void Process::make_engine_loop() {
-  if (!cluster_) return;
+  auto cluster = Cluster::connect(
+      {flags_.kubeconfig, flags_.context, kueue().client_connection.qps, kueue().client_connection.burst}, clock_);
+  if (!cluster) return fail(cluster.error().message + "; without a cluster there is --standalone");
+  cluster_ = std::move(*cluster);
+  log_info("credentials found", {{"source", cluster_->source()}});
   const std::string identity = process_identity();
   events_ = std::make_unique<kube::EventRecorder>(cluster_->api(), kube::EventOptions{.instance = identity},
                                                   cluster_->observer(), cluster_->timing());
   leadership_ = std::make_unique<Leadership>(*cluster_, kueue().leader_election, namespace_, identity);
   queue_metrics_ =
       std::make_unique<QueueMetrics>(kueue().leader_election.leader_elect, [this] { return read_gauges(); });
+  return Done{};
+}
+
+// On a thread of its own: the API server may take as long as it likes.
+void Process::learn(const std::stop_token& stop) {
+  LogThrottle throttle;
+  const auto waiting = [&](const std::string& why) {
+    serving_->set_unsynced(why);
+    if (auto repeated = throttle.pass("waiting", clock_.now().monotonic))
+      log_warning("muster waits for the API server, and is not ready", {{"why", why}, {"repeated", *repeated}});
+  };
+  const auto learnt = learn_surroundings(cluster_->api(), surroundings_question(settings_.configuration.muster),
+                                         cluster_->timing(), waiting, stop);
+  if (learnt && *learnt) return begin(**learnt);
+  if (learnt) return;
+  {
+    MutexLock lock(mutex_);
+    gave_up_ = learnt.error().message;
+  }
+  kill(getpid(), kGaveUp);
+}
+
+std::string Process::gave_up() const {
+  MutexLock lock(mutex_);
+  return gave_up_;
+}
+
+void Process::begin(const Surroundings& surroundings) {
+  log_info("JobSets", {{"controller", surroundings.native_jobsets ? "muster" : "external"}});
+  if (!surroundings.native_jobsets && surroundings.own.jobset_controller.empty()) {
+    log_warning(
+        "JobSet's controller is not there, so its service account is no admitter; install it and restart muster, "
+        "or name the account in admitters",
+        {{"looked for", "ValidatingWebhookConfiguration " + std::string(kForeignJobSetWebhooks)}});
+  }
+  serving_->set_unsynced("not yet");
+  make_engine_loop(surroundings);
+  {
+    MutexLock lock(mutex_);
+    rules_ = std::make_shared<const RuleSettings>(
+        rule_settings_of(settings_, surroundings.own, surroundings.native_jobsets));
+    native_jobsets_ = surroundings.native_jobsets;
+    deciding_ = loop_.get();
+    if (!bundle_.empty()) loop_->post(CaBundleIssued{bundle_});
+  }
+  cluster_->start_watches(*loop_, reconciler_settings_of(settings_, surroundings.native_jobsets),
+                          flags_.keep_webhook_configurations ? std::string(kWebhookConfigurationName) : "");
+  leadership_->start(*loop_);
+  guard_engine();
+}
+
+// null: nothing is known yet.
+EngineLoop* Process::deciding() const {
+  MutexLock lock(mutex_);
+  return deciding_;
+}
+
+void Process::make_engine_loop(const Surroundings& surroundings) {
   EngineSettings engine;
-  engine.webhooks = registration_of(settings_, namespace_, flags_.webhook_url, native_jobsets_);
+  engine.webhooks = registration_of(settings_, namespace_, flags_.webhook_url, surroundings.native_jobsets);
+  engine.webhooks.jobset_controller = surroundings.own.jobset_controller;
   engine.keep_webhook_configurations = flags_.keep_webhook_configurations;
-  engine.reconcilers = reconciler_settings_of(settings_, native_jobsets_);
+  engine.reconcilers = reconciler_settings_of(settings_, surroundings.native_jobsets);
   engine.admissions_at_a_time = kWriteConnections;
   engine_watch_ = std::make_unique<EngineWatch>(clock_, [this](const std::string& step, Duration took) {
     engine_metrics_.slow_step();
@@ -199,18 +264,36 @@ void Process::make_engine_loop() {
           .measure = [this](const Measurement& measurement) { queue_metrics_->record(measurement); },
           .broke = [this](const Breakage& breakage) { log_breakage(breakage); },
           .quarantined = [this](size_t keys) { engine_metrics_.set_quarantined(keys); },
-          .bundles_seen =
-              [this](std::vector<std::string> bundles) {
-                if (keeper_)
-                  keeper_->bundles_seen(std::move(bundles));
-                else
-                  issue_bundle(external_->bundle());
-              },
+          .bundles_seen = [this](std::vector<std::string> bundles) { answer_bundles(std::move(bundles)); },
           .synced =
               [this] {
                 serving_->set_synced();
                 log_info("synced with the API server");
-              }});
+              },
+          .missing = [this](const std::vector<std::string>& kinds, bool synced) { tell_missing(kinds, synced); }});
+}
+
+void Process::answer_bundles(std::vector<std::string> bundles) {
+  if (keeper_)
+    keeper_->bundles_seen(std::move(bundles));
+  else if (external_)
+    issue_bundle(external_->bundle());
+}
+
+void Process::tell_missing(const std::vector<std::string>& kinds, bool synced) {
+  if (kinds.empty()) {
+    log_info("the API server serves all kinds again");
+    if (synced) return serving_->set_synced();
+    return serving_->set_unsynced("not yet");
+  }
+  std::string names;
+  for (const std::string& kind : kinds) names += (names.empty() ? "" : ", ") + kind;
+  const std::string why = "the API server does not serve " + names;
+  serving_->set_unsynced(why + "; what was known of these objects is kept, and nothing is decided");
+  log_error(
+      "a kind that muster needs is not served: nothing is started or stopped until it is; are the CRDs of this "
+      "version installed?",
+      {{"kinds", names}});
 }
 
 void Process::log_breakage(const Breakage& breakage) {
@@ -245,23 +328,32 @@ void Process::guard_engine() {
 
 std::optional<GaugeReadings> Process::read_gauges() {
   GaugeReadings readings;
-  const bool asked = loop_->ask([&](const Engine& engine) {
+  EngineLoop* loop = deciding();
+  const bool asked = loop != nullptr && loop->ask([&](const Engine& engine) {
     readings = {engine.leads(), queue_gauges(engine.state(), engine.queue_settings())};
   });
   return asked ? std::optional(std::move(readings)) : std::nullopt;
 }
 
 Outcome<> Process::start_serving() {
-  ViewProvider view = [this] { return loop_->view(); };
+  ViewProvider view = [this]() -> ClusterViewPtr {
+    EngineLoop* loop = deciding();
+    return loop == nullptr ? nullptr : loop->view();
+  };
   if (cluster_) {
-    authorizer_ = std::make_unique<kube::Authorizer>(cluster_->api(), clock_);
-    explain_authorizer_ = std::make_unique<kube::Authorizer>(cluster_->api(), clock_, std::string(kExplainAudience));
+    authorizer_ = std::make_unique<kube::Authorizer>(cluster_->review_api(), clock_, "", ending_.get_token());
+    explain_authorizer_ = std::make_unique<kube::Authorizer>(cluster_->review_api(), clock_,
+                                                             std::string(kExplainAudience), ending_.get_token());
   }
   if (!cluster_) view = [empty = std::make_shared<const ClusterView>()] { return empty; };
   auto serving = Serving::make({.addresses = listen_addresses(flags_, kueue()),
                                 .tls = kueue().tls,
                                 .workers = worker_count(flags_),
-                                .rules = rules_,
+                                .rules =
+                                    [this] {
+                                      MutexLock lock(mutex_);
+                                      return rules_;
+                                    },
                                 .view = std::move(view),
                                 .authorizer = metrics_authorizer(),
                                 .explainer = explainer(),
@@ -270,6 +362,7 @@ Outcome<> Process::start_serving() {
   serving_ = std::move(*serving);
   if (cluster_) {
     serving_->metrics().include(cluster_->metrics().collectable());
+    serving_->watch_ages(cluster_->metrics().watch_ages());
     serving_->metrics().include(queue_metrics_->collectable());
     serving_->metrics().include(engine_metrics_.collectable());
   }
@@ -286,7 +379,13 @@ Authorizer Process::metrics_authorizer() {
 // Whatever is said about the metrics: who asks here must be known.
 std::optional<Explainer> Process::explainer() {
   if (!cluster_) return std::nullopt;
-  return make_explainer(*explain_authorizer_, *loop_, reconciler_settings_of(settings_, native_jobsets_), clock_);
+  return make_explainer(
+      *explain_authorizer_, [this] { return deciding(); },
+      [this] {
+        MutexLock lock(mutex_);
+        return reconciler_settings_of(settings_, native_jobsets_);
+      },
+      [this] { return cluster_->metrics().watch_ages()->notes(); }, clock_);
 }
 
 void Process::start_certificates() {
@@ -317,7 +416,8 @@ std::unique_ptr<CertificateStore> Process::certificate_store() {
   if (!cluster_ || flags_.cert_dir) {
     return std::make_unique<DirectoryStore>(flags_.cert_dir.value_or(kueue().webhook.cert_dir));
   }
-  return std::make_unique<SecretStore>(cluster_->api(), namespace_, kueue().cert_management.webhook_secret_name);
+  return std::make_unique<SecretStore>(cluster_->api(), namespace_, kueue().cert_management.webhook_secret_name,
+                                       ending_.get_token());
 }
 
 // The Service's names, and what a webhook URL or somebody on this machine would call muster.
@@ -333,7 +433,9 @@ ServingNames Process::serving_names() const {
 }
 
 void Process::issue_bundle(const std::string& bundle) {
-  if (loop_) loop_->post(CaBundleIssued{bundle});
+  MutexLock lock(mutex_);
+  bundle_ = bundle;
+  if (deciding_ != nullptr) deciding_->post(CaBundleIssued{bundle});
 }
 
 }  // namespace
@@ -355,6 +457,7 @@ int serve(const ServeFlags& flags) {
   sigemptyset(&ends);
   sigaddset(&ends, SIGTERM);
   sigaddset(&ends, SIGINT);
+  sigaddset(&ends, kGaveUp);
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
@@ -363,7 +466,10 @@ int serve(const ServeFlags& flags) {
   Process process(flags, std::move(*settings));
   if (auto started = process.start(); !started) return cannot_start(started.error().message);
   int received = 0;
-  sigwait(&ends, &received);
+  do {
+    sigwait(&ends, &received);
+    if (const std::string why = process.gave_up(); !why.empty()) return cannot_start(why);
+  } while (received == kGaveUp);
   log_info("stopping", {{"signal", received == SIGTERM ? "SIGTERM" : "SIGINT"}});
   process.stop();
   log_info("stopped");

@@ -41,7 +41,7 @@ Serving::Serving(Options options, std::shared_ptr<TlsContext> tls)
       log_(*options_.clock),
       metrics_(metrics_options()),
       tls_(std::move(tls)),
-      handler_([rules = options_.rules] { return rules; }, options_.view, metrics_, &log_, *options_.clock, budgets()),
+      handler_(options_.rules, options_.view, metrics_, &log_, *options_.clock, budgets()),
       converter_(metrics_, &log_, *options_.clock, budgets()),
       webhook_(listener(options_.addresses.webhook, tls_, options_.workers), webhook_routes()) {
   if (!is_off(options_.addresses.health_probe)) {
@@ -71,6 +71,11 @@ HttpServerOptions Serving::listener(const std::string& address, std::shared_ptr<
   options.limits.max_buffered_bytes = budgets().buffers;
   options.after_large = release_free_memory;
   return options;
+}
+
+void Serving::watch_ages(const std::shared_ptr<WatchAges>& ages) {
+  metrics_.include(ages);
+  readiness_.add_check("watches", [ages] { return ages->too_old(); });
 }
 
 Outcome<> Serving::start() {

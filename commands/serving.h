@@ -15,6 +15,7 @@
 #include "server/probes.h"
 #include "server/review_handler.h"
 #include "server/tls_context.h"
+#include "server/watch_ages.h"
 
 namespace muster {
 
@@ -31,7 +32,7 @@ class Serving {
     ListenAddresses addresses;
     TlsSettings tls;
     size_t workers = 4;
-    std::shared_ptr<const RuleSettings> rules;
+    SettingsProvider rules;
     ViewProvider view;
     Authorizer authorizer;                 // of the metrics; empty: everybody may read them
     std::optional<Explainer> explainer{};  // nullopt: no cluster
@@ -50,7 +51,10 @@ class Serving {
   void set_synced() { readiness_.set_ready("sync"); }
   // See Readiness::set_sick().
   void set_sick(std::string reason) { readiness_.set_sick(std::move(reason)); }
+  void set_unsynced(const std::string& why) { readiness_.set_unready("sync", why); }
   Metrics& metrics() { return metrics_; }
+  // Before start().
+  void watch_ages(const std::shared_ptr<WatchAges>& ages);
 
   // Unready at once; then, after `delay`, no further connections, and what is under
   // way is answered.

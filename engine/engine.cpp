@@ -6,6 +6,7 @@
 #include "api/constants.h"
 #include "api/watched_kinds.h"
 #include "base/overloaded.h"
+#include "jobs/job_kind.h"
 #include "reconcilers/admissions.h"
 #include "reconcilers/measurements.h"
 
@@ -26,6 +27,14 @@ bool is_shown(const ResourceType& type) {
   return false;
 }
 
+// nullptr: not of the engine's.
+const WatchedKind* find_kind(const ResourceType& type) {
+  for (const WatchedKind& kind : watched_kinds()) {
+    if (kind.type->plural == type.plural) return &kind;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Engine::Engine(EngineSettings settings, std::span<const Reconciler* const> table)
@@ -33,6 +42,7 @@ Engine::Engine(EngineSettings settings, std::span<const Reconciler* const> table
       reconcilers_(table),
       expected_kinds_(watched_kinds().size()),
       admissions_at_a_time_(settings.admissions_at_a_time),
+      writes_at_a_time_(settings.writes_at_a_time),
       state_(settings_.queues),
       webhooks_(std::move(settings.webhooks), settings.keep_webhook_configurations, settings.webhook_write_interval),
       watch_(settings.watch) {}
@@ -49,9 +59,7 @@ void Engine::apply(const Event& event, Now now) {
 void Engine::take_in(const Event& event, Now now) {
   std::visit(Overloaded{
                  [&](const KindListed& list) { replace(list, now); },
-                 [&](const KindAbsent& absent) {
-                   replace({absent.type, {}, 0}, now);
-                 },
+                 [&](const KindAbsent& absent) { note_absent(*absent.type); },
                  [&](const ObjectChanged& changed) { put(changed.object, true, now); },
                  [&](const ObjectRemoved& removed) { remove(removed.object, now); },
                  [&](const CaBundleIssued& issued) { webhooks_.issue_bundle(issued.pem); },
@@ -159,10 +167,51 @@ void Engine::replace(const KindListed& list, Now now) {
     put(object, true, now);
   }
   for (const TypedObject& gone : state_.drop_missing(*list.type, listed, list.version)) forget(gone, now);
-  const auto kinds = watched_kinds();
-  const bool counts = std::any_of(kinds.begin(), kinds.end(),
-                                  [&](const WatchedKind& kind) { return kind.type->plural == list.type->plural; });
-  if (counts) synced_kinds_.insert(list.type->plural);
+  if (find_kind(*list.type) != nullptr) note_listed(*list.type);
+}
+
+void Engine::note_listed(const ResourceType& type) {
+  synced_kinds_.insert(type.plural);
+  missing_.erase(type.plural);
+  if (unknown_.erase(type.plural) == 0 || !leads_) return;
+  // What was left alone because of it.
+  state_.for_each([this](const TypedObject& object) { concern(object); });
+}
+
+void Engine::note_absent(const ResourceType& type) {
+  const WatchedKind* kind = find_kind(type);
+  if (kind == nullptr) return;
+  const bool had_objects = !state_.select(type, [](const TypedObject&) { return true; }).empty();
+  if (!kind->optional || had_objects) {
+    missing_.insert(kind->type->plural);
+  } else if (synced_kinds_.insert(kind->type->plural).second) {
+    unknown_.insert(kind->type->plural);
+  }
+}
+
+std::vector<std::string> Engine::missing_kinds() const {
+  std::vector<std::string> names;
+  for (const WatchedKind& kind : watched_kinds()) {
+    const ResourceType& type = *kind.type;
+    if (missing_.contains(type.plural))
+      names.push_back(std::string(type.plural) + (type.group.empty() ? "" : "." + std::string(type.group)));
+  }
+  return names;
+}
+
+// Whether its owner is of a kind that is not served and may yet be there: the Workload of such
+// an owner, and the children of one whose Workload is admitted, are left as they are.
+bool Engine::rests_on_unknown(const ObjectKey& key) const {
+  if (unknown_.empty()) return false;
+  const TypedObject* object = state_.find(*key.type, key.ns, key.name);
+  if (object == nullptr || !meta_of(*object).controller) return false;
+  const OwnerReference& owner = *meta_of(*object).controller;
+  const ResourceType* type = job_type_of(owner);
+  if (type == nullptr || !unknown_.contains(type->plural)) return false;
+  if (std::holds_alternative<WorkloadPtr>(*object)) return true;
+  const auto workloads = state_.workloads_of_owner(owner.uid);
+  return std::any_of(workloads.begin(), workloads.end(),
+                     [&](const Workload* workload) { return workload->meta.ns == key.ns && workload->admitted(); });
 }
 
 // Who begins to lead owes every object a look; whoever ends forgets what was planned.
@@ -262,10 +311,10 @@ Commands Engine::plan(Now now) {
   }
   commands.breakages = std::exchange(breakages_, {});
   // Half a picture would make half of the right decisions.
-  if (!synced()) return commands;
+  if (!is_whole()) return commands;
   decide(now);
   if (leads_) {
-    for (const ObjectKey& key : lanes_.take_due(now.monotonic)) reconcile(key, commands, now);
+    for (const ObjectKey& key : lanes_.take_due(now.monotonic, room())) reconcile(key, commands, now);
   }
   std::move(breakages_.begin(), breakages_.end(), std::back_inserter(commands.breakages));
   breakages_.clear();
@@ -338,6 +387,7 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
     else
       blocked_.erase(blocked);
   }
+  if (rests_on_unknown(key)) return;
   bool broke = false;
   const Step step(watch_, "reconciling", &key);
   for (const Reconciler* reconciler : reconcilers_) {
@@ -372,7 +422,7 @@ ClusterViewPtr Engine::view() const {
 
 std::optional<MonotonicTime> Engine::next_tick() const {
   std::optional<MonotonicTime> tick = webhooks_.next_tick();
-  const std::optional<MonotonicTime> lane = leads_ ? lanes_.next() : std::nullopt;
+  const std::optional<MonotonicTime> lane = leads_ && is_whole() && room() > 0 ? lanes_.next() : std::nullopt;
   if (!tick || (lane && *lane < *tick)) tick = lane;
   if (scheduler_rests_until_ != MonotonicTime{} && (!tick || scheduler_rests_until_ < *tick))
     tick = scheduler_rests_until_;

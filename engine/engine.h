@@ -8,6 +8,7 @@
 // Every replica takes in all events; only the leader plans for the cluster's objects.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,6 +40,9 @@ struct EngineSettings {
   // slow, quota goes to whoever is first once there is room, and is not held by those whose write
   // waits in line. At least one.
   size_t admissions_at_a_time = 32;
+  // While so many writes are under way nothing more is planned: what waits in a line is planned
+  // from what was known when it was put there, and has no bound of its own.
+  size_t writes_at_a_time = 1024;
   ReconcilerSettings reconcilers{};
   // Told of every step; must outlive the engine. Null: nobody.
   StepWatch* watch = nullptr;
@@ -55,8 +59,13 @@ class Engine {
   // answered with a WriteFinished, also one that is dropped unsent (outcome kFailed).
   Commands plan(Now now);
 
-  // Before every watched kind was listed once: false, and rules must not be asked.
+  // Before every watched kind was listed once: false, and rules must not be asked. A kind that
+  // clusters do without may be absent instead.
   bool synced() const { return synced_kinds_.size() >= expected_kinds_; }
+  // Kinds that are not served although muster needs them, or has seen objects of theirs; as in
+  // "workloads.kueue.x-k8s.io". While there are any nothing is planned: a whole kind that is not
+  // there says nothing about its objects, so nobody is stopped and nobody started because of it.
+  std::vector<std::string> missing_kinds() const;
   bool leads() const { return leads_; }
   // A picture of the state as it is: the same one as long as nothing in it changes, so
   // that the pods of a gang, which are not in it, cost nothing.
@@ -97,6 +106,11 @@ class Engine {
   void forget_unguarded(const TypedObject& removed, Now now);
   void end_writes(const std::vector<ObjectKey>& lanes, Now now);
   void replace(const KindListed& list, Now now);
+  void note_absent(const ResourceType& type);
+  void note_listed(const ResourceType& type);
+  size_t room() const { return writes_at_a_time_ - std::min(writes_at_a_time_, under_way_.size()); }
+  bool is_whole() const { return synced() && missing_.empty(); }
+  bool rests_on_unknown(const ObjectKey& key) const;
   void finish(const WriteFinished& finished, Now now);
   Lanes::Result result_of(const UnderWay& write, WriteOutcome outcome) const;
   bool shows(const ObjectKey& target, uint64_t version) const;
@@ -125,16 +139,20 @@ class Engine {
   const std::span<const Reconciler* const> reconcilers_;
   const size_t expected_kinds_;
   const size_t admissions_at_a_time_;
+  const size_t writes_at_a_time_;
   ClusterView view_;
   mutable ClusterViewPtr published_;  // null: view_ has changed since
   ClusterState state_;
   WebhookKeeper webhooks_;
   Lanes lanes_;
   KeyClocks clocks_;
-  std::set<std::string_view> synced_kinds_;  // plurals
-  std::map<uint64_t, UnderWay> under_way_;   // by Command::id
-  size_t admissions_under_way_ = 0;          // of these
-  UnseenWrites unseen_;                      // their lanes count them as under way
+  // Plurals.
+  std::set<std::string_view> synced_kinds_;
+  std::set<std::string_view> missing_;      // see missing_kinds()
+  std::set<std::string_view> unknown_;      // of the synced, those that were absent and never listed
+  std::map<uint64_t, UnderWay> under_way_;  // by Command::id
+  size_t admissions_under_way_ = 0;         // of these
+  UnseenWrites unseen_;                     // their lanes count them as under way
   // Keys that met a name which a stranger has, and when to look again.
   std::map<ObjectKey, MonotonicTime> blocked_;
   // To be handed out.

@@ -24,7 +24,8 @@ struct KindListed {
   // watches of the kind.
   std::string name{};
 };
-// The API server does not serve the kind (its CRD is not installed): none exist.
+// The API server does not serve the kind, by its own word (its CRD is not installed, or no
+// longer in this version). What is known of its objects stays known.
 struct KindAbsent {
   const ResourceType* type;
 };

@@ -56,11 +56,13 @@ void Lanes::want_at(Entry entry, MonotonicTime time) {
   timers_.set(lane.timer, time, entry);
 }
 
-std::vector<ObjectKey> Lanes::take_due(MonotonicTime now) {
+std::vector<ObjectKey> Lanes::take_due(MonotonicTime now, size_t most) {
   timers_.take_due(now, [this](Entry entry) { want(entry); });
   std::vector<ObjectKey> due;
-  due.reserve(queue_.size());
-  for (const Entry entry : std::exchange(queue_, {})) {
+  due.reserve(std::min(queue_.size(), most));
+  while (!queue_.empty() && due.size() < most) {
+    const Entry entry = queue_.front();
+    queue_.pop_front();
     Lane& lane = entry->second;
     lane.queued = false;
     if (lane.writes_under_way > 0) {

@@ -8,6 +8,7 @@
 // microsecond, set and gone off (test/bench/bench_timers.cpp).
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <unordered_map>
@@ -37,8 +38,9 @@ class Lanes {
   void want(const ObjectKey& key);
   // Wants to be reconciled at `time`, if not before; replaces an earlier wish for later.
   void want_at(const ObjectKey& key, MonotonicTime time);
-  // Due now and free, first come first served; they are no longer wanted then.
-  std::vector<ObjectKey> take_due(MonotonicTime now);
+  // Due now and free, first come first served, no more than `most`; they are no longer wanted
+  // then.
+  std::vector<ObjectKey> take_due(MonotonicTime now, size_t most = SIZE_MAX);
 
   void write_started(const ObjectKey& key);
   enum class Result {

@@ -3,11 +3,19 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json.h"
+#include "kube/page_size.h"
 
 namespace muster::kube {
 namespace {
 
 using nlohmann::json;
+
+// Whether this is a page of a list. What is none must not count as an empty one.
+bool is_list(const json& page) {
+  const auto items = page.find("items");
+  return string_at(page, {"kind"}).ends_with("List") && !string_at(page, {"metadata", "resourceVersion"}).empty() &&
+         items != page.end() && (items->is_array() || items->is_null());
+}
 
 // A list that expires this often in a row is asked for in one piece.
 constexpr int kMaxPagedTries = 3;
@@ -24,7 +32,8 @@ KubeRequest write_request(std::string_view method, std::string path, const json&
   return request;
 }
 
-KubeRequest list_request(const Resource& resource, const Selection& selection, const std::string& next, bool paged) {
+// `limit` of 0: all at once.
+KubeRequest list_request(const Resource& resource, const Selection& selection, const std::string& next, int limit) {
   KubeRequest request;
   request.path = collection_path(resource, selection.ns);
   request.accept = accept_header(selection.metadata_only, "PartialObjectMetadataList");
@@ -32,7 +41,8 @@ KubeRequest list_request(const Resource& resource, const Selection& selection, c
   request.repeatable = true;
   if (!selection.label_selector.empty()) request.query.emplace_back("labelSelector", selection.label_selector);
   if (!selection.field_selector.empty()) request.query.emplace_back("fieldSelector", selection.field_selector);
-  if (paged) request.query.emplace_back("limit", std::to_string(KubeApi::kPageSize));
+  if (limit > 0) request.query.emplace_back("limit", std::to_string(limit));
+  if (limit > 1) request.max_answer_bytes = PageSize::kMostBytes;
   if (!next.empty()) request.query.emplace_back("continue", next);
   return request;
 }
@@ -56,9 +66,15 @@ Result<std::string, StatusError> KubeApi::list(const Resource& resource, const S
                                                const ListHandler& handler, std::stop_token stop) {
   std::string next;
   int tries = 1;
+  PageSize size;
   while (true) {
-    auto page = send(list_request(resource, selection, next, tries <= kMaxPagedTries), stop);
+    const bool paged = tries <= kMaxPagedTries;
+    KubeRequest request = list_request(resource, selection, next, paged ? size.limit() : 0);
+    size_t bytes = 0;
+    request.answer_bytes = &bytes;
+    auto page = send(request, stop);
     if (!page.ok()) {
+      if (paged && page.error().reason == kTooLargeReason && size.was_too_large()) continue;
       // The token of the next page has expired: what came so far belongs to a state
       // that is gone, so begin again.
       if (!page.error().gone() || next.empty()) return fail_with(page.error());
@@ -66,15 +82,14 @@ Result<std::string, StatusError> KubeApi::list(const Resource& resource, const S
       next.clear();
       continue;
     }
-    const auto version = string_at(*page, {"metadata", "resourceVersion"});
-    if (version.empty()) {
+    if (!page->is_object() || !is_list(*page)) {
       return fail_with(
-          unanswered(kUnreadableReason, "the list of " + display_name(resource) + " has no resourceVersion"));
+          unanswered(kUnreadableReason, "the answer for " + display_name(resource) + " is no list of objects"));
     }
+    const auto version = string_at(*page, {"metadata", "resourceVersion"});
     if (next.empty()) handler.started();
-    if (auto items = page->find("items"); items != page->end() && items->is_array()) {
-      for (auto& item : *items) handler.item(item);
-    }
+    size.came((*page)["items"].size(), bytes);
+    for (auto& item : (*page)["items"]) handler.item(item);
     next = string_at(*page, {"metadata", "continue"});
     if (next.empty()) return std::string(version);
   }

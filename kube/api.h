@@ -36,8 +36,12 @@ struct KubeRequest {
   // Never sent again, whatever the answer: the caller has its own rhythm.
   bool once = false;
   // No attempt starts at this time or later, not even after a wait for a connection or
-  // for a retry (kTooLateReason): for writes of a leader.
+  // for a retry (kTooLateReason), and none is waited for any longer: for writes of a leader.
   std::optional<MonotonicTime> not_after{};
+  // A longer answer is not read (kTooLargeReason). 0: the client's own bound.
+  size_t max_answer_bytes = 0;
+  // Where to put the length of the answer; may be null.
+  size_t* answer_bytes = nullptr;
 };
 
 struct WriteOptions {
@@ -82,7 +86,8 @@ class KubeApi {
   virtual Outcome<StatusError> stream(const KubeRequest& request, const ByteSink& on_bytes, std::stop_token stop) = 0;
 
   Answer get(const Resource& resource, std::string_view ns, std::string_view name, std::stop_token stop = {});
-  // Pages of kPageSize from a consistent read. The value is the list's resourceVersion.
+  // Pages of a few megabytes (kube/page_size.h) from a consistent read. The value is the list's
+  // resourceVersion.
   Result<std::string, StatusError> list(const Resource& resource, const Selection& selection,
                                         const ListHandler& handler, std::stop_token stop = {});
   Answer create(const Resource& resource, std::string_view ns, const nlohmann::json& object,
@@ -103,8 +108,6 @@ class KubeApi {
   // The deleted object, or a Status. A precondition that does not hold is a conflict.
   Answer remove(const Resource& resource, std::string_view ns, std::string_view name, const DeleteOptions& options = {},
                 std::stop_token stop = {});
-
-  static constexpr int kPageSize = 500;
 };
 
 // The Accept header for whole objects or their metadata only: `as` is

@@ -42,6 +42,7 @@ auto recall(const Map& map, const std::string& key, MonotonicTime now) {
 Result<AccessDecision, StatusError> Authorizer::decide(const std::string& token, const AccessQuestion& question,
                                                        std::stop_token stop) {
   if (token.empty()) return AccessDecision::kUnauthenticated;
+  if (!stop.stop_possible()) stop = ending_;
   const auto user = user_of(token, stop);
   if (!user.ok()) return fail_with(user.error());
   if (user->empty()) return AccessDecision::kUnauthenticated;

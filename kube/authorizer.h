@@ -43,9 +43,10 @@ class Authorizer {
   //
   // With an audience, only tokens that were made for it count: whoever gets hold of one
   // can do nothing with it elsewhere, and tokens for the API server are refused. Without, tokens
-  // for the API server count.
-  Authorizer(KubeApi& api, const Clock& clock, std::string audience = {})
-      : api_(api), clock_(clock), audience_(std::move(audience)) {}
+  // for the API server count. `ending` ends questions that are under way, of callers who have no
+  // stop of their own.
+  Authorizer(KubeApi& api, const Clock& clock, std::string audience = {}, std::stop_token ending = {})
+      : api_(api), clock_(clock), audience_(std::move(audience)), ending_(std::move(ending)) {}
 
   // Blocks for two requests when nothing is remembered. An error means that the API
   // server gave no answer: let nobody in, but say 500 and not 403.
@@ -72,6 +73,7 @@ class Authorizer {
   KubeApi& api_;
   const Clock& clock_;
   const std::string audience_;
+  const std::stop_token ending_;
 
   Mutex mutex_;
   std::map<std::string, Remembered<User>> users_ GUARDED_BY(mutex_);       // by SHA-256 of the token

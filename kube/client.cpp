@@ -35,6 +35,12 @@ StatusError to_status(const ConnectionError& error) {
   return unanswered(kUnreachableReason, error.message);
 }
 
+// As Go reads a duration; never 0, which would mean the server's own.
+std::string milliseconds_text(Duration duration) {
+  const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+  return std::to_string(std::max<int64_t>(whole, 1)) + "ms";
+}
+
 StatusError stopped() {
   return unanswered(kCancelledReason, "cancelled");
 }
@@ -123,6 +129,8 @@ KubeClient::Attempt KubeClient::attempt(const KubeRequest& request, const Identi
     result.error = stopped();
     return result;
   }
+  const size_t most_bytes = request.max_answer_bytes > 0 ? std::min(request.max_answer_bytes, options_.max_answer_bytes)
+                                                         : options_.max_answer_bytes;
   bool too_large = false;
   HttpHandlers handlers;
   handlers.on_head = [&](const HttpHead& head) {
@@ -130,7 +138,7 @@ KubeClient::Attempt KubeClient::attempt(const KubeRequest& request, const Identi
     result.retry_after = head.retry_after;
   };
   handlers.on_body = [&](std::string_view bytes) {
-    if (result.body.size() + bytes.size() > options_.max_answer_bytes) return !(too_large = true);
+    if (result.body.size() + bytes.size() > most_bytes) return !(too_large = true);
     result.body += bytes;
     return true;
   };
@@ -139,12 +147,17 @@ KubeClient::Attempt KubeClient::attempt(const KubeRequest& request, const Identi
     result.error = unanswered(kTooLateReason, request.method + " " + request.path + " was due before it could be sent");
     return result;
   }
-  const auto done =
-      (**lease).exchange(wire_request(request, identity), handlers, request.timeout, request.timeout, stop);
+  // What a leader has sent must not be done, or be waited for, after its term; so the server is
+  // told as well, and gives up by itself.
+  const Duration timeout =
+      request.not_after ? std::min(request.timeout, Duration(*request.not_after - started)) : request.timeout;
+  HttpRequest wire = wire_request(request, identity);
+  if (request.not_after)
+    wire.target += (request.query.empty() ? "?timeout=" : "&timeout=") + milliseconds_text(timeout);
+  const auto done = (**lease).exchange(wire, handlers, timeout, timeout, stop);
   if (too_large) {
-    result.error =
-        unanswered(kUnreadableReason, "the answer to " + request.method + " " + request.path + " is larger than " +
-                                          std::to_string(options_.max_answer_bytes) + " bytes");
+    result.error = unanswered(kTooLargeReason, "the answer to " + request.method + " " + request.path +
+                                                   " is larger than " + std::to_string(most_bytes) + " bytes");
   } else if (!done.ok()) {
     result.error = to_status(done.error());
     result.sent = done.error().kind != Kind::kNotSent;
@@ -165,6 +178,7 @@ KubeApi::Answer KubeClient::send(const KubeRequest& request, std::stop_token sto
     if (!identity.ok()) return fail_with(unanswered(kCredentialsReason, identity.error().message));
     Attempt done = attempt(request, *identity, stop);
     if (!done.error) {
+      if (request.answer_bytes != nullptr) *request.answer_bytes = done.body.size();
       if (done.body.empty()) return json();
       auto parsed = parse_without_managed_fields(done.body);
       if (!parsed.ok()) {

@@ -42,6 +42,9 @@ class KubeObserver {
   // Credentials could not be refreshed; the previous ones are still in use.
   virtual void credentials_stale(const std::string& /*why*/) {}
 
+  // The API server has told something of a kind: a whole list, an event, a bookmark, or that it
+  // does not serve it. `selector` tells several watches of a kind apart.
+  virtual void heard(const Resource& /*resource*/, const std::string& /*selector*/) {}
   // A list starts, the first included; `why` is empty for the first.
   virtual void listing(const Resource& /*resource*/, const std::string& /*why*/) {}
   // A watch broke and goes on after `delay`. Not called for the server's regular closing.

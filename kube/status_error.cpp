@@ -51,6 +51,7 @@ StatusError status_error(int code, std::string_view body, std::string_view retry
   error.reason = string_at(*parsed, {"reason"});
   error.message = string_at(*parsed, {"message"});
   if (error.message.empty()) error.message = "the server answered HTTP " + std::to_string(code) + " without a message";
+  error.object = string_at(*parsed, {"details", "name"});
   for (const auto& cause : array_at(*parsed, {"details", "causes"})) {
     error.causes.push_back({std::string(string_at(cause, {"reason"})), std::string(string_at(cause, {"message"})),
                             std::string(string_at(cause, {"field"}))});

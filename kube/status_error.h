@@ -28,9 +28,12 @@ struct StatusError {
   std::vector<StatusCause> causes;
   // How long the server asks to stay away (header Retry-After or details.retryAfterSeconds).
   std::optional<Duration> retry_after;
+  std::string object{};  // the name of what the answer is about (Status.details.name)
 
   bool unanswered() const { return code == 0; }
-  bool not_found() const { return code == 404; }
+  // There is no such object: the API server's word, which names it. A 404 without a name is a
+  // kind that is not served, or the page of somebody in between, and says nothing of objects.
+  bool not_found() const { return code == 404 && reason == "NotFound" && !object.empty(); }
   bool forbidden() const { return code == 403; }
   bool gone() const { return code == 410; }
   bool conflict() const { return code == 409 && reason != "AlreadyExists"; }
@@ -44,7 +47,8 @@ inline constexpr std::string_view kNoAnswerInTimeReason = "NoAnswerInTime";    /
 inline constexpr std::string_view kCancelledReason = "Cancelled";              // the caller asked to stop
 inline constexpr std::string_view kTooLateReason = "TooLate";                  // not sent (again): not_after
 inline constexpr std::string_view kCredentialsReason = "CredentialsNotReady";  // no token or certificate to be had
-inline constexpr std::string_view kUnreadableReason = "UnreadableAnswer";      // not JSON, or too large
+inline constexpr std::string_view kUnreadableReason = "UnreadableAnswer";      // not what was asked for
+inline constexpr std::string_view kTooLargeReason = "AnswerTooLarge";          // more bytes than may be read
 
 StatusError unanswered(std::string_view reason, std::string message);
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json.h"
+#include "kube/discovery.h"
 #include "kube/watch_frames.h"
 
 namespace muster::kube {
@@ -13,12 +14,14 @@ using nlohmann::json;
 
 constexpr int kShortestWatchSeconds = 300;
 constexpr auto kSilenceMargin = std::chrono::seconds(30);
+// In a row, until a kind counts as absent.
+constexpr int kEnoughAbsences = 2;
 
 WatchEnd end_of(const StatusError& error) {
   // "Too large resource version": this server lags behind the one that was listed from.
   const bool ahead = std::any_of(error.causes.begin(), error.causes.end(),
                                  [](const StatusCause& cause) { return cause.reason == "ResourceVersionTooLarge"; });
-  if (ahead || error.reason == kUnreadableReason) return WatchEnd::kUnusable;
+  if (ahead || error.reason == kUnreadableReason || error.reason == kTooLargeReason) return WatchEnd::kUnusable;
   switch (error.code) {
     case 401:  // the client looks for a fresh token; what was seen still holds
       return WatchEnd::kBroken;
@@ -59,6 +62,11 @@ void Watch::run(std::stop_token stop) {
     if (!attempt || stop.stop_requested()) continue;
     const MonotonicTime ended = timing_.clock.now().monotonic;
     attempt->lasted = ended - started;
+    if (attempt->end == WatchEnd::kAbsent)
+      attempt->end = look_for_kind(stop);
+    else
+      absences_ = 0;
+    if (stop.stop_requested()) return;
     const WatchNext next = policy_.after(*attempt, ended, timing_.random());
     tell(*attempt, next);
     if (next.relist) version_.clear();
@@ -85,8 +93,10 @@ std::optional<WatchAttempt> Watch::list(std::stop_token stop) {
   version_ = std::move(*version);
   why_.clear();
   told_absent_ = told_forbidden_ = false;
+  absences_ = 0;
   sink_.on_replaced(version_);
   synced_ = true;
+  heard();
   return std::nullopt;
 }
 
@@ -145,6 +155,7 @@ bool Watch::take_frame(std::string_view frame, WatchAttempt& attempt) {
     attempt.delivered = true;
   }
   version_ = version;
+  heard();
   return true;
 }
 
@@ -159,6 +170,8 @@ void Watch::tell(const WatchAttempt& attempt, const WatchNext& next) {
     case WatchEnd::kAbsent:
       found_absent();
       return;
+    case WatchEnd::kDoubtful:
+      break;
     case WatchEnd::kForbidden:
       if (!std::exchange(told_forbidden_, true)) observer_.forbidden(resource_, why_);
       return;
@@ -175,10 +188,25 @@ void Watch::tell(const WatchAttempt& attempt, const WatchNext& next) {
   observer_.reconnecting(resource_, why_, next.delay);
 }
 
+// What a 404 means.
+WatchEnd Watch::look_for_kind(std::stop_token stop) {
+  const auto served = is_served(api_, resource_, std::move(stop));
+  if (!served.ok() || *served) {
+    absences_ = 0;
+    return WatchEnd::kUnusable;
+  }
+  heard();
+  absences_ = std::min(absences_ + 1, kEnoughAbsences);
+  return absences_ < kEnoughAbsences ? WatchEnd::kDoubtful : WatchEnd::kAbsent;
+}
+
+void Watch::heard() {
+  observer_.heard(resource_, selection_.field_selector);
+}
+
 void Watch::found_absent() {
   if (std::exchange(told_absent_, true)) return;
-  sink_.on_list_started();
-  sink_.on_replaced("");
+  sink_.on_absent();
   synced_ = true;
   observer_.absent(resource_);
 }

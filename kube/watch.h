@@ -30,8 +30,9 @@ class WatchSink {
   virtual void on_list_started() = 0;
   virtual void on_listed(const nlohmann::json& object) = 0;
   // The list is complete: what it brought is everything there is, the rest is gone.
-  // `version` is empty when the kind is not served at all.
   virtual void on_replaced(const std::string& version) = 0;
+  // The API server does not serve the kind; nothing is said about what was there before.
+  virtual void on_absent() = 0;
   // One change since. A deleted object comes in its last state.
   virtual void on_event(WatchChange change, const nlohmann::json& object) = 0;
 };
@@ -40,7 +41,10 @@ class WatchSink {
 // bookmarks for 5 to 10 minutes at a time, for ever:
 // - when a watch ends or breaks, it resumes after the last event or bookmark;
 // - on 410 Gone, in HTTP or in the stream, it lists again, at most once a second;
-// - a kind that is not served (404) counts as empty, and is looked for every 30 s;
+// - a 404 is believed when the discovery documents have said twice in a row that the kind is
+//   not served; it is then told as absent, and looked for every 30 s;
+// - any other answer that is not what was asked for (a proxy's page, half a list) changes
+//   nothing of the picture;
 // - a missing right (403) is told to the observer, and tried for until it is granted;
 // - what fails, or ends at once without news, is repeated 0.8 s to 30 s later.
 class Watch {
@@ -66,7 +70,9 @@ class Watch {
   bool take_frame(std::string_view frame, WatchAttempt& attempt);
   void take_error(const StatusError& error, WatchAttempt& attempt);
   void tell(const WatchAttempt& attempt, const WatchNext& next);
+  WatchEnd look_for_kind(std::stop_token stop);
   void found_absent();
+  void heard();
   void stamp(nlohmann::json& object) const;
 
   KubeApi& api_;
@@ -81,6 +87,7 @@ class Watch {
   WatchPolicy policy_;
   std::string version_;  // resume after this; empty: list first
   std::string why_;      // the last attempt ended; empty when in good order
+  int absences_ = 0;     // that discovery has told in a row
   bool told_absent_ = false;
   bool told_forbidden_ = false;
 

@@ -25,6 +25,9 @@ Duration WatchPolicy::delay_after(const WatchAttempt& attempt, double random) {
       // every version as soon as it has listed it is kept at a distance.
       if (!got_somewhere) ++failures_;
       return backoff(failures_ - 2, random);
+    case WatchEnd::kDoubtful:
+      failures_ = 0;
+      return kDoubtfulDelay;
     case WatchEnd::kAbsent:
       failures_ = 0;
       return kAbsentDelay;

@@ -17,7 +17,8 @@ enum class WatchEnd {
   kBroken,     // network error, 401, 429 or 5xx: what was seen so far still holds, resume after it
   kExpired,    // 410: the server has forgotten the version to resume from, list anew
   kUnusable,   // any other refusal, or bytes that are no event: list anew, but not at once
-  kAbsent,     // 404: the kind is not served (its CRD is missing)
+  kDoubtful,   // 404, and for the first time discovery says too that the kind is not served
+  kAbsent,     // the same again: the kind is not served (its CRD is missing)
   kForbidden,  // 403: somebody must grant a right first
 };
 
@@ -40,6 +41,9 @@ class WatchPolicy {
   static constexpr Duration kFirstDelay = std::chrono::milliseconds(800);
   static constexpr Duration kLongestDelay = std::chrono::seconds(30);
   static constexpr Duration kAbsentDelay = std::chrono::seconds(30);
+  // Until discovery is asked a second time: longer than a server takes that is just starting to
+  // serve its CRDs, one after the other.
+  static constexpr Duration kDoubtfulDelay = std::chrono::seconds(2);
   static constexpr Duration kRelistInterval = std::chrono::seconds(1);
   // A watch that ends sooner than this without an event got nowhere.
   static constexpr Duration kShort = std::chrono::seconds(1);

@@ -38,7 +38,8 @@ struct ClientMetrics::Families {
           .Register(*registry);
 };
 
-ClientMetrics::ClientMetrics() : families_(std::make_unique<Families>()) {}
+ClientMetrics::ClientMetrics(const Clock& clock)
+    : families_(std::make_unique<Families>()), watch_ages_(std::make_shared<WatchAges>(clock)) {}
 ClientMetrics::~ClientMetrics() = default;
 
 // Labels need no bounds of their own: methods are muster's, there is one host, and

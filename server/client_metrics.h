@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "server/watch_ages.h"
 
 namespace prometheus {
 class Collectable;
@@ -19,7 +20,7 @@ namespace muster {
 // anything to serve; Metrics::include() shows both together.
 class ClientMetrics {
  public:
-  ClientMetrics();
+  explicit ClientMetrics(const Clock& clock = system_clock());
   ~ClientMetrics();
 
   // One attempt: rest_client_requests_total{method,host,code}, and
@@ -31,11 +32,15 @@ class ClientMetrics {
   // muster_events_total{outcome}: Events about objects, whether written or lost.
   void event_done(std::string_view outcome);
 
+  // muster_watch_age_seconds{resource}, which is not among collectable().
+  const std::shared_ptr<WatchAges>& watch_ages() const { return watch_ages_; }
+
   std::shared_ptr<prometheus::Collectable> collectable() const;
 
  private:
   struct Families;
   std::unique_ptr<Families> families_;
+  std::shared_ptr<WatchAges> watch_ages_;
 };
 
 }  // namespace muster

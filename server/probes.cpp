@@ -56,9 +56,22 @@ HttpResponse Readiness::health(bool verbose) const {
   return response;
 }
 
+void Readiness::add_check(const std::string& check, std::function<std::string()> why) {
+  asked_[check] = std::move(why);
+}
+
+std::map<std::string, std::string> Readiness::failures() const {
+  std::map<std::string, std::string> all;
+  {
+    MutexLock lock(mutex_);
+    all = failures_;
+  }
+  for (const auto& [check, why] : asked_) all[check] = why();
+  return all;
+}
+
 bool Readiness::ready() const {
-  MutexLock lock(mutex_);
-  for (const auto& [check, reason] : failures_) {
+  for (const auto& [check, reason] : failures()) {
     if (!reason.empty()) return false;
   }
   return true;
@@ -66,8 +79,7 @@ bool Readiness::ready() const {
 
 HttpResponse Readiness::report(bool verbose) const {
   HttpResponse response;
-  MutexLock lock(mutex_);
-  for (const auto& [check, reason] : failures_) {
+  for (const auto& [check, reason] : failures()) {
     if (!reason.empty()) response.status = 503;
     if (!reason.empty()) response.body += "[-]" + check + " failed: " + reason + "\n";
     if (reason.empty() && verbose) response.body += "[+]" + check + " ok\n";

@@ -2,6 +2,7 @@
 // so that neither TLS nor a flood of reviews can make muster look dead.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -21,6 +22,8 @@ class Readiness {
 
   void set_ready(const std::string& check);
   void set_unready(const std::string& check, std::string reason);
+  // A check that is made whenever somebody asks: why it fails, or empty. Before the first question.
+  void add_check(const std::string& check, std::function<std::string()> why);
   // For good: muster is about to stop. Shown as the check "shutdown".
   void shut_down();
 
@@ -34,6 +37,9 @@ class Readiness {
   HttpResponse report(bool verbose) const;
 
  private:
+  std::map<std::string, std::string> failures() const;
+
+  std::map<std::string, std::function<std::string()>> asked_;
   mutable Mutex mutex_;
   std::map<std::string, std::string> failures_ GUARDED_BY(mutex_);  // check -> reason; empty: ready
   std::string sick_ GUARDED_BY(mutex_);

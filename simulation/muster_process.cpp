@@ -12,6 +12,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Duration kAbsentRetry = seconds(30);
+constexpr Duration kDoubtfulRetry = seconds(2);
 
 }  // namespace
 
@@ -82,7 +83,7 @@ void MusterProcess::connect(size_t index) {
 
 void MusterProcess::list(size_t index) {
   Feed& feed = feeds_[index];
-  const bool absent = !around_.server.serves(*feed.type);
+  const bool absent = !around_.server.serves(*feed.type) || hidden_.contains(feed.type->plural);
   KindListed listed{.type = feed.type, .objects = {}, .version = around_.server.version()};
   for (const ObjectPtr& object : around_.server.list(*feed.type, feed.selection)) {
     listed.objects.push_back(read(feed, *object));
@@ -91,18 +92,23 @@ void MusterProcess::list(size_t index) {
         [this, index, session = feed.session, absent, listed = std::move(listed)] {
           Feed& filled = feeds_[index];
           if (filled.session != session) return;
-          if (absent) {
-            post(KindAbsent{filled.type});
-            after(kAbsentRetry, [this, index, session] {
-              if (feeds_[index].session == session) connect(index);
-            });
-            return;
-          }
+          if (absent) return find_absent(index);
+          filled.absences = 0;
           post(listed);
           filled.seen = listed.version;
           filled.connected = true;
           deliver(index, session, around_.server.version());
         });
+}
+
+// As kube/watch.h: discovery says so a second time before it is believed.
+void MusterProcess::find_absent(size_t index) {
+  Feed& feed = feeds_[index];
+  const bool certain = ++feed.absences >= 2;
+  if (certain) post(KindAbsent{feed.type});
+  after(certain ? kAbsentRetry : kDoubtfulRetry, [this, index, session = feed.session] {
+    if (feeds_[index].session == session) connect(index);
+  });
 }
 
 void MusterProcess::see(const Change& change) {
@@ -140,6 +146,19 @@ TypedObject MusterProcess::read(const Feed& feed, const json& object) const {
   return read_object(*feed.type, {{"apiVersion", feed.type->api_version},
                                   {"kind", feed.type->kind},
                                   {"metadata", object_at(object, {"metadata"})}});
+}
+
+void MusterProcess::hide(const ResourceType& type, bool hidden) {
+  if (!hidden) {
+    hidden_.erase(type.plural);
+    return;
+  }
+  hidden_.insert(type.plural);
+  for (size_t i = 0; i < feeds_.size(); ++i) {
+    if (feeds_[i].type->plural != type.plural) continue;
+    feeds_[i].seen = 0;  // a watch that is refused with 404 lists again
+    connect(i);
+  }
 }
 
 void MusterProcess::lose_watches(const ResourceType* type) {
@@ -201,12 +220,20 @@ void MusterProcess::send_writes() {
 
 void MusterProcess::send(Command command) {
   ++under_way_;
+  if (around_.chance.happens(around_.faults.write_late)) return send_late(command);
   const Duration way = some(around_.options.way_low, around_.options.way_high);
   // What has left the process may arrive although it has died since.
   const bool survives = around_.chance.happens(0.5);
   around_.timeline.after(way, [this, alive = std::weak_ptr<int>(alive_), survives, command = std::move(command)] {
     if (!alive.expired() || survives) arrive(command, alive.expired());
   });
+}
+
+// The API server is slow: muster gives up waiting, and perhaps its lease, and then it is done.
+void MusterProcess::send_late(const Command& command) {
+  around_.timeline.after(some(around_.options.way_low, around_.faults.late),
+                         [this, write = command.write] { around_.carry_out(write, false); });
+  after(around_.options.timeout, [this, command] { finish(command, WriteOutcome::kFailed, nullptr); });
 }
 
 void MusterProcess::arrive(const Command& command, bool alone) {
@@ -219,6 +246,7 @@ void MusterProcess::arrive(const Command& command, bool alone) {
     after(delay, [this, command] { finish(command, WriteOutcome::kFailed, nullptr); });
   };
   if (cut_off_) return fail_after(around_.options.timeout);
+  if (hidden_.contains(command.write.target.type->plural)) return fail_after(way);
   if (around_.chance.happens(around_.faults.write_refused)) return fail_after(way);
   const bool heard = !around_.chance.happens(around_.faults.answer_lost);
   const std::weak_ptr<int> alive = alive_;

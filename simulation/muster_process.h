@@ -11,6 +11,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <vector>
 
 #include "api/watched_kinds.h"
@@ -32,7 +34,9 @@ struct ProcessOptions {
 struct Faults {
   double write_refused = 0;  // 429 or 500: not carried out
   double answer_lost = 0;    // carried out, but muster never hears of it
-  double watch_stalls = 0;   // an event of a watch comes up to `stall` late, and all after it
+  double write_late = 0;     // carried out up to `late` after it was sent, whatever became of who sent it
+  Duration late = std::chrono::seconds(30);
+  double watch_stalls = 0;  // an event of a watch comes up to `stall` late, and all after it
   Duration stall = std::chrono::seconds(5);
   // Mean time between: a process killed, a watch lost, history compacted, a change of
   // leader, a replica cut off, a jump of the wall clock. Zero: never.
@@ -72,6 +76,9 @@ class MusterProcess {
   // Neither watches nor writes get through while cut off.
   void cut_off(bool cut);
   bool connected() const { return running() && !cut_off_; }
+  // The API server that it reaches serves this kind no more, or again: requests for it are
+  // answered with 404, and discovery says the same.
+  void hide(const ResourceType& type, bool hidden);
   // nullptr: every watch.
   void lose_watches(const ResourceType* type);
   void lead(bool leads);
@@ -85,6 +92,7 @@ class MusterProcess {
     Selection selection;
     uint64_t seen = 0;  // resume after this; 0: list first
     bool connected = false;
+    int absences = 0;  // that discovery has told in a row
     uint64_t session = 0;
     MonotonicTime last_delivery{};
   };
@@ -94,6 +102,7 @@ class MusterProcess {
   void watch(const WatchedKind& kind);
   void connect(size_t feed);
   void list(size_t feed);
+  void find_absent(size_t feed);
   void deliver(size_t feed, uint64_t session, uint64_t up_to);
   TypedObject read(const Feed& feed, const nlohmann::json& object) const;
   Duration some(Duration low, Duration high) { return around_.chance.between(low, high); }
@@ -102,13 +111,15 @@ class MusterProcess {
   void send_writes();
   void send(Command command);
   void arrive(const Command& command, bool alone);
+  void send_late(const Command& command);
   void finish(const Command& command, WriteOutcome outcome, const ObjectPtr& object);
 
   const Surroundings around_;
   std::unique_ptr<Engine> engine_;
   uint64_t starts_ = 0;
   bool cut_off_ = false;
-  bool may_write_ = false;  // holds the lease
+  std::set<std::string_view> hidden_;  // plurals
+  bool may_write_ = false;             // holds the lease
   std::vector<Feed> feeds_;
   std::deque<Event> inbox_;
   bool turn_planned_ = false;

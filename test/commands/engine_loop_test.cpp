@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <future>
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -52,7 +53,7 @@ TEST_CASE("engine loop: the view appears when every kind was listed and follows 
   CHECK(loop.view() == nullptr);
   CHECK(synced == 0);
   for (const WatchedKind& kind : watched_kinds()) {
-    loop.post(KindAbsent{kind.type});
+    loop.post(KindListed{kind.type, {}});
   }
   REQUIRE(eventually([&] { return loop.view() != nullptr; }));
   loop.post(ObjectChanged{
@@ -72,7 +73,7 @@ TEST_CASE("engine loop: commands reach the writer and the loop ends while idle")
         {}, 1, system_clock(),
         {.write = write, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = nullptr});
     for (const WatchedKind& kind : watched_kinds()) {
-      loop.post(KindAbsent{kind.type});
+      loop.post(KindListed{kind.type, {}});
     }
     loop.post(CaBundleIssued{"-----BEGIN CERTIFICATE-----"});
     loop.post(ObjectChanged{configuration()});
@@ -87,7 +88,7 @@ TEST_CASE("engine loop: a question is asked of the engine as it is and never bef
       {}, 1, system_clock(),
       {.write = done, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = nullptr});
   CHECK_FALSE(loop.ask([](const Engine&) { FAIL_CHECK("it was asked"); }));
-  for (const WatchedKind& kind : watched_kinds()) loop.post(KindAbsent{kind.type});
+  for (const WatchedKind& kind : watched_kinds()) loop.post(KindListed{kind.type, {}});
   loop.post(ObjectChanged{
       read_object(kNamespaces, {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "here"}}}})});
   bool found = false;
@@ -100,7 +101,7 @@ TEST_CASE("engine loop: questions from many threads are all answered") {
   EngineLoop loop(
       {}, 1, system_clock(),
       {.write = done, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = nullptr});
-  for (const WatchedKind& kind : watched_kinds()) loop.post(KindAbsent{kind.type});
+  for (const WatchedKind& kind : watched_kinds()) loop.post(KindListed{kind.type, {}});
   int answers = 0;  // of the engine's thread alone
   std::atomic<int> answered = 0;
   {
@@ -140,13 +141,91 @@ TEST_CASE("engine loop: what happened is handed out to be counted and an attempt
   post(kLocalQueues, "team", "lq", {{"clusterQueue", "cq"}});
   post(kWorkloads, "team", "wl", {{"queueName", "lq"}, {"podSets", json::array()}});
   for (const WatchedKind& kind : watched_kinds()) {
-    if (kind.type->group != kWorkloads.group && kind.type->kind != kNamespaces.kind) loop.post(KindAbsent{kind.type});
+    if (kind.type->group != kWorkloads.group && kind.type->kind != kNamespaces.kind)
+      loop.post(KindListed{kind.type, {}});
   }
   for (const ResourceType* type : {&kCohorts, &kResourceFlavors, &kAdmissionChecks, &kWorkloadPriorityClasses})
-    loop.post(KindAbsent{type});
+    loop.post(KindListed{type, {}});
   for (const ResourceType* type : {&kNamespaces, &kClusterQueues, &kLocalQueues, &kWorkloads})
     loop.post(KindListed{type, {}, 1});
   auto attempt = attempted.get_future();
   REQUIRE(attempt.wait_for(std::chrono::seconds(10)) == std::future_status::ready);
   CHECK(attempt.get().seconds > 0);
+}
+
+TEST_CASE("engine loop: a watch waits while too much waits to be taken in") {
+  std::atomic<bool> busy = false, may_go_on = false;
+  EngineLoop loop({}, 1, system_clock(),
+                  {.write = done, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = [&] {
+                     busy = true;
+                     while (!may_go_on) std::this_thread::yield();
+                   }});
+  for (const WatchedKind& kind : watched_kinds()) loop.post(KindListed{kind.type, {}});
+  REQUIRE(eventually([&] { return busy.load(); }));
+  std::atomic<size_t> posted = 0;
+  constexpr size_t kAll = 3 * EngineLoop::kMostWaiting;
+  std::jthread watch([&] {
+    for (size_t i = 0; i < kAll; ++i) {
+      loop.post_when_room(ObjectChanged{read_object(
+          kNamespaces, {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", std::to_string(i)}}}})});
+      ++posted;
+    }
+  });
+  REQUIRE(eventually([&] { return posted >= EngineLoop::kMostWaiting; }));
+  // Others are not held up.
+  loop.post(Tick{});
+  CHECK(posted <= EngineLoop::kMostWaiting);
+  may_go_on = true;
+  CHECK(eventually([&] { return posted == kAll; }));
+  CHECK(eventually([&] { return loop.view() && loop.view()->namespace_labels(std::to_string(kAll - 1)) != nullptr; }));
+}
+
+TEST_CASE("engine loop: which kinds are missing is told when that changes") {
+  std::mutex mutex;
+  std::vector<std::string> told;
+  EngineLoop loop({}, 1, system_clock(),
+                  {.write = done,
+                   .leads_until = never_leads,
+                   .tell = nullptr,
+                   .bundles_seen = nullptr,
+                   .synced = nullptr,
+                   .missing = [&](const std::vector<std::string>& kinds, bool synced) {
+                     const std::lock_guard lock(mutex);
+                     std::string text = synced ? "synced:" : "not synced:";
+                     for (const std::string& kind : kinds) text += " " + kind;
+                     told.push_back(text);
+                   }});
+  const auto tells = [&](size_t count, const std::string& text) {
+    return eventually([&] {
+      const std::lock_guard lock(mutex);
+      return told.size() == count && told.back() == text;
+    });
+  };
+  loop.post(KindAbsent{&kWorkloads});
+  CHECK(tells(1, "not synced: workloads.kueue.x-k8s.io"));
+  for (const WatchedKind& kind : watched_kinds()) loop.post(KindListed{kind.type, {}});
+  CHECK(tells(2, "synced:"));
+  loop.post(KindAbsent{&kWorkloads});
+  loop.post(KindAbsent{&kNamespaces});
+  CHECK(eventually([&] {
+    const std::lock_guard lock(mutex);
+    return told.back() == "synced: namespaces workloads.kueue.x-k8s.io";
+  }));
+}
+
+TEST_CASE("engine loop: after its end nothing is called and nothing is answered") {
+  std::atomic<int> calls = 0;
+  EngineLoop loop({}, 1, system_clock(),
+                  {.write = done,
+                   .leads_until = never_leads,
+                   .tell = nullptr,
+                   .bundles_seen = [&](const auto&) { ++calls; },
+                   .synced = [&] { ++calls; }});
+  loop.stop();
+  loop.stop();
+  for (const WatchedKind& kind : watched_kinds()) loop.post_when_room(KindListed{kind.type, {}});
+  loop.post(ObjectChanged{configuration()});
+  CHECK_FALSE(loop.ask([](const Engine&) { FAIL_CHECK("it was asked"); }));
+  CHECK(loop.view() == nullptr);
+  CHECK(calls == 0);
 }

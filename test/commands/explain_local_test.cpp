@@ -26,7 +26,8 @@ class ListingApi final : public kube::KubeApi {
     if (forbidden.contains(request.path))
       return fail_with(kube::StatusError{403, "Forbidden", "you may not list " + request.path, {}, std::nullopt});
     const auto found = objects.find(request.path);
-    return json{{"metadata", {{"resourceVersion", "100"}}},
+    return json{{"kind", "List"},
+                {"metadata", {{"resourceVersion", "100"}}},
                 {"items", found == objects.end() ? json::array() : found->second}};
   }
   Outcome<kube::StatusError> stream(const kube::KubeRequest&, const ByteSink&, std::stop_token) override {

@@ -31,7 +31,7 @@ class ScriptedApi final : public kube::KubeApi {
 };
 
 kube::KubeApi::Answer refusal(int code, const char* reason) {
-  return fail_with(kube::StatusError{code, reason, "the server says no", {}, std::nullopt});
+  return fail_with(kube::StatusError{code, reason, "the server says no", {}, std::nullopt, "certificates"});
 }
 
 CertificateState some_state() {

@@ -77,7 +77,7 @@ TEST_CASE("an answer larger than the bound is refused and not kept") {
   request.path = "/big";
   const auto answer = client->send(request, {});
   REQUIRE_FALSE(answer.ok());
-  CHECK(answer.error().reason == kUnreadableReason);
+  CHECK(answer.error().reason == kTooLargeReason);
   CHECK(answer.error().message.find("4096") != std::string::npos);
   request.path = "/small";
   CHECK(client->send(request, {}).ok());

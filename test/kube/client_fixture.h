@@ -81,8 +81,10 @@ struct TestClient {
 };
 
 inline nlohmann::json status_body(int code, const std::string& reason, const std::string& message) {
-  return {{"kind", "Status"}, {"apiVersion", "v1"}, {"status", "Failure"},
-          {"code", code},     {"reason", reason},   {"message", message}};
+  nlohmann::json body = {{"kind", "Status"}, {"apiVersion", "v1"}, {"status", "Failure"},
+                         {"code", code},     {"reason", reason},   {"message", message}};
+  if (reason == "NotFound") body["details"] = {{"name", "a"}};
+  return body;
 }
 
 inline nlohmann::json object(const std::string& name, const std::string& version) {

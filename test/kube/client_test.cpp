@@ -84,7 +84,8 @@ TEST_CASE("a prefix in the server's address comes before every path") {
 TEST_CASE("lists come in pages and carry selectors and the metadata-only form") {
   FakeApiServer server([](const FakeRequest& request, FakeExchange& exchange) {
     const bool second = request.query.contains("continue");
-    json page = {{"metadata", {{"resourceVersion", "77"}}}, {"items", {object(second ? "b" : "a", "1")}}};
+    json page = {
+        {"kind", "JobList"}, {"metadata", {{"resourceVersion", "77"}}}, {"items", {object(second ? "b" : "a", "1")}}};
     if (!second) page["metadata"]["continue"] = "next/+=";
     exchange.respond(200, page);
   });
@@ -101,7 +102,7 @@ TEST_CASE("lists come in pages and carry selectors and the metadata-only form") 
   CHECK(names == std::vector<std::string>{"start", "a", "b"});
   const auto sent = server.requests();
   REQUIRE(sent.size() == 2);
-  CHECK(sent[0].query.at("limit") == "500");
+  CHECK(sent[0].query.at("limit") == "20");
   CHECK(sent[0].query.at("labelSelector") == "a in (b)");
   CHECK(sent[0].query.at("fieldSelector") == "x=y");
   CHECK(sent[0].headers.at("accept") == "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
@@ -115,7 +116,7 @@ TEST_CASE("a list whose next page has expired begins again and ends in one piece
       ++expired;
       return exchange.respond(410, status_body(410, "Expired", "the continue token is too old"));
     }
-    json page = {{"metadata", {{"resourceVersion", "5"}}}, {"items", {object("a", "1")}}};
+    json page = {{"kind", "JobList"}, {"metadata", {{"resourceVersion", "5"}}}, {"items", {object("a", "1")}}};
     if (request.query.contains("limit")) page["metadata"]["continue"] = "more";
     exchange.respond(200, page);
   });

@@ -25,6 +25,7 @@ class RecordingSink final : public WatchSink {
     remember_kind(item);
   }
   void on_replaced(const std::string& version) override { note("=" + version); }
+  void on_absent() override { note("absent"); }
   void on_event(WatchChange change, const json& item) override {
     constexpr const char* kWords[] = {"added ", "modified ", "deleted "};
     note(kWords[static_cast<int>(change)] + std::string(string_at(item, {"metadata", "name"})));
@@ -60,6 +61,19 @@ class RecordingSink final : public WatchSink {
 
 json list_of(const std::string& version, std::vector<json> items) {
   return {{"kind", "List"}, {"metadata", {{"resourceVersion", version}}}, {"items", items}};
+}
+
+// What /apis and the group's document say, for requests that are no lists.
+bool answers_discovery(const FakeRequest& request, bool served, FakeExchange& exchange) {
+  json groups = json::array({{{"name", "apps"}, {"versions", {{{"version", "v1"}}}}}});
+  if (served) groups.push_back({{"name", kQueues.group}, {"versions", {{{"version", kQueues.version}}}}});
+  if (request.path == "/apis")
+    exchange.respond(200, {{"kind", "APIGroupList"}, {"groups", groups}});
+  else if (request.path == "/apis/" + api_version(kQueues))
+    exchange.respond(200, {{"kind", "APIResourceList"}, {"resources", {{{"name", kQueues.plural}}}}});
+  else
+    return false;
+  return true;
 }
 
 bool is_watch(const FakeRequest& request) {
@@ -235,9 +249,10 @@ TEST_CASE("a stream cut anywhere loses and repeats nothing") {
   CHECK(test.sink.notes() == std::vector<std::string>{"list", "+a", "=10", "added b", "added c", "added d"});
 }
 
-TEST_CASE("a kind that is not served counts as empty until it appears") {
+TEST_CASE("a kind that is not served is absent until it appears") {
   std::atomic<bool> served = false;
   FakeApiServer server([&](const FakeRequest& request, FakeExchange& exchange) {
+    if (answers_discovery(request, served, exchange)) return;
     if (!served) return exchange.respond_text(404, "404 page not found\n");
     if (!is_watch(request)) return exchange.respond(200, list_of("10", {object("a", "9")}));
     exchange.begin_stream();
@@ -247,15 +262,17 @@ TEST_CASE("a kind that is not served counts as empty until it appears") {
   REQUIRE(eventually([&] { return test.watch.synced(); }));
   REQUIRE(eventually([&] { return test.client.time.slept() >= 2min; }));
   CHECK(test.client.observer.count("absent") == 1);
-  CHECK(server.requests().size() <= static_cast<size_t>(test.client.time.slept() / 30s) + 2);
+  // The list and discovery each time, and once more at the beginning.
+  CHECK(server.requests().size() <= 2 * static_cast<size_t>(test.client.time.slept() / 30s) + 6);
   served = true;
   REQUIRE(eventually([&] { return test.sink.has("=10"); }));
-  CHECK(test.sink.notes() == std::vector<std::string>{"list", "=", "list", "+a", "=10"});
+  CHECK(test.sink.notes() == std::vector<std::string>{"absent", "list", "+a", "=10"});
 }
 
-TEST_CASE("a kind whose CRD is removed becomes empty") {
+TEST_CASE("a kind whose CRD is removed becomes absent") {
   std::atomic<bool> served = true;
   FakeApiServer server([&](const FakeRequest& request, FakeExchange& exchange) {
+    if (answers_discovery(request, served, exchange)) return;
     if (!served) return exchange.respond_text(404, "404 page not found\n");
     if (!is_watch(request)) return exchange.respond(200, list_of("10", {object("a", "9")}));
     served = false;
@@ -263,8 +280,8 @@ TEST_CASE("a kind whose CRD is removed becomes empty") {
     exchange.end_stream();
   });
   TestWatch test(server);
-  REQUIRE(eventually([&] { return test.sink.has("="); }));
-  CHECK(test.sink.notes() == std::vector<std::string>{"list", "+a", "=10", "list", "="});
+  REQUIRE(eventually([&] { return test.sink.has("absent"); }));
+  CHECK(test.sink.notes() == std::vector<std::string>{"list", "+a", "=10", "absent"});
 }
 
 TEST_CASE("a missing right is told once in the server's words and then tried for") {

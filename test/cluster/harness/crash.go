@@ -4,6 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -42,6 +46,52 @@ func (c *Cluster) KillAPIServer(t testing.TB) {
 func (c *Cluster) AwaitAPIServer(t testing.TB) {
 	t.Helper()
 	Eventually(t, 90*time.Second, "the API server is back", func() error { return c.ready(t) })
+}
+
+// SuspendAPIServer stops the API server's process: it accepts connections, and answers nobody,
+// until `resume`. For a few seconds only, since others need it too.
+func (c *Cluster) SuspendAPIServer(t testing.TB) (resume func()) {
+	t.Helper()
+	pid := processOf(t, c.lab(t), "kube-apiserver")
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatalf("SIGSTOP to the API server, process %d: %v", pid, err)
+	}
+	resume = sync.OnceFunc(func() {
+		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+			t.Errorf("SIGCONT to the API server, process %d: %v", pid, err)
+			return
+		}
+		Eventually(t, 90*time.Second, "the API server answers again", func() error { return c.ready(t) })
+	})
+	t.Cleanup(resume)
+	return resume
+}
+
+// processOf is the child of a process whose first argument is that.
+func processOf(t testing.TB, parent int, argument string) int {
+	t.Helper()
+	processes, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, process := range processes {
+		stat, _ := os.ReadFile(process + "/stat")
+		arguments, _ := os.ReadFile(process + "/cmdline")
+		_, after, _ := strings.Cut(string(stat), ") ")
+		var state string
+		var ppid, pid int
+		if _, err := fmt.Sscan(after, &state, &ppid); err != nil || ppid != parent {
+			continue
+		}
+		words := strings.Split(string(arguments), "\x00")
+		if len(words) > 1 && words[1] == argument {
+			if _, err := fmt.Sscan(filepath.Base(process), &pid); err == nil {
+				return pid
+			}
+		}
+	}
+	t.Fatalf("process %d has no child %q", parent, argument)
+	return 0
 }
 
 // lab is the process that watches over the cluster, which the lab's kubeconfigs name.

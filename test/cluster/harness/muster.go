@@ -56,6 +56,20 @@ func StartMuster(t testing.TB, flags ...string) *Muster {
 // the harness's own.
 func LaunchMuster(t testing.TB, flags ...string) *Muster {
 	t.Helper()
+	m := SpawnMuster(t, func() {}, flags...)
+	Eventually(t, 30*time.Second, "muster's /readyz", func() error {
+		if m.hasEnded() {
+			t.Fatalf("muster ended at its start: %s", m.command.ProcessState)
+		}
+		return m.Ready()
+	})
+	return m
+}
+
+// SpawnMuster is LaunchMuster that waits for nothing. `before` is called when all is there
+// that muster needs, right before it starts.
+func SpawnMuster(t testing.TB, before func(), flags ...string) *Muster {
+	t.Helper()
 	cluster := Connect(t)
 	cluster.EnsureMusterNamespace(t)
 	address, health, metrics := cluster.webhookAddress(t), freeAddress(t), flagValue(flags, "--metrics-bind-address")
@@ -93,14 +107,29 @@ func LaunchMuster(t testing.TB, flags ...string) *Muster {
 	if namespace := flagValue(flags, "--namespace"); namespace != "" {
 		m.config = append(m.config, "--namespace", namespace)
 	}
+	before()
 	m.start(t, append(arguments, flags...))
-	Eventually(t, 30*time.Second, "muster's /readyz", func() error {
+	return m
+}
+
+// AwaitHealthy waits until the probes are served, ready or not.
+func (m *Muster) AwaitHealthy(t testing.TB) {
+	t.Helper()
+	client := http.Client{Timeout: time.Second}
+	Eventually(t, 30*time.Second, "muster's /healthz", func() error {
 		if m.hasEnded() {
 			t.Fatalf("muster ended at its start: %s", m.command.ProcessState)
 		}
-		return m.Ready()
+		response, err := client.Get(m.Health + "/healthz")
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			return fmt.Errorf("/healthz answers %s", response.Status)
+		}
+		return nil
 	})
-	return m
 }
 
 // start runs the process; its log is shown if the test fails.

@@ -26,13 +26,18 @@ import (
 type Wire struct {
 	Kubeconfig string // for the muster that shall use it
 
-	mutex   sync.Mutex
-	writing int // now, and at most
-	most    int
-	counts  map[string]int
-	journal []string
-	kill    func() // ends the process that is armed; nil: nobody dies
-	cut     bool   // nothing passes until the next Arm
+	mutex    sync.Mutex
+	writing  int // now, and at most
+	most     int
+	counts   map[string]int
+	journal  []string
+	kill     func() // ends the process that is armed; nil: nobody dies
+	cut      bool   // nothing passes until the next Arm
+	breakOff func() // all connections of muster
+
+	wrong      *WrongAnswer // for the kinds that it is given for; nil: none
+	wrongKinds []string
+	wrongs     int
 
 	watches watchControl
 
@@ -57,6 +62,8 @@ func (c *Cluster) Wire(t testing.TB) *Wire {
 		t.Fatal(err)
 	}
 	w := &Wire{counts: map[string]int{}, attempts: map[string]int{}}
+	var server *httptest.Server
+	w.breakOff = func() { server.CloseClientConnections() }
 	client := http.Client{Transport: transport}
 	proxy := &httputil.ReverseProxy{
 		Rewrite:        func(request *httputil.ProxyRequest) { request.SetURL(target) },
@@ -65,9 +72,14 @@ func (c *Cluster) Wire(t testing.TB) *Wire {
 		ModifyResponse: w.answered,
 		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+	server = httptest.NewUnstartedServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
 		if w.isCut() {
 			panic(http.ErrAbortHandler)
+		}
+		if answer := w.toAnswerWrongly(request); answer != nil {
+			writer.WriteHeader(answer.Status)
+			_, _ = writer.Write([]byte(answer.Body))
+			return
 		}
 		if request.Method == http.MethodGet {
 			w.watches.serve(writer, request, proxy)
@@ -184,6 +196,48 @@ func (w *Wire) Journal() []string {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	return slices.Clone(w.journal)
+}
+
+// WrongAnswer is what somebody between muster and the API server says instead of it.
+type WrongAnswer struct {
+	Status int
+	Body   string
+}
+
+// AnswerWrongly answers all requests for these kinds so, and breaks their watches off; nil:
+// the API server answers again.
+func (w *Wire) AnswerWrongly(answer *WrongAnswer, kinds ...string) {
+	w.mutex.Lock()
+	w.wrong, w.wrongKinds = answer, kinds
+	w.mutex.Unlock()
+	w.breakOff()
+}
+
+// WrongAnswers is how many were given.
+func (w *Wire) WrongAnswers() int {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.wrongs
+}
+
+func (w *Wire) toAnswerWrongly(request *http.Request) *WrongAnswer {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	resource, _ := target(request.URL.Path)
+	kind, _, _ := strings.Cut(resource, "/")
+	if w.wrong == nil || !slices.Contains(w.wrongKinds, kind) {
+		return nil
+	}
+	w.wrongs++
+	return w.wrong
+}
+
+// Cut lets nothing pass: the API server cannot be reached. Or everything again.
+func (w *Wire) Cut(cut bool) {
+	w.mutex.Lock()
+	w.cut = cut
+	w.mutex.Unlock()
+	w.breakOff()
 }
 
 func (w *Wire) isCut() bool {

@@ -1,0 +1,56 @@
+// How much the engine hands out before it hears what became of it.
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "test/engine/served_engine.h"
+
+using namespace muster;
+using namespace muster::test;
+using nlohmann::json;
+
+namespace {
+
+json job(int number) {
+  json made = {{"metadata", {{"labels", {{"kueue.x-k8s.io/queue-name", "lq"}}}}},
+               {"spec",
+                {{"suspend", true},
+                 {"parallelism", 1},
+                 {"completions", 1},
+                 {"template", {{"spec", {{"containers", {{{"name", "c"}, {"image", "i"}}}}}}}}}}};
+  made["metadata"]["annotations"]["number"] = std::to_string(number);
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("engine: plans wait while as many writes are under way as may be") {
+  EngineSettings settings;
+  settings.writes_at_a_time = 5;
+  ServedEngine served(std::move(settings));
+  served.put(kNamespaces, "team-a", json::object());
+  for (int i = 0; i < 20; ++i) served.put(kJobs, "job-" + std::to_string(i), job(i));
+  served.plan();
+  CHECK(served.writes.size() == 5);
+  served.plan();
+  CHECK(served.writes.size() == 5);
+  // Nothing to wake up for until a write has been answered.
+  const auto tick = served.engine.next_tick();
+  CHECK((!tick || *tick > served.now().monotonic));
+  const Command first = served.writes.front();
+  served.writes.erase(served.writes.begin());
+  served.answer(first, WriteOutcome::kFailed);
+  CHECK((served.engine.next_tick() && *served.engine.next_tick() <= served.now().monotonic));
+  served.plan();
+  CHECK(served.writes.size() == 5);
+  // In the end everyone had a turn.
+  std::set<std::string> planned = {to_text(first.write.target)};
+  for (int rounds = 0; rounds < 100 && !served.writes.empty(); ++rounds) {
+    const Command next = served.writes.front();
+    served.writes.erase(served.writes.begin());
+    planned.insert(to_text(next.write.target));
+    served.answer(next, WriteOutcome::kFailed);
+    served.plan();
+  }
+  CHECK(planned.size() >= 20);
+}
