@@ -6,6 +6,18 @@ function(muster_warnings target)
   endif()
 endfunction()
 
+# What the product is built with and tests are not: overflows of buffers and of the stack end the
+# process, and the processor, where it can, refuses jumps that no compiler has made
+# (test/hardening reads the outcome from the executables). Sanitizers have checks of their own.
+function(muster_hardened target)
+  if(NOT MUSTER_SANITIZE)
+    target_compile_options(${target} PRIVATE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fPIE)
+    if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+      target_compile_options(${target} PRIVATE -fcf-protection=full)
+    endif()
+  endif()
+endfunction()
+
 # muster_library(<folder> [DEPENDS folder...] [LINK target...])
 # The folder's .cpp files as the library muster_<folder>; main.cpp files in
 # subfolders are executables of their own.
@@ -18,6 +30,7 @@ function(muster_library folder)
   list(TRANSFORM ARG_DEPENDS PREPEND muster_)
   target_link_libraries(${target} PUBLIC ${ARG_DEPENDS} nlohmann_json::nlohmann_json PRIVATE ${ARG_LINK})
   muster_warnings(${target})
+  muster_hardened(${target})
 endfunction()
 
 # muster_rule_table(<folder> <Type> ...): a library whose files each define one
