@@ -36,6 +36,9 @@ struct RuleSettings {
   // User names that may unsuspend queued Jobs: muster's own service account, and
   // JobSet's controller in external mode.
   std::set<std::string, std::less<>> admitters;
+  // The user name that muster bears before the API server, of a service account or of the person
+  // who runs it; empty: not known.
+  std::string own_name;
   WaiterSettings waiter;
   // Whether jobs may start as a group; off, what asks for it is refused.
   bool group_scheduling = true;

@@ -34,10 +34,10 @@ class EngineLoop {
     std::function<void(size_t)> quarantined{};
     // Which CA bundles the webhook configurations hold, whenever that changed; answered
     // by posting CaBundleIssued. On the engine's thread; may be empty.
-    std::function<void(std::vector<std::string>)> bundles_seen;
+    std::function<void(std::vector<std::string>)> bundles_seen{};
     // Every watched kind was listed: view() has something to show. Once, on the engine's
     // thread; may be empty.
-    std::function<void()> synced;
+    std::function<void()> synced{};
     // Which kinds are missing (Engine::missing_kinds), whenever that changed, and whether view()
     // has something to show. On the engine's thread; may be empty.
     std::function<void(const std::vector<std::string>& kinds, bool synced)> missing{};

@@ -91,6 +91,7 @@ RuleSettings rule_settings_of(const Settings& settings, const OwnIdentity& own, 
   RuleSettings rules =
       make_rule_settings(settings.configuration.kueue, settings.configuration.muster, {image, own.user});
   rules.native_jobsets = native_jobsets;
+  rules.own_name = own.name;
   // Upstream's controller starts and stops the Jobs of its JobSets.
   if (!native_jobsets && !own.jobset_controller.empty()) rules.admitters.insert(own.jobset_controller);
   // Where there are admitters, nobody else makes the Jobs of queued JobSets: not even the
@@ -120,6 +121,7 @@ WebhookRegistration registration_of(const Settings& settings, const std::string&
   registration.manage_jobs_without_queue_name = kueue.manage_jobs_without_queue_name;
   registration.managed_namespaces = kueue.managed_jobs_namespace_selector;
   registration.every_jobset = native_jobsets;
+  registration.group_scheduling = settings.configuration.muster.group_scheduling;
   return registration;
 }
 

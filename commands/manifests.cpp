@@ -48,6 +48,7 @@ int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ost
   const LoadedConfiguration& configuration = settings->configuration;
   const bool native = configuration.muster.jobset_controller == JobSetController::kNative;
   fitted.registration.every_jobset = native;
+  fitted.registration.group_scheduling = configuration.muster.group_scheduling;
   if (!options.config_file.empty()) {
     fitted.registration = registration_of(*settings, fitted.registration.own_namespace, "", native);
     std::ifstream file(options.config_file, std::ios::binary);

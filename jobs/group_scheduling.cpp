@@ -17,7 +17,7 @@ bool is_jobset(const JobKind& kind) {
 }
 
 bool ends_with_barrier_suffix(std::string_view name) {
-  return name.ends_with("-group-scheduling");
+  return name.ends_with(kGroupConfigMapSuffix);
 }
 
 // The part behind the last '/'.
@@ -285,7 +285,7 @@ std::string group_token(std::string_view owner_uid, std::string_view restart_att
 }
 
 std::string group_config_map_name(const JobKind& kind, std::string_view job_name) {
-  return std::string(job_name) + (is_jobset(kind) ? "-group-scheduling" : "-job-group-scheduling");
+  return std::string(job_name).append(is_jobset(kind) ? "" : "-job").append(kGroupConfigMapSuffix);
 }
 
 GroupReading read_group_scheduling(const JobKind& kind, const json& job) {

@@ -51,6 +51,7 @@ namespace muster {
 // Keys of the ConfigMap.
 inline constexpr std::string_view kGroupStartedKey = "started";
 inline constexpr std::string_view kGroupExpiredKey = "expired";
+inline constexpr std::string_view kGroupDeadlinesKey = "deadlines";
 
 // The waiter's program; the shell loop bears the name too, as its $0.
 inline constexpr std::string_view kWaiterProgram = "muster-wait";
@@ -64,6 +65,8 @@ inline constexpr std::string_view kGroupActionSuspend = "Suspend";
 
 std::string group_token(std::string_view owner_uid, std::string_view restart_attempt, std::string_view epoch);
 
+// All of their names end so.
+inline constexpr std::string_view kGroupConfigMapSuffix = "-group-scheduling";
 // "<name>-group-scheduling" of a JobSet, "<name>-job-group-scheduling" of a Job.
 std::string group_config_map_name(const JobKind& kind, std::string_view job_name);
 

@@ -105,9 +105,15 @@ Documents deployment(const ManifestOptions& options) {
                 options);
 }
 
+// Until muster has found out who runs JobSets, upstream's controller as its manifests install it
+// makes Jobs without asking: it must not depend on a muster that is not there yet.
 Documents webhooks(const ManifestOptions& options) {
-  return {webhook_configuration(WebhookKind::kMutating, options.registration),
-          webhook_configuration(WebhookKind::kValidating, options.registration)};
+  WebhookRegistration registration = options.registration;
+  if (!registration.every_jobset && registration.jobset_controller.empty())
+    registration.jobset_controller =
+        "system:serviceaccount:" + std::string(kForeignJobSetNamespace) + ":" + std::string(kForeignJobSetAccount);
+  return {webhook_configuration(WebhookKind::kMutating, registration),
+          webhook_configuration(WebhookKind::kValidating, registration)};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/constants.h"
+#include "jobs/group_scheduling.h"
 #include "jobs/job_controller_users.h"
 #include "manifests/names.h"
 
@@ -82,6 +83,10 @@ json not_by_the_job_controller() {
   for (const std::string_view user : kJobControllerUsers)
     users.append(users.empty() ? "'" : ", '").append(user).append("'");
   return condition("not-by-the-job-controller", "!(request.userInfo.username in [" + users + "])");
+}
+
+json named_as_of_a_gang() {
+  return condition("named-as-of-a-gang", "object.metadata.name.endsWith('" + std::string(kGroupConfigMapSuffix) + "')");
 }
 
 json not_by_muster(const std::string& own_namespace) {

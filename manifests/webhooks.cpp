@@ -52,18 +52,21 @@ bool is_workload(const std::string& group, const std::string& resource) {
   return group == kQueueGroup && (resource == "workloads" || resource == "workloads/status");
 }
 
-bool is_pod(const std::string& group, const std::string& resource) {
-  return group.empty() && resource == "pods";
+// Kubernetes' own group is the empty one.
+bool is_core(const std::string& group, const std::string& resource, const char* name) {
+  return group.empty() && resource == name;
 }
 
 // The rules for jobs, which the first three entries share, and those for what muster
 // always wants to see, Workloads apart.
 struct RuleLists {
-  json jobs = json::array(), own = json::array(), workloads = json::array(), pods = json::array();
+  json jobs = json::array(), own = json::array(), workloads = json::array(), pods = json::array(),
+       config_maps = json::array();
 
   json& of(const std::string& group, const std::string& resource, bool every_jobset) {
     if (is_workload(group, resource)) return workloads;
-    if (is_pod(group, resource)) return pods;
+    if (is_core(group, resource, "pods")) return pods;
+    if (is_core(group, resource, "configmaps")) return config_maps;
     const bool always = !is_job(group, resource) || (every_jobset && resource == jobset.resource);
     return always ? own : jobs;
   }
@@ -74,7 +77,7 @@ RuleLists rules_of(WebhookKind kind, bool every_jobset) {
   RuleLists lists;
   for (const auto& [target, operations] : wanted) {
     const auto& [group, resource] = target;
-    const bool namespaced = is_job(group, resource) || is_workload(group, resource) || is_pod(group, resource);
+    const bool namespaced = is_job(group, resource) || is_workload(group, resource) || group.empty();
     lists.of(group, resource, every_jobset)
         .push_back({{"apiGroups", {group}},
                     {"apiVersions", {version_of(group, resource)}},
@@ -195,8 +198,13 @@ json webhook_entries(WebhookKind kind, const WebhookRegistration& registration,
               json::array({match_conditions::not_by_muster(registration.own_namespace),
                            kind == WebhookKind::kMutating ? match_conditions::with_min_count()
                                                           : match_conditions::more_than_conditions()}));
-  entries.add("gang-pods", rules.pods, json::array(), json::array({match_conditions::not_by_the_job_controller()}),
-              {{"matchExpressions", json::array({requirement(kGroupLabel, "Exists", {})})}});
+  if (registration.group_scheduling) {
+    entries.add("gang-pods", rules.pods, json::array(), json::array({match_conditions::not_by_the_job_controller()}),
+                {{"matchExpressions", json::array({requirement(kGroupLabel, "Exists", {})})}});
+    entries.add("gang-config-maps", rules.config_maps, json::array(),
+                json::array({match_conditions::named_as_of_a_gang(),
+                             match_conditions::not_by_muster(registration.own_namespace)}));
+  }
   return entries.take();
 }
 

@@ -45,6 +45,8 @@ struct WebhookRegistration {
   // muster is the JobSet controller of this cluster, so it sees every JobSet. Off
   // beside upstream's controller, whose unlabelled JobSets must not depend on muster.
   bool every_jobset = false;
+  // Jobs may start as a group, so pods and ConfigMaps of groups are looked at.
+  bool group_scheduling = true;
   // User name of upstream's controller, which is not asked about the Jobs that it makes; empty:
   // there is none, or it was not found.
   std::string jobset_controller{};

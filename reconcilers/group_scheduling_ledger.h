@@ -15,8 +15,6 @@
 
 namespace muster {
 
-inline constexpr std::string_view kGroupDeadlinesKey = "deadlines";
-
 enum class GroupVerdict { kUndecided, kStarted, kExpired };
 
 struct GroupLedger {

@@ -5,6 +5,7 @@
 
 #include "api/constants.h"
 #include "api/json.h"
+#include "jobs/group_scheduling.h"
 #include "jobs/job_controller_users.h"
 #include "mutators/mutator.h"
 #include "validators/validator.h"
@@ -18,9 +19,14 @@ Refusal no_answer() {
   return {WriteOutcome::kFailed, "failed calling webhook of muster: no endpoints available for service"};
 }
 
-// Pods without the label of gangs, those of the Job controller, and what is a binding elsewhere: the
-// node of a pod that is here a part of its spec.
+bool is_group_config_map(const AdmissionRequest& request) {
+  return string_at(request.object, {"metadata", "name"}).ends_with(kGroupConfigMapSuffix);
+}
+
+// ConfigMaps of another name; pods without the label of gangs, those of the Job controller, and what is a binding
+// elsewhere: the node of a pod that is here a part of its spec.
 bool is_spared(const AdmissionRequest& request) {
+  if (request.resource == kConfigMaps.plural) return !is_group_config_map(request);
   if (request.resource != kPods.plural) return false;
   if (request.operation == Operation::kUpdate && find_path(request.object, {"spec", "nodeName"}) != nullptr &&
       find_path(request.old_object, {"spec", "nodeName"}) == nullptr)
@@ -38,12 +44,14 @@ Webhooks::Webhooks(RuleSettings settings, std::function<ClusterViewPtr()> view)
 
 // The rules of the webhook configurations, in short.
 bool Webhooks::concerns(const ResourceType& type, Operation operation) const {
-  const bool known = type.plural == kJobs.plural || type.plural == kJobSets.plural || type.plural == kPods.plural;
+  const bool known = type.plural == kJobs.plural || type.plural == kJobSets.plural || type.plural == kPods.plural ||
+                     type.plural == kConfigMaps.plural;
   return known && operation != Operation::kDelete;
 }
 
 std::optional<Refusal> Webhooks::mutate(const AdmissionRequest& request, json& object) {
-  if (being_deleted(request) || request.resource == kPods.plural) return std::nullopt;
+  if (being_deleted(request) || request.resource == kPods.plural || request.resource == kConfigMaps.plural)
+    return std::nullopt;
   const ClusterViewPtr view = view_();
   if (view == nullptr) return no_answer();
   const AdmissionResponse response = muster::mutate({request, *view, settings_});

@@ -59,7 +59,7 @@ TEST_CASE("engine watch: a stuck engine is told of, and that it goes on") {
   settings.watch = &watch;
   EngineLoop loop(std::move(settings), 1, system_clock(),
                   {.write = done, .leads_until = [] { return std::nullopt; }, .tell = nullptr});
-  for (const WatchedKind& kind : watched_kinds()) loop.post(KindAbsent{kind.type});
+  for (const WatchedKind& kind : watched_kinds()) loop.post(KindListed{.type = kind.type, .objects = {}});
   REQUIRE(eventually([&] { return loop.view() != nullptr; }));
 
   std::mutex mutex;
@@ -94,7 +94,7 @@ TEST_CASE("engine loop: a question that breaks is not answered, and the loop goe
                    .leads_until = [] { return std::nullopt; },
                    .tell = nullptr,
                    .broke = [&](const Breakage& breakage) { broke += breakage.what == "no answer" ? 1 : 100; }});
-  for (const WatchedKind& kind : watched_kinds()) loop.post(KindAbsent{kind.type});
+  for (const WatchedKind& kind : watched_kinds()) loop.post(KindListed{.type = kind.type, .objects = {}});
   REQUIRE(eventually([&] { return loop.view() != nullptr; }));
   CHECK_FALSE(loop.ask([](const Engine&) { throw std::runtime_error("no answer"); }));
   CHECK(broke == 1);

@@ -1,5 +1,6 @@
 // The decoders of all kinds that muster watches: whatever JSON the API server sends, each reads
 // an object of its kind under the name that stands there, and reads it again in the same way.
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 

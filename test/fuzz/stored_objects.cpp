@@ -146,8 +146,9 @@ void add_jobs(std::vector<Stored>& all) {
 
 void add_pods(std::vector<Stored>& all, Chance& chance) {
   const std::vector<json> states = {parse(R"({"running": {"startedAt": "2026-11-22T10:00:00Z"}})"),
-                         parse(R"({"terminated": {"exitCode": 0, "startedAt": "2026-11-22T10:00:00Z"}})"),
-                         parse(R"({"terminated": {"exitCode": 1}})"), parse(R"({"waiting": {"reason": "R"}})")};
+                                    parse(R"({"terminated": {"exitCode": 0, "startedAt": "2026-11-22T10:00:00Z"}})"),
+                                    parse(R"({"terminated": {"exitCode": 1}})"),
+                                    parse(R"({"waiting": {"reason": "R"}})")};
   for (const char* name : {"gang-w-0-0-a", "gang-w-0-0-b"}) {
     json pod = {{"metadata",
                  {{"labels",

@@ -64,6 +64,13 @@ json condition(const json& entry, const std::string& name) {
   return nullptr;
 }
 
+json entry_named(const json& entries, const std::string& name) {
+  for (const json& entry : entries) {
+    if (entry.at("name") == name + ".validate.muster.batch") return entry;
+  }
+  return nullptr;
+}
+
 constexpr WebhookKind kBoth[] = {WebhookKind::kMutating, WebhookKind::kValidating};
 
 }  // namespace
@@ -185,12 +192,14 @@ TEST_CASE("the Jobs of JobSets are sent unless their controller writes them") {
   }
 }
 
-TEST_CASE("muster is not asked about Workloads that it writes itself") {
+TEST_CASE("muster is not asked about Workloads and ConfigMaps that it writes itself") {
   WebhookRegistration registration;
   registration.own_namespace = "batch-gate";
   const json entries = webhook_entries(WebhookKind::kValidating, registration, {}, "");
-  CHECK(condition(entries.back(), "not-by-muster") ==
-        "request.userInfo.username != 'system:serviceaccount:batch-gate:muster'");
+  for (const char* name : {"workloads", "gang-config-maps"}) {
+    CHECK(condition(entry_named(entries, name), "not-by-muster") ==
+          "request.userInfo.username != 'system:serviceaccount:batch-gate:muster'");
+  }
   for (size_t i : {0u, 1u}) CHECK(condition(entries[i], "not-by-muster").is_null());
 }
 
@@ -212,8 +221,7 @@ TEST_CASE("Workloads are sent only where a rule has something to look at") {
 }
 
 TEST_CASE("pods are sent only with the label of gangs and never those of the Job controller") {
-  const json entry = webhook_entries(WebhookKind::kValidating, {}, {}, "").back();
-  CHECK(entry.at("name") == "gang-pods.validate.muster.batch");
+  const json entry = entry_named(webhook_entries(WebhookKind::kValidating, {}, {}, ""), "gang-pods");
   CHECK(registered(entry) == Asked{{"", "pods", "CREATE"}, {"", "pods", "UPDATE"}});
   CHECK(entry.at("rules").at(0).at("scope") == "Namespaced");
   CHECK(entry.at("objectSelector") ==
@@ -221,6 +229,19 @@ TEST_CASE("pods are sent only with the label of gangs and never those of the Job
   CHECK(condition(entry, "not-by-the-job-controller") ==
         "!(request.userInfo.username in ['system:serviceaccount:kube-system:job-controller', "
         "'system:kube-controller-manager'])");
+}
+
+TEST_CASE("of ConfigMaps only those that a start barrier may wait for are sent") {
+  const json entry = entry_named(webhook_entries(WebhookKind::kValidating, {}, {}, ""), "gang-config-maps");
+  CHECK(registered(entry) == Asked{{"", "configmaps", "CREATE"}, {"", "configmaps", "UPDATE"}});
+  CHECK(condition(entry, "named-as-of-a-gang") == "object.metadata.name.endsWith('-group-scheduling')");
+}
+
+TEST_CASE("where no job starts as a group nothing of groups is sent") {
+  WebhookRegistration registration;
+  registration.group_scheduling = false;
+  const json entries = webhook_entries(WebhookKind::kValidating, registration, {}, "");
+  for (const char* name : {"gang-pods", "gang-config-maps"}) CHECK(entry_named(entries, name).is_null());
 }
 
 TEST_CASE("a JobSet is sent for its barrier too, which a CRD does not prune") {
