@@ -94,6 +94,12 @@ void explain_without_workload(const ExplainScene& scene, const QueuedJob& job, E
     told.say("PrebuiltWorkloadMissing", told.subject() + " waits for Workload " + std::string(prebuilt->name) +
                                             ", which it names and which does not exist.");
     told.change.push_back("Create that Workload, or take " + prebuilt->field + " away.");
+  } else if (!job.readable()) {
+    told.say("OwnerNotQueued", told.subject() + " does not run: it says that it is part of " +
+                                   std::string(meta.controller->kind) + " " + meta.controller->name +
+                                   ", which is not there or in no queue.");
+    told.change.push_back("Give " + std::string(meta.controller->kind) + " " + std::string(meta.controller->name) +
+                          " a queue, or this job a queue of its own.");
   } else if (job.active() && !job.elastic(scene.queues().rules)) {
     told.say("Stopping", told.subject() + " gets its Workload when the pods that it still has are gone.");
   } else if (!priority_of(making, unused)) {

@@ -23,6 +23,7 @@ WorkloadPriority priority_by(const PriorityClass& priority_class) {
 }
 
 std::string_view pod_priority_class(const JobScene& scene) {
+  if (!scene.job.readable()) return {};
   // A view into the job: the copies of the pod sets share their specs with it.
   for (const PodSet& pod_set : scene.job.pod_set_shapes(scene.settings.rules)) {
     if (!pod_set.pod_template.spec->priority_class.empty()) return pod_set.pod_template.spec->priority_class;

@@ -96,9 +96,9 @@ AdmissionRequest request_of(const json& content) {
   if (const JobKind* kind = find_job_kind(request.group, request.kind)) {
     request.version = kind->version;
     request.resource = kind->resource;
-  } else if (request.kind == "Pod") {
+  } else if (request.group.empty()) {
     request.version = "v1";
-    request.resource = "pods";
+    request.resource = lower_case(request.kind) + "s";
   } else if (request.group == "kueue.x-k8s.io") {
     request.version = "v1beta2";
     request.resource = lower_case(request.kind) + "s";

@@ -176,7 +176,8 @@ TEST_CASE("settings: who is the JobSet controller reaches rules and registration
   for (const bool native : {true, false}) {
     INFO("native ", native);
     const std::string theirs = "system:serviceaccount:there:jobset-controller-manager";
-    const RuleSettings rules = rule_settings_of(*settings, {"", "", theirs}, native);
+    const RuleSettings rules =
+        rule_settings_of(*settings, {.image = "", .user = "", .jobset_controller = theirs}, native);
     CHECK(rules.native_jobsets == native);
     // Upstream's controller starts and stops Jobs where it is in charge; one that is not there, nobody.
     CHECK(rules.admitters.contains(theirs) == !native);

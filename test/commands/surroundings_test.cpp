@@ -106,7 +106,8 @@ TEST_CASE("surroundings: a person is no service account, and outside a pod nobod
   CHECK((*learnt)->own.user.empty());
   CHECK((*learnt)->own.image.empty());
   CHECK_FALSE((*learnt)->native_jobsets);
-  CHECK(api.requests == 1);
+  // Who asks, and who the JobSet controller is.
+  CHECK(api.requests == 2);
 }
 
 TEST_CASE("surroundings: a stop ends the waiting") {

@@ -171,6 +171,8 @@ TEST_CASE("quarantine: a scheduler that broke is made anew and gives no quota aw
   served.settle();
   CHECK(served.engine.state().workload("team-a", "first")->has_quota_reserved());
   CHECK_FALSE(served.engine.state().workload("team-a", "second")->has_quota_reserved());
+  // It rests for a while, since it broke at no Workload.
+  served.pass(10s);
   served.remove(kWorkloads, "first");
   served.settle();
   CHECK(served.engine.state().workload("team-a", "second")->has_quota_reserved());

@@ -68,6 +68,26 @@ TEST_CASE("explain: a job that is no business of the queues says why and who wou
             ExplainCluster(settings));
 }
 
+TEST_CASE("explain: a Job that claims to be part of what is not there says so") {
+  ReconcilerSettings settings;
+  settings.queues.rules.manage_jobs_without_queue_name = true;
+  const auto orphan = [](ExplainCluster& cluster) {
+    json object = ExplainCluster::job({{"metadata", {{"labels", nullptr}}}});
+    object["metadata"]["ownerReferences"] = {{{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
+                                              {"kind", "JobSet"},
+                                              {"name", "gone"},
+                                              {"uid", "u"},
+                                              {"controller", true}}};
+    cluster.put(kJobs, object);
+  };
+  check_row({"its JobSet is not there",
+             orphan,
+             "OwnerNotQueued",
+             "says that it is part of JobSet gone, which is not there or in no queue",
+             {"a queue of its own"}},
+            ExplainCluster(settings));
+}
+
 TEST_CASE("explain: a queued job without a Workload says what it waits for") {
   const auto job = [](const json& patch) {
     return [patch](ExplainCluster& cluster) { cluster.put(kJobs, ExplainCluster::job(patch)); };

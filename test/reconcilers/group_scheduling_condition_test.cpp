@@ -11,7 +11,9 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 int64_t status_writes(const std::vector<std::string>& writes) {
-  return std::count_if(writes.begin(), writes.end(), [](const std::string& w) { return w.starts_with("status "); });
+  return std::count_if(writes.begin(), writes.end(), [](const std::string& w) {
+    return w.starts_with("status ") && w.find("pods/") == std::string::npos;
+  });
 }
 
 // What is missing, as the condition says it five seconds on.

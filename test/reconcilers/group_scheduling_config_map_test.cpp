@@ -60,7 +60,9 @@ TEST_CASE("group: nothing is made for owners that need nothing") {
   SUBCASE("deleted") {
     cluster.vanish(kJobSets, "train");
   }
-  SUBCASE("stored before group scheduling was turned off") { cluster.settings.group_scheduling = false; }
+  SUBCASE("stored before group scheduling was turned off") {
+    cluster.settings.group_scheduling = false;
+  }
   cluster.start(cluster.make_pods());
   CHECK(cluster.settle().empty());
 }

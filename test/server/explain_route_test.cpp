@@ -115,7 +115,7 @@ TEST_CASE("Explain: refusals are Status objects and nobody is asked") {
   const std::string prefix = "/explain/v1/namespaces/";
   const Row rows[] = {
       {"no token", kTrain, "", 401, "X-Muster-Token: TOKEN"},
-      {"an unknown token", kTrain, "X-Muster-Token: who\r\n", 401, "does not know this token"},
+      {"an unknown token", kTrain, "X-Muster-Token: who\r\n", 401, "this token is not one for muster"},
       {"a stranger", kTrain, "X-Muster-Token: stranger\r\n", 403, "may not get jobs.batch \\\"train\\\""},
       {"the API server is away", kTrain, "X-Muster-Token: down\r\n", 503, "could not be asked"},
       {"another kind", prefix + "team-a/pods/x", admin, 400, "jobs, jobsets or workloads"},

@@ -18,7 +18,7 @@ TEST_CASE("gang life: a foreign ConfigMap is never touched and the deadline deci
   const json foreign = {{"apiVersion", "v1"},
                         {"kind", "ConfigMap"},
                         {"metadata", {{"name", kJobMap.name}, {"namespace", "default"}}},
-                        {"data", {{"started", "everybody"}}}};
+                        {"data", {{"notes", "mine"}}}};
   require_done(world.create(foreign));
   const json before = world.get(kJobMap);
   require_done(world.create(long_gang(3, 120)));
@@ -115,8 +115,8 @@ TEST_CASE("gang life: a large gang is released in time") {
   REQUIRE(waits(world, 1000));
   CHECK(runs(world, 1000, 15s));
   CHECK(world.writes(kConfigMaps).all() == 3);
-  CHECK(world.writes(kPods).patch >= 999);
-  CHECK(world.writes(kPods).patch <= 4000);
+  CHECK(world.writes(kPods).patch_status >= 999);
+  CHECK(world.writes(kPods).patch_status <= 4000);
   CHECK(world.settle());
 }
 

@@ -17,6 +17,8 @@ constexpr std::array<std::string_view, 6> kQueueResources = {"admissionchecks", 
 
 bool is_known(const RuleMatch& match) {
   const auto kinds = job_kinds();
+  // Members of gangs, and what their waiters read.
+  if (match.group.empty()) return match.resource == "pods" || match.resource == "configmaps";
   if (match.group == "kueue.x-k8s.io") {
     return std::find(kQueueResources.begin(), kQueueResources.end(), match.resource) != kQueueResources.end();
   }
