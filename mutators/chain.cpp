@@ -3,6 +3,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "jobs/size_limit.h"
 #include "mutators/default_local_queue.h"
 #include "mutators/default_priority_class.h"
 #include "mutators/elastic_scheduling_gate.h"
@@ -76,6 +77,7 @@ AdmissionResponse mutate(const Review& review, RuleObserver* observer) {
            (!mutator->native_jobsets || review.settings.native_jobsets);
   });
   if (mine.empty()) return AdmissionResponse::allowed(request);
+  if (auto error = beyond_size_limit(request)) return AdmissionResponse::denied(request, {*std::move(error)});
 
   json object = request.object;
   Watch watch(observer, request.object);

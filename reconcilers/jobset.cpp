@@ -7,6 +7,7 @@
 #include "api/constants.h"
 #include "jobs/job_kind.h"
 #include "jobs/jobset_fields.h"
+#include "jobs/size_limit.h"
 #include "reconcilers/jobset_child.h"
 #include "reconcilers/jobset_crd.h"
 #include "reconcilers/jobset_gang.h"
@@ -147,7 +148,9 @@ void create_jobs(const Scene& scene, const StartupGates& gates, Plan& plan) {
   const bool blocking = failure && failure->strategy == RestartStrategy::kBlockingRecreate;
   if (blocking && !scene.run.older.empty()) return;
   const std::map<std::string_view, int64_t> present = jobs_present(scene.run);
-  const size_t limit = plan.writes.size() + creates_at_once(scene.jobset);
+  // Whatever is asked for: each is an object that the API server must store.
+  const size_t room = kMostJobsOfAJobSet - std::min<size_t>(kMostJobsOfAJobSet, scene.run.active.size());
+  const size_t limit = plan.writes.size() + std::min(creates_at_once(scene.jobset), room);
   for (size_t i = 0; i < gates.open.size(); ++i) {
     const ReplicatedJob& replicated = scene.jobset.replicated_jobs[i];
     const auto found = present.find(replicated.name);

@@ -1,11 +1,12 @@
-// Where muster makes the Jobs of JobSets, one JobSet has at most 10,000: it creates each of
-// them, and the API server stores it. Rejected, for example:
+// Where muster makes the Jobs of JobSets it runs at most 10,000 of one JobSet at a time: it
+// creates each of them, and the API server stores it. Whoever asks for more is told, for example:
 //
 //   replicatedJobs: [{name: workers, replicas: 2147483647, ...}]
 #include <nlohmann/json.hpp>
 
 #include "api/json.h"
 #include "jobs/jobset_fields.h"
+#include "jobs/size_limit.h"
 #include "validators/validator.h"
 
 namespace muster {
@@ -13,23 +14,17 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kMostJobs = 10'000;
+FieldErrors check(const Review&) {
+  return {};
+}
 
-FieldErrors check(const Review& review) {
+std::vector<std::string> warn(const Review& review) {
   if (is_managed_elsewhere(review.request.object)) return {};
   int64_t jobs = 0;
-  size_t i = 0;
-  for (const json& replicated_job : replicated_jobs_of(review.request.object)) {
-    const FieldPath path = FieldPath("spec.replicatedJobs").index(i++).child("replicas");
-    const int64_t replicas = replicas_of(replicated_job);
-    jobs += replicas;
-    if (jobs <= kMostJobs) continue;
-    return {invalid(path, replicas,
-                    "where muster runs JobSets, the replicatedJobs of one JobSet have at most " +
-                        std::to_string(kMostJobs) +
-                        " replicas together; raise the parallelism of the Jobs, or split the JobSet")};
-  }
-  return {};
+  for (const json& replicated_job : replicated_jobs_of(review.request.object)) jobs += replicas_of(replicated_job);
+  if (jobs <= kMostJobsOfAJobSet) return {};
+  return {"spec.replicatedJobs: these are " + std::to_string(jobs) + " Jobs; muster runs at most " +
+          std::to_string(kMostJobsOfAJobSet) + " of one JobSet at a time, and creates the others as those end"};
 }
 
 }  // namespace
@@ -39,6 +34,7 @@ extern const Validator native_jobset_size = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
     .check = check,
+    .warn = warn,
     .native_jobsets = true,
 };
 

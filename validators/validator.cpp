@@ -5,6 +5,8 @@
 #include <string>
 #include <unordered_set>
 
+#include "jobs/size_limit.h"
+
 namespace muster {
 
 FieldErrors new_errors(const Review& review,
@@ -23,6 +25,8 @@ FieldErrors new_errors(const Review& review,
 AdmissionResponse validate(const Review& review, RuleObserver* observer) {
   const AdmissionRequest& request = review.request;
   if (being_deleted(request)) return AdmissionResponse::allowed(request);
+
+  if (auto error = beyond_size_limit(request)) return AdmissionResponse::denied(request, {*std::move(error)});
 
   FieldErrors errors;
   std::vector<std::string> warnings;

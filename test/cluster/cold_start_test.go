@@ -39,7 +39,10 @@ func TestControlPlaneStartsWithoutMusterAndMusterLast(t *testing.T) {
 	}
 	cluster.Namespace(t, nil) // the controllers give it what every namespace gets
 	createAndWait(t, cluster, namespace, nil)
-	if asked := calls.end(); len(asked) > 0 {
+	asked := calls.end()
+	// The API server keeps caches of every version that it serves, and fills them at its start.
+	delete(asked, "/convert")
+	if len(asked) > 0 {
 		t.Errorf("muster was asked %v", asked)
 	}
 	if _, err := cluster.Client.BatchV1().Jobs(namespace).Create(harness.Context(t), harness.Job("queued", harness.Queue("some")), harness.DryRun); err == nil {

@@ -136,7 +136,9 @@ kind: MusterConfiguration
 suspendGuard: `+mode+"\n")
 }
 
-func TestJobOwnedByAQueuedJobIsLeftToItsOwner(t *testing.T) {
+// The Job controller makes pods and no Jobs, so a Job below a queued Job is a forgery: it is
+// counted by itself.
+func TestJobOwnedByAQueuedJobIsQueuedByItself(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.StartMuster(t)
 	namespace := cluster.Namespace(t, nil)

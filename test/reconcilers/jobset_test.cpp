@@ -141,6 +141,26 @@ TEST_CASE("jobset: what is planned first in each situation") {
   }
 }
 
+TEST_CASE("jobset: no more than ten thousand Jobs of a JobSet run at a time") {
+  json jobset = train_jobset();
+  jobset["spec"]["replicatedJobs"][1]["replicas"] = 10'300;
+  JobSetCluster cluster(jobset);
+  const auto creates = [](const Plan& plan) {
+    return std::count_if(plan.writes.begin(), plan.writes.end(),
+                         [](const Write& write) { return write.verb == Verb::kCreate && *write.target.type == kJobs; });
+  };
+  int64_t made = 0;
+  for (int rounds = 0; rounds < 30; ++rounds) {
+    const Plan plan = cluster.reconcile();
+    made += creates(plan);
+    cluster.apply(plan);
+  }
+  CHECK(made == 10'000);
+  cluster.complete("train-workers-0");
+  cluster.complete("train-workers-1");
+  CHECK(creates(cluster.reconcile()) == 2);
+}
+
 TEST_CASE("jobset: from creation until all pods run one status write is enough") {
   JobSetCluster cluster;
   CHECK(cluster.settle() == kCreateAll);

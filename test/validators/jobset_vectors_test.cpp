@@ -158,8 +158,7 @@ void check_line(const json& input, const json& output) {
   const std::vector<json> recorded = comparable(output.at("webhookErrors"));
   test::check_errors(errors_of(review), recorded, same_error);
 
-  const bool refused =
-      !recorded.empty() || is_of_rule(review, "jobset_unsupported") || is_of_rule(review, "native_jobset_size");
+  const bool refused = !recorded.empty() || is_of_rule(review, "jobset_unsupported");
   CHECK(validate(review).is_allowed() == !refused);
 }
 

@@ -1,0 +1,23 @@
+// What no rule is asked about, because of its sheer number of parts: each rule takes microseconds
+// for each of them, and an object of 3 MiB may have a million.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "api/admission_review.h"
+#include "api/field_error.h"
+
+namespace muster {
+
+// Entries of spec.replicatedJobs of one JobSet.
+inline constexpr size_t kMostReplicatedJobs = 10'000;
+
+// Jobs that muster runs of one JobSet at a time.
+inline constexpr int64_t kMostJobsOfAJobSet = 10'000;
+
+// The error that is the whole answer to such a request; nullopt: the rules may look at it.
+std::optional<FieldError> beyond_size_limit(const AdmissionRequest& request);
+
+}  // namespace muster
