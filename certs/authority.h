@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "base/secret_text.h"
 
 namespace muster {
 
@@ -26,7 +27,7 @@ struct Validity {
 // Both PEM. The certificate may be a chain, leaf first; the key is PKCS#8.
 struct KeyPair {
   std::string certificate;
-  std::string key;
+  SecretText key;
 
   bool operator==(const KeyPair&) const = default;
 };

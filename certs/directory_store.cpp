@@ -51,9 +51,10 @@ fs::path link_target(const fs::path& link) {
 
 // Lengths keep two states apart whose texts join to the same bytes.
 std::string version_of(const CertificateState& state) {
-  std::string all;
+  SecretText all;
   for (const CertificateField& field : kCertificateFields) {
-    all += std::to_string(field.of(state).size()) + ":" + field.of(state);
+    all.append(std::to_string(field.of(state).size()) + ":");
+    all.append(field.of(state));
   }
   return sha256_hex(all);
 }
@@ -105,7 +106,7 @@ Result<CertificateState> read_files(const fs::path& data) {
   for (const CertificateField& field : kCertificateFields) {
     auto content = read_file_if_present(data / field.key);
     if (!content) return fail_with(content.error());
-    field.of(state) = std::move(*content).value_or("");
+    if (*content) field.set(state, **content);
   }
   return state;
 }

@@ -35,7 +35,7 @@ Result<ServingCertificate> read_set(const std::filesystem::path& directory, Time
     return fail(directory.string() + " has no " + (*chain ? "tls.key" : "tls.crt") +
                 "; mount a Secret of type kubernetes.io/tls there");
   }
-  ServingCertificate set{**chain, **key, bundle->value_or(""), {}};
+  ServingCertificate set{std::string((*chain)->view()), **key, std::string(bundle->value_or("").view()), {}};
   if (auto fits = check_key({set.chain, set.key}); !fits) {
     return fail("tls.crt and tls.key in " + directory.string() + " cannot be served: " + fits.error().message);
   }

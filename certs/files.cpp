@@ -19,6 +19,11 @@ struct Descriptor {
   }
 };
 
+struct Buffer {
+  char bytes[4096];
+  ~Buffer() { cleanse(bytes, sizeof bytes); }
+};
+
 }  // namespace
 
 Failure<Error> errno_failure(std::string_view what, const std::filesystem::path& path) {
@@ -26,18 +31,18 @@ Failure<Error> errno_failure(std::string_view what, const std::filesystem::path&
   return fail(std::string(what) + " " + path.string() + ": " + std::strerror(reason));
 }
 
-Result<std::optional<std::string>> read_file_if_present(const std::filesystem::path& path) {
+Result<std::optional<SecretText>> read_file_if_present(const std::filesystem::path& path) {
   const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return std::optional<std::string>();
+  if (file.fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return std::optional<SecretText>();
   if (file.fd < 0) return errno_failure("cannot open", path);
-  std::string content;
-  char buffer[4096];
+  SecretText content;
+  Buffer buffer;
   while (true) {
-    const ssize_t got = ::read(file.fd, buffer, sizeof buffer);
+    const ssize_t got = ::read(file.fd, buffer.bytes, sizeof buffer.bytes);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return errno_failure("cannot read", path);
-    if (got == 0) return std::optional<std::string>(std::move(content));
-    content.append(buffer, static_cast<size_t>(got));
+    if (got == 0) return std::optional<SecretText>(std::move(content));
+    content.append({buffer.bytes, static_cast<size_t>(got)});
     if (content.size() > kMaxBytes) return fail(path.string() + " is larger than 1 MiB, so it holds no certificate");
   }
 }

@@ -10,10 +10,11 @@ BioPtr reader(std::string_view text) {
   return BioPtr(BIO_new_mem_buf(text.empty() ? "" : text.data(), static_cast<int>(text.size())));
 }
 
-std::string written(BIO* bio) {
+// OpenSSL overwrites it when `bio` goes.
+std::string_view written(BIO* bio) {
   char* data = nullptr;
   const long size = BIO_get_mem_data(bio, &data);
-  return std::string(data, static_cast<size_t>(size));
+  return {data, static_cast<size_t>(size)};
 }
 
 int no_passphrase(char*, int, int, void*) {
@@ -61,10 +62,10 @@ Result<KeyPtr> parse_key(std::string_view pem) {
 std::string to_pem(X509* certificate) {
   const BioPtr bio(BIO_new(BIO_s_mem()));
   PEM_write_bio_X509(bio.get(), certificate);
-  return written(bio.get());
+  return std::string(written(bio.get()));
 }
 
-std::string to_pem(EVP_PKEY* key) {
+SecretText to_pem(EVP_PKEY* key) {
   const BioPtr bio(BIO_new(BIO_s_mem()));
   PEM_write_bio_PKCS8PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr);
   return written(bio.get());

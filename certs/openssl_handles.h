@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/secret_text.h"
 
 namespace muster {
 
@@ -42,6 +43,6 @@ Result<std::vector<CertificatePtr>> parse_certificates(std::string_view pem);
 Result<KeyPtr> parse_key(std::string_view pem);
 
 std::string to_pem(X509* certificate);
-std::string to_pem(EVP_PKEY* key);
+SecretText to_pem(EVP_PKEY* key);
 
 }  // namespace muster

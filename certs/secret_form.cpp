@@ -19,7 +19,9 @@ Result<StoredCertificates> secret_to_state(const nlohmann::json& secret) {
   stored.version = string_at(secret, {"metadata", "resourceVersion"});
   for (const CertificateField& field : kCertificateFields) {
     auto text = base64_decode(string_at(secret, {"data", field.key}));
-    if (text) field.of(stored.state) = std::move(text).value();
+    if (!text) continue;
+    field.set(stored.state, *text);
+    cleanse(*text);
   }
   return stored;
 }

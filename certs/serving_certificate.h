@@ -4,12 +4,13 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/secret_text.h"
 
 namespace muster {
 
 struct ServingCertificate {
   std::string chain;   // PEM, leaf first
-  std::string key;     // PEM
+  SecretText key;      // PEM
   std::string bundle;  // PEM, for the webhook configurations; empty when somebody else injects it
   TimePoint expires;   // of the leaf
 

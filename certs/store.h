@@ -53,21 +53,31 @@ nlohmann::json state_to_secret(const CertificateState& state, std::string_view n
 struct CertificateField {
   std::string_view key;
   std::string CertificateState::*text;  // or
-  KeyPair CertificateState::*pair;      // with
-  std::string KeyPair::*part;
-  bool secret;  // a private key
+  KeyPair CertificateState::*pair;
+  bool secret;  // the pair's private key, not its certificate
 
-  const std::string& of(const CertificateState& state) const { return text ? state.*text : state.*pair.*part; }
-  std::string& of(CertificateState& state) const { return text ? state.*text : state.*pair.*part; }
+  std::string_view of(const CertificateState& state) const {
+    if (text) return state.*text;
+    if (secret) return (state.*pair).key;
+    return (state.*pair).certificate;
+  }
+  void set(CertificateState& state, std::string_view value) const {
+    if (text)
+      state.*text = value;
+    else if (secret)
+      (state.*pair).key = value;
+    else
+      (state.*pair).certificate = value;
+  }
 };
 inline constexpr CertificateField kCertificateFields[] = {
-    {"ca.crt", nullptr, &CertificateState::authority, &KeyPair::certificate, false},
-    {"ca.key", nullptr, &CertificateState::authority, &KeyPair::key, true},
-    {"next-ca.crt", nullptr, &CertificateState::next, &KeyPair::certificate, false},
-    {"next-ca.key", nullptr, &CertificateState::next, &KeyPair::key, true},
-    {"previous-ca.crt", &CertificateState::previous, nullptr, nullptr, false},
-    {"tls.crt", nullptr, &CertificateState::leaf, &KeyPair::certificate, false},
-    {"tls.key", nullptr, &CertificateState::leaf, &KeyPair::key, true},
+    {"ca.crt", nullptr, &CertificateState::authority, false},
+    {"ca.key", nullptr, &CertificateState::authority, true},
+    {"next-ca.crt", nullptr, &CertificateState::next, false},
+    {"next-ca.key", nullptr, &CertificateState::next, true},
+    {"previous-ca.crt", &CertificateState::previous, nullptr, false},
+    {"tls.crt", nullptr, &CertificateState::leaf, false},
+    {"tls.key", nullptr, &CertificateState::leaf, true},
 };
 
 }  // namespace muster

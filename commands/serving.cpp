@@ -93,7 +93,7 @@ Outcome<> Serving::start() {
   return Done{};
 }
 
-void Serving::set_certificate(const std::string& chain_pem, const std::string& key_pem, TimePoint expires) {
+void Serving::set_certificate(std::string_view chain_pem, std::string_view key_pem, TimePoint expires) {
   if (auto set = tls_->set_certificate(chain_pem, key_pem); !set) {
     log_error("a certificate cannot be used, the one before stays", {{"why", set.error().message}});
     return;

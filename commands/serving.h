@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "commands/log_observers.h"
 #include "commands/serve.h"
@@ -47,7 +48,7 @@ class Serving {
   Outcome<> start();
 
   // Any thread.
-  void set_certificate(const std::string& chain_pem, const std::string& key_pem, TimePoint expires);
+  void set_certificate(std::string_view chain_pem, std::string_view key_pem, TimePoint expires);
   void set_synced() { readiness_.set_ready("sync"); }
   // See Readiness::set_sick().
   void set_sick(std::string reason) { readiness_.set_sick(std::move(reason)); }

@@ -40,8 +40,10 @@ using BioPtr = std::unique_ptr<BIO, BioFree>;
 using X509Ptr = std::unique_ptr<X509, X509Free>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, KeyFree>;
 
-BioPtr reader_of(const std::string& text) {
-  return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(std::min<size_t>(text.size(), INT_MAX))));
+// OpenSSL refuses a null pointer even for no bytes, and an empty view may be one.
+BioPtr reader_of(std::string_view text) {
+  return BioPtr(
+      BIO_new_mem_buf(text.empty() ? "" : text.data(), static_cast<int>(std::min<size_t>(text.size(), INT_MAX))));
 }
 
 // How often one call may read from the socket. A whole handshake of a client that waits for
@@ -213,7 +215,7 @@ Result<std::shared_ptr<TlsContext>> TlsContext::create(TlsOptions options) {
   return result;
 }
 
-Outcome<> TlsContext::set_certificate(const std::string& chain_pem, const std::string& key_pem) {
+Outcome<> TlsContext::set_certificate(std::string_view chain_pem, std::string_view key_pem) {
   auto context = make_context();
   if (!context) return fail(context.error().message);
   SSL_CTX* made = context->get();

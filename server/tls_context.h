@@ -38,7 +38,7 @@ class TlsContext {
 
   // Both in PEM; the leaf comes first in the chain. On failure the certificate
   // before stays in use.
-  Outcome<> set_certificate(const std::string& chain_pem, const std::string& key_pem);
+  Outcome<> set_certificate(std::string_view chain_pem, std::string_view key_pem);
   bool has_certificate() const;
 
   // The server's end of a TLS connection; nullptr while there is no certificate.

@@ -27,11 +27,15 @@ Issued issue(Duration life = 24h) {
   return {*ca, *leaf};
 }
 
+std::string text_of(const SecretText& key) {
+  return std::string(key.view());
+}
+
 // As the kubelet does it: a new directory, then the link ..data is swapped.
 void swap_in(const TemporaryDirectory& mount, const std::string& name, const Issued& issued) {
   std::filesystem::create_directory(mount.path() / name);
   mount.write(name + "/tls.crt", issued.leaf.certificate);
-  mount.write(name + "/tls.key", issued.leaf.key);
+  mount.write(name + "/tls.key", text_of(issued.leaf.key));
   mount.write(name + "/ca.crt", issued.ca.certificate);
   std::filesystem::create_directory_symlink(name, mount.path() / "..data_tmp");
   std::filesystem::rename(mount.path() / "..data_tmp", mount.path() / "..data");
@@ -74,7 +78,7 @@ TEST_CASE("sets of files that are not whole are not served and what was served s
   };
   const Row rows[] = {
       {"the certificate is new and the key still old", "tls.crt", other.leaf.certificate, "does not belong"},
-      {"the key is new and the certificate still old", "tls.key", other.leaf.key, "does not belong"},
+      {"the key is new and the certificate still old", "tls.key", text_of(other.leaf.key), "does not belong"},
       {"the certificate is written half", "tls.crt", good.leaf.certificate.substr(0, 200), "cannot be served"},
       {"the key is empty", "tls.key", "", "unreadable"},
       {"the CA is another one", "ca.crt", other.ca.certificate, "has not signed"},
@@ -83,7 +87,7 @@ TEST_CASE("sets of files that are not whole are not served and what was served s
     INFO(row.name);
     const TemporaryDirectory directory;
     directory.write("tls.crt", good.leaf.certificate);
-    directory.write("tls.key", good.leaf.key);
+    directory.write("tls.key", text_of(good.leaf.key));
     directory.write("ca.crt", good.ca.certificate);
     DirectoryWatcher watcher(directory.path());
     REQUIRE(watcher.read(kNow).changed.has_value());
@@ -103,7 +107,7 @@ TEST_CASE("an empty directory and an expired certificate are problems that say w
   CHECK(watcher.read(kNow).problem.find("mount a Secret") != std::string::npos);
   const Issued issued = issue(1h);
   directory.write("tls.crt", issued.leaf.certificate);
-  directory.write("tls.key", issued.leaf.key);
+  directory.write("tls.key", text_of(issued.leaf.key));
   CHECK(watcher.read(kNow + 1h).problem.find("has expired") != std::string::npos);
   CHECK_FALSE(watcher.current().has_value());
 }
@@ -112,7 +116,7 @@ TEST_CASE("without a CA the bundle is empty, since somebody else injects it") {
   const TemporaryDirectory directory;
   const Issued issued = issue();
   directory.write("tls.crt", issued.leaf.certificate);
-  directory.write("tls.key", issued.leaf.key);
+  directory.write("tls.key", text_of(issued.leaf.key));
   DirectoryWatcher watcher(directory.path());
   const auto reading = watcher.read(kNow);
   REQUIRE(reading.changed.has_value());
@@ -131,7 +135,7 @@ TEST_CASE("a change ends the wait, also in a directory that appears later") {
   const Issued issued = issue();
   std::thread writer([&] {
     root.write("late/tls.crt", issued.leaf.certificate);
-    root.write("late/tls.key", issued.leaf.key);
+    root.write("late/tls.key", text_of(issued.leaf.key));
   });
   while (!watcher.current() && std::chrono::steady_clock::now() - begin < 9s) {
     watcher.wait();
