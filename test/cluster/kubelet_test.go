@@ -68,8 +68,7 @@ func wait(template *corev1.PodTemplateSpec, configMap string) {
 	})
 }
 
-// decide writes the ConfigMap that the waiters watch.
-// As muster, whom its own webhooks let pass.
+// decide writes the ConfigMap that the waiters watch, as muster: its webhooks let nobody else.
 func decide(t *testing.T, cluster *harness.Cluster, namespace, name string, data map[string]string) {
 	t.Helper()
 	configMaps, ctx := impersonate(t, cluster, "system:serviceaccount:muster-system:muster", "system:masters").CoreV1().ConfigMaps(namespace), harness.Context(t)

@@ -106,7 +106,7 @@ func prebuiltOutOfSync(t *testing.T, cluster *harness.Cluster, queues harness.Qu
 	if !suspended(getJob(t, cluster, queues.Namespace, "train")) {
 		t.Error("its Job was started")
 	}
-	cluster.WaitForEvent(t, queues.Namespace, "PrebuiltWorkloadOutOfSync", "spec.podSets[0].count is 2, and the job's is 1")
+	cluster.WaitForEvent(t, queues.Namespace, "train", "PrebuiltWorkloadOutOfSync", "spec.podSets[0].count is 2, and the job's is 1")
 }
 
 func queueChange(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {

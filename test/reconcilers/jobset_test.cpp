@@ -146,8 +146,9 @@ TEST_CASE("jobset: no more than ten thousand Jobs of a JobSet run at a time") {
   jobset["spec"]["replicatedJobs"][1]["replicas"] = 10'300;
   JobSetCluster cluster(jobset);
   const auto creates = [](const Plan& plan) {
-    return std::count_if(plan.writes.begin(), plan.writes.end(),
-                         [](const Write& write) { return write.verb == Verb::kCreate && *write.target.type == kJobs; });
+    return std::count_if(plan.writes.begin(), plan.writes.end(), [](const Write& write) {
+      return write.verb == Verb::kCreate && write.target.type->plural == kJobs.plural;
+    });
   };
   int64_t made = 0;
   for (int rounds = 0; rounds < 30; ++rounds) {
