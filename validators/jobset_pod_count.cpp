@@ -6,6 +6,7 @@
 
 #include "api/json.h"
 #include "jobs/jobset_fields.h"
+#include "jobs/size_limit.h"
 #include "validators/validator.h"
 
 namespace muster {
@@ -30,6 +31,16 @@ FieldErrors check(const Review& review) {
   return errors;
 }
 
+// What is allowed may still be more than muster runs at a time.
+std::vector<std::string> warn(const Review& review) {
+  if (is_managed_elsewhere(review.request.object)) return {};
+  int64_t jobs = 0;
+  for (const json& replicated_job : replicated_jobs_of(review.request.object)) jobs += replicas_of(replicated_job);
+  if (jobs <= kMostJobsOfAJobSet) return {};
+  return {"spec.replicatedJobs: these are " + std::to_string(jobs) + " Jobs; muster runs at most " +
+          std::to_string(kMostJobsOfAJobSet) + " of one JobSet at a time, and creates the others as those end"};
+}
+
 }  // namespace
 
 extern const Validator jobset_pod_count;
@@ -38,6 +49,7 @@ const Validator jobset_pod_count = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
     .check = check,
+    .warn = warn,
     .native_jobsets = true,
 };
 

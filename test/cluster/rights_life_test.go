@@ -137,7 +137,7 @@ func (m rightsMode) jobs(t *testing.T, cluster *harness.Cluster, teams *harness.
 	// The Workload of a Job that runs and has become another one is replaced.
 	teams.Job("q", "grows", 1, "1", func(job *batchv1.Job) { job.Spec.Completions = new(int32); *job.Spec.Completions = 2 })
 	teams.RunsWith("grows", 1)
-	teams.Kubectl("patch", "job", "grows", "--type=merge", "-p", `{"spec":{"parallelism":2}}`)
+	teams.Kubectl("patch", "job", "grows", "--type=merge", "-p", `{"spec":{"suspend":true,"parallelism":2}}`)
 	teams.RunsWith("grows", 2)
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"muster.batch/test/cluster/harness"
@@ -12,9 +13,9 @@ import (
 
 // What stops a queue is written once into each Workload that waits, and then nothing is.
 
-const waitingInStorm = 300
 
 func TestAStoppedQueueIsWrittenOnceToEachWorkload(t *testing.T) {
+	waitingInStorm := harness.Size(100, 2000)
 	cluster := harness.Connect(t)
 	wire := cluster.Wire(t)
 	startQueueMuster(t, "--kubeconfig", wire.Kubeconfig)
@@ -67,13 +68,19 @@ func TestAStoppedQueueIsWrittenOnceToEachWorkload(t *testing.T) {
 			teams.Change(queue, stop)
 			cluster.AwaitWorkload(t, teams.Namespace, queue, "is told that its queue is stopped", harness.HasCondition("QuotaReserved", "False", "Suspended"))
 		}
-		for _, way := range []struct{ name, patch string }{
-			{"held", `{"spec":{"stopPolicy":"Hold"}}`}, {"astray", fmt.Sprintf(`{"spec":{"clusterQueue":%q}}`, teams.Name("missing"))},
+		for _, way := range []struct {
+			name string
+			stop func()
+		}{
+			{"held", func() { cluster.Patch(t, harness.LocalQueues, teams.Namespace, "held", `{"spec":{"stopPolicy":"Hold"}}`) }},
+			{"gone", func() {
+				cluster.Delete(t, harness.LocalQueues, teams.Namespace, "gone", metav1.DeletePropagationBackground)
+			}},
 		} {
 			teams.Queue(way.name, teams.Cpus("f=1"))
 			cluster.Create(t, harness.Workloads, teams.Namespace, harness.JoblessWorkload(way.name, way.name, 2))
 			cluster.AwaitWorkload(t, teams.Namespace, way.name, "is told why it waits", harness.HasCondition("QuotaReserved", "False", "ExceedsMaxQuota"))
-			cluster.Patch(t, harness.LocalQueues, teams.Namespace, way.name, way.patch)
+			way.stop()
 			cluster.AwaitWorkload(t, teams.Namespace, way.name, "is told of its LocalQueue", func(workload *unstructured.Unstructured) error {
 				if reason := harness.ConditionOf(workload, "QuotaReserved")["reason"]; reason == "ExceedsMaxQuota" {
 					return fmt.Errorf("it says %v", reason)
