@@ -52,20 +52,34 @@ void read_suspend_guard(const json& value, const FieldPath& path, MusterConfigur
   read_word(value, path, into.suspend_guard, errors, parse_suspend_guard);
 }
 
-void read_admitters(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
+void read_names(const json& value, const FieldPath& path, const char* kind, std::vector<std::string>& into,
+                FieldErrors& errors) {
   if (!value.is_array()) {
-    errors.push_back(type_invalid(path, value, "must be a list of user names"));
+    errors.push_back(type_invalid(path, value, "must be a list of " + std::string(kind)));
     return;
   }
   for (size_t i = 0; i < value.size(); ++i) {
     std::string name = text_of(value[i], path.index(i), errors);
     if (name.empty()) continue;
-    if (std::find(into.admitters.begin(), into.admitters.end(), name) != into.admitters.end()) {
+    if (std::find(into.begin(), into.end(), name) != into.end()) {
       errors.push_back(duplicate(path.index(i), value[i]));
       continue;
     }
-    into.admitters.push_back(std::move(name));
+    into.push_back(std::move(name));
   }
+}
+
+void read_admitters(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
+  read_names(value, path, "user names", into.admitters, errors);
+}
+
+void read_client_names(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
+  read_names(value, path, "names in certificates", into.webhook_client_names, errors);
+}
+
+void read_client_ca_file(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
+  std::string file = text_of(value, path, errors);
+  if (!file.empty()) into.webhook_client_ca_file = std::move(file);
 }
 
 void read_waiter_image(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
@@ -142,7 +156,8 @@ constexpr Setting kSettings[] = {
     {"certificateLifetime", read_lifetime},       {"jobSetFeatureGates", read_jobset_gates},
     {"jobSetController", read_jobset_controller}, {"patchJobSetDefinition", read_patch_definition},
     {"backoffLimitTimeout", read_limit_timeout},  {"backoffJitter", read_jitter},
-    {"groupScheduling", read_group_scheduling},
+    {"groupScheduling", read_group_scheduling},   {"webhookClientCAFile", read_client_ca_file},
+    {"webhookClientNames", read_client_names},
 };
 
 std::string known_settings() {

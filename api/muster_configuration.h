@@ -47,6 +47,11 @@ struct MusterConfiguration {
   bool patch_jobset_definition = true;
   // Jobs and JobSets may start as a group. Off, muster needs no right on pods and ConfigMaps.
   bool group_scheduling = true;
+  // Reviews are answered only to clients with a certificate of an authority in this file (PEM);
+  // unset: to all.
+  std::optional<std::string> webhook_client_ca_file;
+  // What such a certificate must be made out to, one of these; empty: whatever it is.
+  std::vector<std::string> webhook_client_names;
   // JobSet's feature gates, where muster is the JobSet controller.
   FeatureGateMap jobset_feature_gates;
 };

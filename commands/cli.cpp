@@ -74,6 +74,14 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
       "Leave that CRD alone; groups are asked for by annotation");
   serve.add_flag("--metrics-authorization,!--no-metrics-authorization", flags.metrics_authorization,
                  "Ask the API server who may read the metrics (default in a cluster)");
+  serve
+      .add_option("--webhook-client-ca", flags.settings.webhook_client_ca_file,
+                  "Answer reviews only to clients with a certificate of an authority in this file (PEM)")
+      ->type_name("FILE");
+  serve
+      .add_option("--webhook-client-names", flags.settings.webhook_client_names,
+                  "What such a certificate must be made out to: its common name or a DNS name, one of these")
+      ->delimiter(',');
   serve.add_option("--cert-dir", flags.cert_dir, "Directory of the certificates, where they are not in a Secret");
   serve.add_option("--workers", flags.workers, "Threads that answer reviews; default: one per core, at least 2")
       ->check(CLI::Range(1, 256))

@@ -53,6 +53,14 @@ Outcome<> apply_flags(const SettingsFlags& flags, MusterConfiguration& muster) {
   if (flags.patch_jobset_definition) muster.patch_jobset_definition = *flags.patch_jobset_definition;
   if (flags.group_scheduling) muster.group_scheduling = *flags.group_scheduling;
   if (flags.waiter_image) muster.waiter_image = *flags.waiter_image;
+  if (flags.webhook_client_ca_file) muster.webhook_client_ca_file = flags.webhook_client_ca_file;
+  if (!flags.webhook_client_names.empty()) muster.webhook_client_names = flags.webhook_client_names;
+  if (!muster.webhook_client_names.empty() && !muster.webhook_client_ca_file) {
+    return fail(
+        "webhookClientNames: no client is asked for a certificate; set webhookClientCAFile (--webhook-client-ca) to "
+        "the "
+        "file of the authorities that sign them");
+  }
   muster.admitters.insert(muster.admitters.end(), flags.admitters.begin(), flags.admitters.end());
   return Done{};
 }

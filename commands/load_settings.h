@@ -29,6 +29,8 @@ struct SettingsFlags {
   std::optional<std::string> backoff_limit_timeout;
   std::optional<std::string> backoff_jitter;
   std::vector<std::string> admitters;  // in addition to the file's
+  std::optional<std::string> webhook_client_ca_file;
+  std::vector<std::string> webhook_client_names;
 };
 
 struct Settings {

@@ -11,6 +11,7 @@
 #include "certs/directory_store.h"
 #include "certs/directory_watcher.h"
 #include "commands/certificate_keeper.h"
+#include "commands/client_authorities.h"
 #include "commands/cluster.h"
 #include "commands/engine_loop.h"
 #include "commands/engine_watch.h"
@@ -98,6 +99,7 @@ class Process {
   std::optional<GaugeReadings> read_gauges();
   void log_breakage(const Breakage& breakage);
   void guard_engine();
+  Outcome<> find_webhook_clients();
   Outcome<> start_serving();
   Authorizer metrics_authorizer();
   std::optional<Explainer> explainer();
@@ -130,6 +132,7 @@ class Process {
   EngineMetrics engine_metrics_;
   std::unique_ptr<EngineWatch> engine_watch_;
   std::unique_ptr<EngineLoop> loop_;
+  std::unique_ptr<ClientAuthoritiesFile> webhook_clients_;  // null: reviews are for everybody
   std::unique_ptr<Serving> serving_;
   std::unique_ptr<EngineGuard> guard_;
   std::unique_ptr<CertificateKeeper> keeper_;
@@ -138,6 +141,7 @@ class Process {
 };
 
 Outcome<> Process::start() {
+  if (auto found = find_webhook_clients(); !found) return found;
   if (auto connected = connect(); !connected) return connected;
   if (auto started = start_serving(); !started) return started;
   start_certificates();
@@ -335,6 +339,16 @@ std::optional<GaugeReadings> Process::read_gauges() {
   return asked ? std::optional(std::move(readings)) : std::nullopt;
 }
 
+Outcome<> Process::find_webhook_clients() {
+  const MusterConfiguration& muster = settings_.configuration.muster;
+  if (!muster.webhook_client_ca_file) return Done{};
+  auto file = ClientAuthoritiesFile::open(*muster.webhook_client_ca_file, muster.webhook_client_names);
+  if (!file) return fail(file.error().message);
+  webhook_clients_ = std::move(*file);
+  log_info("reviews are answered only to clients with a certificate", {{"file", *muster.webhook_client_ca_file}});
+  return Done{};
+}
+
 Outcome<> Process::start_serving() {
   ViewProvider view = [this]() -> ClusterViewPtr {
     EngineLoop* loop = deciding();
@@ -357,6 +371,7 @@ Outcome<> Process::start_serving() {
                                 .view = std::move(view),
                                 .authorizer = metrics_authorizer(),
                                 .explainer = explainer(),
+                                .webhook_clients = webhook_clients_ ? webhook_clients_->clients() : nullptr,
                                 .memory_limit = memory_limit().value_or(kDefaultMemoryLimit)});
   if (!serving) return fail(serving.error().message);
   serving_ = std::move(*serving);

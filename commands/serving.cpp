@@ -43,7 +43,7 @@ Serving::Serving(Options options, std::shared_ptr<TlsContext> tls)
       tls_(std::move(tls)),
       handler_(options_.rules, options_.view, metrics_, &log_, *options_.clock, budgets()),
       converter_(metrics_, &log_, *options_.clock, budgets()),
-      webhook_(listener(options_.addresses.webhook, tls_, options_.workers), webhook_routes()) {
+      webhook_(webhook_listener(), webhook_routes()) {
   if (!is_off(options_.addresses.health_probe)) {
     probes_ = std::make_unique<ProbeServer>(listener(options_.addresses.health_probe, nullptr, 1), readiness_);
   }
@@ -58,6 +58,12 @@ Routes Serving::webhook_routes() {
   Routes routes = handler_.routes();
   for (Route& route : converter_.routes()) routes.push_back(std::move(route));
   return routes;
+}
+
+HttpServerOptions Serving::webhook_listener() {
+  HttpServerOptions options = listener(options_.addresses.webhook, tls_, options_.workers);
+  options.clients = options_.webhook_clients;
+  return options;
 }
 
 HttpServerOptions Serving::listener(const std::string& address, std::shared_ptr<TlsContext> tls, size_t workers) {

@@ -8,6 +8,7 @@
 
 #include "commands/log_observers.h"
 #include "commands/serve.h"
+#include "server/client_certificates.h"
 #include "server/convert_handler.h"
 #include "server/explain_route.h"
 #include "server/http_server.h"
@@ -37,6 +38,8 @@ class Serving {
     ViewProvider view;
     Authorizer authorizer;                 // of the metrics; empty: everybody may read them
     std::optional<Explainer> explainer{};  // nullopt: no cluster
+    // Who may ask for reviews; null: everybody.
+    std::shared_ptr<const ClientCertificates> webhook_clients{};
     size_t memory_limit = kDefaultMemoryLimit;
     const Clock* clock = &system_clock();
   };
@@ -65,6 +68,7 @@ class Serving {
   Serving(Options options, std::shared_ptr<TlsContext> tls);
   Routes webhook_routes();
   MemoryBudgets budgets() const { return budgets_of(options_.memory_limit); }
+  HttpServerOptions webhook_listener();
   HttpServerOptions listener(const std::string& address, std::shared_ptr<TlsContext> tls, size_t workers);
 
   const Options options_;

@@ -56,6 +56,9 @@ class Channel {
   virtual IoResult write(std::string_view bytes) = 0;
   // Whether bytes have come that epoll does not know of any more.
   virtual bool has_buffered() const = 0;
+  // After the handshake: why the peer is not one that the listener knows; empty when it is, or
+  // when the listener asks nobody who they are.
+  virtual std::string stranger_because() { return ""; }
   // Says that nothing more will be written. Afterwards only discard().
   virtual void finish_writing() = 0;
   // Takes what still comes from the socket and throws it away.

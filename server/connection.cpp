@@ -161,6 +161,10 @@ void Connection::consider_input() {
     if (!*end) return;
     auto head = parse_head(std::string_view(input_).substr(0, **end), settings_.routes, settings_.limits);
     if (!head) return refuse(head.error());
+    // Before a byte of the body is taken.
+    if (!head->route->strangers) {
+      if (const std::string why = channel_->stranger_because(); !why.empty()) return refuse({403, why});
+    }
     head_ = std::move(*head);
   }
   const bool complete = input_.size() - head_->size >= head_->content_length;

@@ -49,6 +49,8 @@ struct Route {
   // The most that the handler takes for a body of so many bytes, beside the body; empty, or up to
   // kLightMemory: too little to be counted.
   std::function<size_t(size_t body_bytes)> memory{};
+  // Also for clients without a certificate, where the listener asks for one.
+  bool strangers{};
 };
 using Routes = std::vector<Route>;
 

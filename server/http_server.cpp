@@ -14,7 +14,7 @@ struct HttpServer::Parts {
   Parts(const HttpServerOptions& options, Routes routes)
       : settings(options.limits),
         responder(routes, options.timeouts.idle, options.events),
-        loop(settings, channel_factory(options.tls)) {
+        loop(settings, channel_factory(options.tls, options.clients)) {
     settings.routes = std::move(routes);
     settings.timeouts = options.timeouts;
     settings.clock = options.clock;
@@ -25,9 +25,10 @@ struct HttpServer::Parts {
     };
   }
 
-  static ConnectionLoop::ChannelFactory channel_factory(std::shared_ptr<TlsContext> tls) {
+  static ConnectionLoop::ChannelFactory channel_factory(std::shared_ptr<TlsContext> tls,
+                                                        std::shared_ptr<const ClientCertificates> clients) {
     if (!tls) return make_plain_channel;
-    return [tls](FileDescriptor socket) { return tls->accept(std::move(socket)); };
+    return [tls, clients](FileDescriptor socket) { return tls->accept(std::move(socket), clients); };
   }
 };
 

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "server/client_certificates.h"
 #include "server/http.h"
 #include "server/server_events.h"
 #include "server/tls_context.h"
@@ -23,6 +24,8 @@ namespace muster {
 struct HttpServerOptions {
   std::string bind_address;         // ":9443", "127.0.0.1:0"
   std::shared_ptr<TlsContext> tls;  // null: plain HTTP
+  // With TLS: ask clients for certificates, and keep routes to those who have one (Route::strangers).
+  std::shared_ptr<const ClientCertificates> clients{};  // null: ask nobody
   size_t workers = 4;
   HttpLimits limits;
   HttpTimeouts timeouts;

@@ -58,7 +58,8 @@ constexpr int kMaxMessagesWithoutData = 64;
 class TlsChannel final : public Channel {
  public:
   // Takes `ssl`, which has no socket yet.
-  TlsChannel(FileDescriptor socket, SSL* ssl) : Channel(std::move(socket)), ssl_(ssl) {
+  TlsChannel(FileDescriptor socket, SSL* ssl, std::shared_ptr<const ClientCertificates> clients)
+      : Channel(std::move(socket)), ssl_(ssl), clients_(std::move(clients)) {
     meter_.fd = fd();
     SSL_set_msg_callback(ssl, count_message);
     SSL_set_msg_callback_arg(ssl, this);
@@ -69,7 +70,7 @@ class TlsChannel final : public Channel {
     if (bio == nullptr) return false;
     SSL_set_bio(ssl_.get(), bio, bio);
     SSL_set_accept_state(ssl_.get());
-    return true;
+    return clients_ == nullptr || clients_->current()->ask(*ssl_);
   }
 
   IoResult handshake() override {
@@ -95,6 +96,16 @@ class TlsChannel final : public Channel {
     return outcome_of(done, bytes);
   }
   bool has_buffered() const override { return SSL_has_pending(ssl_.get()) == 1; }
+  std::string stranger_because() override {
+    if (clients_ == nullptr) return "";
+    auto authorities = clients_->current();
+    if (authorities != judges_) {
+      ERR_clear_error();
+      stranger_because_ = authorities->stranger_because(*ssl_);
+      judges_ = std::move(authorities);
+    }
+    return stranger_because_;
+  }
   void finish_writing() override {
     ERR_clear_error();
     if (!broken_ && SSL_is_init_finished(ssl_.get())) SSL_shutdown(ssl_.get());
@@ -137,6 +148,9 @@ class TlsChannel final : public Channel {
 
   ReadMeter meter_;  // outlives the BIO in ssl_
   std::unique_ptr<SSL, SslFree> ssl_;
+  const std::shared_ptr<const ClientCertificates> clients_;  // null: nobody is asked
+  std::shared_ptr<const ClientAuthorities> judges_;          // whose judgement this is:
+  std::string stranger_because_;
   bool broken_ = false;
   bool established_ = false;
   bool message_came_ = false;  // OpenSSL may stop behind one with more at hand
@@ -249,12 +263,13 @@ bool TlsContext::has_certificate() const {
   return current() != nullptr;
 }
 
-std::unique_ptr<Channel> TlsContext::accept(FileDescriptor socket) const {
+std::unique_ptr<Channel> TlsContext::accept(FileDescriptor socket,
+                                            std::shared_ptr<const ClientCertificates> clients) const {
   const auto context = current();
   if (!context) return nullptr;
   SSL* ssl = SSL_new(context.get());
   if (!ssl) return nullptr;
-  auto channel = std::make_unique<TlsChannel>(std::move(socket), ssl);
+  auto channel = std::make_unique<TlsChannel>(std::move(socket), ssl, std::move(clients));
   if (!channel->open()) return nullptr;
   return channel;
 }

@@ -14,6 +14,7 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "server/channel.h"
+#include "server/client_certificates.h"
 
 struct ssl_ctx_st;
 
@@ -41,8 +42,9 @@ class TlsContext {
   Outcome<> set_certificate(std::string_view chain_pem, std::string_view key_pem);
   bool has_certificate() const;
 
-  // The server's end of a TLS connection; nullptr while there is no certificate.
-  std::unique_ptr<Channel> accept(FileDescriptor socket) const;
+  // The server's end of a TLS connection; nullptr while there is no certificate. With `clients`
+  // the peer is asked for one too.
+  std::unique_ptr<Channel> accept(FileDescriptor socket, std::shared_ptr<const ClientCertificates> clients = {}) const;
 
  private:
   using ContextPtr = std::shared_ptr<ssl_ctx_st>;

@@ -45,6 +45,8 @@ patchJobSetDefinition: false
 groupScheduling: false
 backoffLimitTimeout: 24h
 backoffJitter: 0.25
+webhookClientCAFile: /etc/muster/clients/ca.crt
+webhookClientNames: [kube-apiserver, api.example]
 )");
   CHECK(muster.suspend_guard == SuspendGuard::kObserve);
   CHECK(muster.admitters ==
@@ -58,6 +60,8 @@ backoffJitter: 0.25
   CHECK_FALSE(muster.group_scheduling);
   CHECK(muster.backoff_limit_timeout == Duration(std::chrono::hours(24)));
   CHECK(muster.backoff_jitter == 0.25);
+  CHECK(muster.webhook_client_ca_file == "/etc/muster/clients/ca.crt");
+  CHECK(muster.webhook_client_names == std::vector<std::string>{"kube-apiserver", "api.example"});
   CHECK(load_muster("suspendGuard: enforce\nlogFormat: json").log_format == LogFormat::kJson);
   CHECK(load_muster("suspendGuard: null").suspend_guard == SuspendGuard::kEnforce);
 }
@@ -72,7 +76,7 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
       {"an unknown field", "suspendguard: enforce",
        "suspendguard: Forbidden: is no field of MusterConfiguration; the fields are suspendGuard, admitters, "
        "waiterImage, logFormat, certificateLifetime, jobSetFeatureGates, jobSetController, patchJobSetDefinition, "
-       "backoffLimitTimeout, backoffJitter, groupScheduling"},
+       "backoffLimitTimeout, backoffJitter, groupScheduling, webhookClientCAFile, webhookClientNames"},
       {"a word that is none", "suspendGuard: maybe",
        "suspendGuard: Invalid value: \"maybe\": must be enforce (reject) or observe (let through, with a warning)"},
       {"a wrong type", "suspendGuard: true", "suspendGuard: Invalid value: true: must be a string"},
@@ -84,6 +88,11 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
        "admitters: Invalid value: \"alice\": must be a list of user names"},
       {"an admitter that is no text", "admitters: [1]", "admitters[0]: Invalid value: 1: must be a string"},
       {"an admitter twice", "admitters: [alice, alice]", "admitters[1]: Duplicate value: \"alice\""},
+      {"a file of authorities that is no text", "webhookClientCAFile: [a]",
+       "webhookClientCAFile: Invalid value: [\"a\"]: must be a string"},
+      {"names of clients that are no list", "webhookClientNames: alice",
+       "webhookClientNames: Invalid value: \"alice\": must be a list of names in certificates"},
+      {"a client's name twice", "webhookClientNames: [a, a]", "webhookClientNames[1]: Duplicate value: \"a\""},
       {"a format that is none", "logFormat: xml", "logFormat: Invalid value: \"xml\": must be json or text"},
       {"a duration without unit", "certificateLifetime: \"5\"",
        "certificateLifetime: Invalid value: \"5\": time: missing unit in duration \"5\"; write a duration such as "

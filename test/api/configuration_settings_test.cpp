@@ -156,9 +156,9 @@ TEST_CASE("the documentation has a row for every setting and says whether it act
     CHECK_MESSAGE((line.find("parsed, not acting yet") == std::string::npos) == acts, line);
   };
   for (const ConfigSetting& setting : configuration_settings()) check_row(setting.path, setting.acts);
-  for (const char* name :
-       {"suspendGuard", "admitters", "waiterImage", "logFormat", "certificateLifetime", "jobSetFeatureGates",
-        "jobSetController", "patchJobSetDefinition", "backoffLimitTimeout", "backoffJitter", "groupScheduling"}) {
+  for (const char* name : {"suspendGuard", "admitters", "waiterImage", "logFormat", "certificateLifetime",
+                           "jobSetFeatureGates", "jobSetController", "patchJobSetDefinition", "backoffLimitTimeout",
+                           "backoffJitter", "groupScheduling", "webhookClientCAFile", "webhookClientNames"}) {
     check_row(name, true);
   }
   for (const FeatureGate& gate : known_feature_gates()) {

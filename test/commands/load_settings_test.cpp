@@ -99,6 +99,22 @@ TEST_CASE("settings: a flag wins over the file") {
   CHECK(queues.late_gang_requeuing.backoff_jitter == 0.3);
 }
 
+TEST_CASE("settings: flags name the clients of the webhooks over the file") {
+  const ConfigFile file(std::string(kBoth) + "webhookClientCAFile: /file/ca.crt\nwebhookClientNames: [one]\n");
+  SettingsFlags flags;
+  flags.config_file = file.path();
+  const auto of_file = load_settings(flags, "muster-system");
+  REQUIRE(of_file.ok());
+  CHECK(of_file->configuration.muster.webhook_client_ca_file == "/file/ca.crt");
+  CHECK(of_file->configuration.muster.webhook_client_names == std::vector<std::string>{"one"});
+  flags.webhook_client_ca_file = "/flag/ca.crt";
+  flags.webhook_client_names = {"two", "three"};
+  const auto of_flags = load_settings(flags, "muster-system");
+  REQUIRE(of_flags.ok());
+  CHECK(of_flags->configuration.muster.webhook_client_ca_file == "/flag/ca.crt");
+  CHECK(of_flags->configuration.muster.webhook_client_names == std::vector<std::string>{"two", "three"});
+}
+
 TEST_CASE("settings: without a file the image is this version's and Jobs and JobSets are known") {
   auto settings = load_settings({}, "muster-system");
   REQUIRE(settings.ok());
@@ -118,7 +134,8 @@ TEST_CASE("settings: what cannot be used names the file or the flag") {
     SettingsFlags flags;
     std::string message;
   };
-  SettingsFlags bad_guard, bad_lifetime, bad_gate, bad_limit, bad_jitter;
+  SettingsFlags bad_guard, bad_lifetime, bad_gate, bad_limit, bad_jitter, names_alone;
+  names_alone.webhook_client_names = {"kube-apiserver"};
   bad_limit.backoff_limit_timeout = "never";
   bad_jitter.backoff_jitter = "2";
   bad_guard.suspend_guard = "maybe";
@@ -136,6 +153,7 @@ TEST_CASE("settings: what cannot be used names the file or the flag") {
        {},
        "guard"},
       {"a guard that is none", "", bad_guard, "--suspend-guard"},
+      {"names of clients that nobody asks for", "", names_alone, "webhookClientNames"},
       {"a lifetime that is none", "", bad_lifetime, "--certificate-lifetime"},
       {"a limit in time that is none", "", bad_limit, "--backoff-limit-timeout"},
       {"jitter that is no share", "", bad_jitter, "--backoff-jitter"},

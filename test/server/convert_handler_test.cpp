@@ -91,6 +91,11 @@ TEST_CASE("What is no conversion review gets a plain HTTP error and no guess") {
       R"(muster_webhook_requests_total{kind="other",operation="unknown",outcome="bad_request",path="/convert"} 1)"));
 }
 
+TEST_CASE("Conversions are for strangers too, because the API server shows no certificate there") {
+  const Fixture fixture;
+  for (const Route& route : fixture.handler.routes()) CHECK(route.strangers);
+}
+
 TEST_CASE("Large conversions from several threads are all answered") {
   Fixture f;
   constexpr size_t kBytes = 5 * 1024 * 1024;  // more than any single object has

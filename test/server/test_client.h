@@ -21,6 +21,8 @@
 #include <string>
 #include <string_view>
 
+#include "test/server/test_certificate.h"
+
 namespace muster::test {
 
 struct Answer {
@@ -42,8 +44,9 @@ inline SSL_CTX* client_context() {
 
 class TestClient {
  public:
-  // `max_tls` 0 means the newest.
-  explicit TestClient(uint16_t port, Wire wire = Wire::kTls, int max_tls = 0) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  // `max_tls` 0 means the newest. `own` is shown to a server that asks for it.
+  explicit TestClient(uint16_t port, Wire wire = Wire::kTls, int max_tls = 0, const TestCertificate* own = nullptr)
+      : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
     const timeval limit{20, 0};
     const int on = 1;
     ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -57,6 +60,7 @@ class TestClient {
     if (!connected_ || wire == Wire::kPlain) return;
     ssl_.reset(SSL_new(client_context()));
     if (max_tls != 0) SSL_set_max_proto_version(ssl_.get(), max_tls);
+    if (own != nullptr) show(*own);
     SSL_set_fd(ssl_.get(), fd_);
     connected_ = SSL_connect(ssl_.get()) == 1;
   }
@@ -132,6 +136,17 @@ class TestClient {
   struct SslFree {
     void operator()(SSL* ssl) const { SSL_free(ssl); }
   };
+
+  void show(const TestCertificate& own) {
+    const auto text_bio = [](const std::string& text) {
+      return std::unique_ptr<BIO, decltype(&BIO_free)>(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())),
+                                                       BIO_free);
+    };
+    const TestX509 certificate(PEM_read_bio_X509(text_bio(own.chain_pem).get(), nullptr, nullptr, nullptr), X509_free);
+    const TestKey key(PEM_read_bio_PrivateKey(text_bio(own.key_pem).get(), nullptr, nullptr, nullptr), EVP_PKEY_free);
+    REQUIRE(SSL_use_certificate(ssl_.get(), certificate.get()) == 1);
+    REQUIRE(SSL_use_PrivateKey(ssl_.get(), key.get()) == 1);
+  }
 
   bool fill() {
     char chunk[16 * 1024];
