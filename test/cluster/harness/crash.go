@@ -30,7 +30,7 @@ func (c *Cluster) CrashAPIServer(t testing.TB) (away time.Duration) {
 // KillAPIServer is the first half: it returns when the API server is away.
 func (c *Cluster) KillAPIServer(t testing.TB) {
 	t.Helper()
-	lab := c.lab(t)
+	lab := c.lab(t).PID
 	if err := syscall.Kill(lab, syscall.SIGUSR1); err != nil {
 		t.Fatalf("SIGUSR1 to the lab, process %d: %v", lab, err)
 	}
@@ -52,7 +52,7 @@ func (c *Cluster) AwaitAPIServer(t testing.TB) {
 // until `resume`. For a few seconds only, since others need it too.
 func (c *Cluster) SuspendAPIServer(t testing.TB) (resume func()) {
 	t.Helper()
-	pid := processOf(t, c.lab(t), "kube-apiserver")
+	pid := processOf(t, c.lab(t).PID, "kube-apiserver")
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatalf("SIGSTOP to the API server, process %d: %v", pid, err)
 	}
@@ -94,23 +94,28 @@ func processOf(t testing.TB, parent int, argument string) int {
 	return 0
 }
 
-// lab is the process that watches over the cluster, which the lab's kubeconfigs name.
-func (c *Cluster) lab(t testing.TB) (pid int) {
+// labNote is what the lab says about itself in its kubeconfigs: the process that watches over
+// the cluster, and the folder of its certificates.
+type labNote struct {
+	PID          int
+	Certificates string
+}
+
+func (c *Cluster) lab(t testing.TB) (lab labNote) {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(c.Kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var lab struct{ PID int }
 	for _, cluster := range config.Clusters {
 		if note, found := cluster.Extensions["lab"].(*runtime.Unknown); found {
 			err = errors.Join(err, json.Unmarshal(note.Raw, &lab))
 		}
 	}
 	if err != nil || lab.PID <= 0 {
-		t.Fatalf("%s names no lab whose API server could be killed (%v)", c.Kubeconfig, err)
+		t.Fatalf("%s names no lab (%v)", c.Kubeconfig, err)
 	}
-	return lab.PID
+	return lab
 }
 
 // ready is nil if the API server says that it is.

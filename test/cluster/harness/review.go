@@ -46,14 +46,25 @@ func Review(t testing.TB, uid string) []byte {
 // ReviewClient is an HTTPS client that trusts the bundle and, unlike the API
 // server, opens a connection for each request: so a request that fails after
 // its connection was accepted was in muster's hands.
-func ReviewClient(bundle []byte) *http.Client {
+func ReviewClient(bundle []byte) *http.Client { return reviewClient(bundle, nil) }
+
+// ReviewClientWith shows that certificate to a server that asks for one, whoever it trusts.
+func ReviewClientWith(bundle []byte, own tls.Certificate) *http.Client {
+	return reviewClient(bundle, &own)
+}
+
+func reviewClient(bundle []byte, own *tls.Certificate) *http.Client {
 	trusted := x509.NewCertPool()
 	trusted.AppendCertsFromPEM(bundle)
+	config := &tls.Config{RootCAs: trusted}
+	if own != nil {
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own, nil }
+	}
 	return &http.Client{
 		Timeout: 10 * time.Second,
 		Transport: &http.Transport{
 			DisableKeepAlives: true,
-			TLSClientConfig:   &tls.Config{RootCAs: trusted},
+			TLSClientConfig:   config,
 		},
 	}
 }

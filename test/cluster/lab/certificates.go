@@ -43,6 +43,10 @@ type certificates struct {
 	scheduler         keyPair
 	hollowNodes       keyPair
 	serviceAccounts   keyPair // only the key is used: it signs tokens
+	// Who the API server is when it calls admission webhooks. The CA is separate: what it has
+	// signed says that the API server asks.
+	webhookClientCA keyPair
+	webhookClient   keyPair
 }
 
 // createCertificates makes all of them anew and writes those that the
@@ -69,6 +73,8 @@ func createCertificates(directory string) (*certificates, error) {
 		{&made.controllerManager, &made.ca, "controller-manager", pkix.Name{CommonName: "system:kube-controller-manager"}, client},
 		{&made.hollowNodes, &made.ca, "hollow-nodes", pkix.Name{CommonName: "hollow-nodes", Organization: []string{"system:masters"}}, client},
 		{&made.scheduler, &made.ca, "scheduler", pkix.Name{CommonName: "system:kube-scheduler"}, client},
+		{&made.webhookClientCA, nil, "webhook-client-ca", pkix.Name{CommonName: "lab-webhook-client-ca"}, 0},
+		{&made.webhookClient, &made.webhookClientCA, "webhook-client", pkix.Name{CommonName: webhookClientName}, client},
 	} {
 		pair, err := issue(one.name, one.signer, one.usage)
 		if err != nil {

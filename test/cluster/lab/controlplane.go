@@ -11,7 +11,9 @@ import (
 const (
 	// frontProxyName is who the API server is when it calls an aggregated API.
 	frontProxyName = "front-proxy-client"
-	serviceNetwork = "10.96.0.0/16"
+	// webhookClientName is who it is when it calls an admission webhook that asks.
+	webhookClientName = "kube-apiserver-webhooks"
+	serviceNetwork    = "10.96.0.0/16"
 	// clusterDNS is where pods would find names if there were a DNS; without an
 	// address the kubelet warns in an event of every pod.
 	clusterDNS = "10.96.0.10"
@@ -53,6 +55,9 @@ func startComponents(ctx context.Context, s *supervisor, ports controlPlanePorts
 	if err := writeKubeconfigs(s, server); err != nil {
 		return err
 	}
+	if err := writeAdmissionConfiguration(s.certificates); err != nil {
+		return err
+	}
 	probe := newProber(s.certificates)
 
 	if err := s.start("etcd", etcdArguments(s, ports)...); err != nil {
@@ -90,7 +95,7 @@ func writeKubeconfigs(s *supervisor, server string) error {
 		s.certificates.kubeconfig("scheduler"):          &s.certificates.scheduler,
 		s.certificates.kubeconfig("hollow-nodes"):       &s.certificates.hollowNodes,
 	} {
-		if err := writeKubeconfig(file, server, &s.certificates.ca, user); err != nil {
+		if err := writeKubeconfig(file, server, s.certificates, user); err != nil {
 			return err
 		}
 	}
@@ -136,6 +141,7 @@ func apiserverArguments(s *supervisor, ports controlPlanePorts) []string {
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--proxy-client-cert-file="+c.cert("front-proxy-client"),
 		"--proxy-client-key-file="+c.key("front-proxy-client"),
+		"--admission-control-config-file="+c.admissionConfiguration(),
 		// For kubectl logs and exec.
 		"--kubelet-certificate-authority="+c.cert("ca"),
 		"--kubelet-client-certificate="+c.cert("admin"),

@@ -11,16 +11,16 @@ import (
 )
 
 // writeKubeconfig writes a kubeconfig that carries its certificates inside, so
-// that it can be copied anywhere on this machine, and the number of this process, to
-// which tests send signals.
-func writeKubeconfig(path, server string, ca, user *keyPair) error {
+// that it can be copied anywhere on this machine, the number of this process, to
+// which tests send signals, and the folder of all the lab's certificates.
+func writeKubeconfig(path, server string, c *certificates, user *keyPair) error {
 	const name = "lab"
 	config := clientcmdapi.NewConfig()
 	config.Clusters[name] = &clientcmdapi.Cluster{
 		Server:                   server,
-		CertificateAuthorityData: ca.certPEM,
+		CertificateAuthorityData: c.ca.certPEM,
 		Extensions: map[string]runtime.Object{
-			"lab": &runtime.Unknown{Raw: fmt.Appendf(nil, `{"pid":%d}`, os.Getpid())},
+			"lab": &runtime.Unknown{Raw: fmt.Appendf(nil, `{"pid":%d,"certificates":%q}`, os.Getpid(), c.directory)},
 		},
 	}
 	config.AuthInfos[name] = &clientcmdapi.AuthInfo{

@@ -88,7 +88,7 @@ func startKubelet(s *supervisor, server string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeKubeconfig(c.kubeconfig("kubelet"), server, &c.ca, client); err != nil {
+	if err := writeKubeconfig(c.kubeconfig("kubelet"), server, c, client); err != nil {
 		return err
 	}
 	serving, err := issue(pkix.Name{CommonName: "system:node:" + realNodeName, Organization: []string{"system:nodes"}},

@@ -1,0 +1,49 @@
+package harness
+
+import (
+	"crypto/tls"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// WebhookClientName is the common name of what the lab's API server shows to admission
+// webhooks that ask for a certificate.
+const WebhookClientName = "kube-apiserver-webhooks"
+
+// Client is somebody with a certificate.
+type Client struct {
+	Certificate tls.Certificate
+	Authority   []byte // PEM of who has signed it
+}
+
+// WebhookClient is the lab's API server as admission webhooks see it.
+func (c *Cluster) WebhookClient(t testing.TB) Client {
+	t.Helper()
+	folder := c.lab(t).Certificates
+	certificate, err := tls.LoadX509KeyPair(filepath.Join(folder, "webhook-client.crt"), filepath.Join(folder, "webhook-client.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	authority, err := os.ReadFile(filepath.Join(folder, "webhook-client-ca.crt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Client{certificate, authority}
+}
+
+// Administrator is who the tests are to the API server, with a certificate of the cluster's CA.
+func (c *Cluster) Administrator(t testing.TB) Client {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := tls.X509KeyPair(config.CertData, config.KeyData)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Client{certificate, config.CAData}
+}
