@@ -13,7 +13,6 @@ import (
 
 // What stops a queue is written once into each Workload that waits, and then nothing is.
 
-
 func TestAStoppedQueueIsWrittenOnceToEachWorkload(t *testing.T) {
 	waitingInStorm := harness.Size(100, 2000)
 	cluster := harness.Connect(t)
@@ -72,7 +71,9 @@ func TestAStoppedQueueIsWrittenOnceToEachWorkload(t *testing.T) {
 			name string
 			stop func()
 		}{
-			{"held", func() { cluster.Patch(t, harness.LocalQueues, teams.Namespace, "held", `{"spec":{"stopPolicy":"Hold"}}`) }},
+			{"held", func() {
+				cluster.Patch(t, harness.LocalQueues, teams.Namespace, "held", `{"spec":{"stopPolicy":"Hold"}}`)
+			}},
 			{"gone", func() {
 				cluster.Delete(t, harness.LocalQueues, teams.Namespace, "gone", metav1.DeletePropagationBackground)
 			}},

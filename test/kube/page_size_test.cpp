@@ -32,7 +32,6 @@ TEST_CASE("a list of large objects is read in pages of a few megabytes and loses
   // Small ones first, so that pages have grown when the large ones come.
   constexpr size_t kSmall = 1000, kLarge = 40;
   const std::string ballast(1'000'000, 'x');
-  std::atomic<size_t> largest = 0;
   FakeApiServer server([&](const FakeRequest& request, FakeExchange& exchange) {
     const size_t first = request.query.contains("continue") ? std::stoul(request.query.at("continue")) : 0;
     const size_t end = std::min(kSmall + kLarge, first + std::stoul(request.query.at("limit")));

@@ -105,8 +105,14 @@ TEST_CASE("group: a forged pod that has waited since long ago does not shorten t
 }
 
 TEST_CASE("gang index: a Job of another namespace or with another name is none of the gang's") {
-  for (const auto& [name, ns] : {std::pair("train-workers-1", "evil"), std::pair("stranger", kSpace),
-                                 std::pair("train-workers-01", kSpace), std::pair("train-workers-", kSpace)}) {
+  struct Place {
+    const char* name;
+    const char* ns;
+  };
+  for (const Place& place : {Place{"train-workers-1", "evil"}, Place{"stranger", kSpace},
+                             Place{"train-workers-01", kSpace}, Place{"train-workers-", kSpace}}) {
+    const char* const name = place.name;
+    const char* const ns = place.ns;
     INFO(std::string(name));
     GangCluster cluster;
     cluster.make_jobset({{"workers", 2, 1}});
