@@ -80,13 +80,13 @@ func decide(t *testing.T, cluster *harness.Cluster, namespace, name string, data
 	must(t, err)
 }
 
-// nudge changes an annotation of every pod, so that the kubelet syncs it.
+// nudge changes an annotation of every pod, with its status as muster does, so that the kubelet syncs it.
 func nudge(t *testing.T, cluster *harness.Cluster, namespace string, pods []corev1.Pod) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, nudgeAnnotation, fmt.Sprint(time.Now().UnixNano()))
 	outcome := harness.Load(harness.Context(t), 32, len(pods), func(number int) error {
 		_, err := cluster.Client.CoreV1().Pods(namespace).Patch(harness.Context(t), pods[number].Name,
-			types.MergePatchType, patch, metav1.PatchOptions{})
+			types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 		return err
 	})
 	if outcome.Failed > 0 {

@@ -86,15 +86,15 @@ TEST_CASE("gang life: a resume that no webhook has seen waits all the same") {
   world.nodes().hold("train-workers-1-1-");
 
   // JobSet's CRD was installed anew: the field is lost, and the webhook is not asked.
-  const auto epoch = [&] {
+  const auto epoch_of_template = [&] {
     const json jobset = world.get(kTrain);
     return jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["metadata"]["annotations"]
                  [std::string(kGroupEpochAnnotation)];
   };
-  const json before = epoch();
+  const json before = epoch_of_template();
   world.api_server().set_admission(nullptr);
   require_done(world.patch(kTrain, {{"spec", {{"groupSchedulingConfig", nullptr}, {"suspend", false}}}}));
-  REQUIRE(epoch() == before);
+  REQUIRE(epoch_of_template() == before);
   REQUIRE(waits(world, 4));
   world.run_for(30s);
   CHECK(world.pods_running("train") == 0);
