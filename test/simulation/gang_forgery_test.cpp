@@ -87,9 +87,9 @@ TEST_CASE("gang life: a resume that no webhook has seen waits all the same") {
 
   // JobSet's CRD was installed anew: the field is lost, and the webhook is not asked.
   const auto epoch_of_template = [&] {
-    const json jobset = world.get(kTrain);
-    return jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["metadata"]["annotations"]
-                 [std::string(kGroupEpochAnnotation)];
+    const json train = world.get(kTrain);
+    return train["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["metadata"]["annotations"]
+                [std::string(kGroupEpochAnnotation)];
   };
   const json before = epoch_of_template();
   world.api_server().set_admission(nullptr);
