@@ -60,9 +60,9 @@ func (m rightsMode) check(t *testing.T) {
 	requests := cluster.Requests(t, accountToken(t, cluster, "muster-system", "muster"))
 	asOwnPod(t, cluster)
 	cluster.ForgetCertificates(t)
-	// The life of the certificates is short enough to be renewed once.
+	// The life of the certificates is short enough to be renewed once; the waiter's image is that of the own Pod.
 	muster := harness.StartMuster(t, append([]string{"--config", config, "--kubeconfig", requests.Kubeconfig,
-		"--certificate-lifetime", "30s", "--waiter-image", harness.MusterImage}, m.flags...)...)
+		"--certificate-lifetime", "30s"}, m.flags...)...)
 	m.live(t, cluster, muster)
 	harness.Eventually(t, time.Minute, "every right is used, and nothing else is asked for", func() error {
 		unused, others := requests.Unused(rights)
