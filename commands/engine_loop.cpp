@@ -161,6 +161,9 @@ void EngineLoop::take_in(const std::deque<Event>& events) {
     // Only what is new is told: the certificates' owner may read its store for each.
     if (auto bundles = engine_.take_seen_bundles()) callbacks_.bundles_seen(std::move(*bundles));
   }
+  if (callbacks_.webhooks_missing) {
+    if (const auto missing = engine_.take_missing_webhooks(clock_.now())) callbacks_.webhooks_missing(*missing);
+  }
   const Now before = clock_.now();
   Commands commands = engine_.plan(before);
   const Duration took = clock_.now().monotonic - before.monotonic;

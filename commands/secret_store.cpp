@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/cleanse_texts.h"
+
 namespace muster {
 namespace {
 const kube::Resource kSecrets{"", "v1", "secrets", true, "Secret"};
@@ -17,14 +19,20 @@ Result<StoredCertificates> SecretStore::read() {
     if (secret.error().not_found()) return StoredCertificates{};
     return fail(about(secret.error()));
   }
-  return secret_to_state(*secret);
+  auto state = secret_to_state(*secret);
+  cleanse_texts(*secret);
+  return state;
 }
 
 Result<StoreOutcome> SecretStore::write(const CertificateState& state, const std::string& expected_version) {
-  const nlohmann::json secret = state_to_secret(state, namespace_, name_, expected_version);
+  nlohmann::json secret = state_to_secret(state, namespace_, name_, expected_version);
   auto written = expected_version.empty() ? api_.create(kSecrets, namespace_, secret, {}, stop_)
                                           : api_.update(kSecrets, namespace_, name_, secret, {}, stop_);
-  if (written) return StoreOutcome::kWritten;
+  cleanse_texts(secret);
+  if (written) {
+    cleanse_texts(*written);
+    return StoreOutcome::kWritten;
+  }
   const kube::StatusError& error = written.error();
   // Deleted in between is a conflict too: what was read is no longer what is there. A
   // create answers 404 only when the namespace is missing.

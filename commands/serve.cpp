@@ -13,6 +13,7 @@
 #include "commands/certificate_keeper.h"
 #include "commands/client_authorities.h"
 #include "commands/cluster.h"
+#include "commands/core_dumps.h"
 #include "commands/engine_loop.h"
 #include "commands/engine_watch.h"
 #include "commands/explain_service.h"
@@ -96,6 +97,7 @@ class Process {
   EngineLoop* deciding() const EXCLUDES(mutex_);
   void answer_bundles(std::vector<std::string> bundles);
   void tell_missing(const std::vector<std::string>& kinds, bool synced);
+  void tell_missing_webhooks(const std::vector<ObjectKey>& configurations);
   std::optional<GaugeReadings> read_gauges();
   void log_breakage(const Breakage& breakage);
   void guard_engine();
@@ -269,6 +271,8 @@ void Process::make_engine_loop(const Surroundings& surroundings) {
           .broke = [this](const Breakage& breakage) { log_breakage(breakage); },
           .quarantined = [this](size_t keys) { engine_metrics_.set_quarantined(keys); },
           .bundles_seen = [this](std::vector<std::string> bundles) { answer_bundles(std::move(bundles)); },
+          .webhooks_missing =
+              [this](const std::vector<ObjectKey>& configurations) { tell_missing_webhooks(configurations); },
           .synced =
               [this] {
                 serving_->set_synced();
@@ -298,6 +302,17 @@ void Process::tell_missing(const std::vector<std::string>& kinds, bool synced) {
       "a kind that muster needs is not served: nothing is started or stopped until it is; are the CRDs of this "
       "version installed?",
       {{"kinds", names}});
+}
+
+void Process::tell_missing_webhooks(const std::vector<ObjectKey>& configurations) {
+  engine_metrics_.set_webhooks_missing(configurations.size());
+  if (configurations.empty()) return log_info("the webhook configurations are there again");
+  std::string names;
+  for (const ObjectKey& key : configurations) names += (names.empty() ? "" : ", ") + to_text(key);
+  log_warning(
+      "webhook configurations are missing: jobs are neither checked nor held back when they are made, and muster "
+      "suspends them only afterwards; apply the output of `muster manifests` again",
+      {{"missing", names}});
 }
 
 void Process::log_breakage(const Breakage& breakage) {
@@ -456,6 +471,7 @@ void Process::issue_bundle(const std::string& bundle) {
 }  // namespace
 
 int serve(const ServeFlags& flags) {
+  refuse_core_dumps();
   auto settings = load_settings(flags.settings, surrounding_namespace(flags));
   if (!settings) return cannot_start(settings.error().message);
   const MusterConfiguration& muster = settings->configuration.muster;

@@ -73,6 +73,8 @@ class Engine {
   const std::vector<std::string>& live_bundles() const { return webhooks_.live_bundles(); }
   // What is to be answered with CaBundleIssued; nullopt: nothing that is new.
   std::optional<std::vector<std::string>> take_seen_bundles() { return webhooks_.take_seen_bundles(); }
+  // See WebhookKeeper::take_missing().
+  std::optional<std::vector<ObjectKey>> take_missing_webhooks(Now now) { return webhooks_.take_missing(now.monotonic); }
   // When plan() wants to be called although nothing happened; nullopt: only after events.
   std::optional<MonotonicTime> next_tick() const;
 

@@ -51,7 +51,10 @@ void WebhookKeeper::remove(const ObjectKey& key) {
 
 void WebhookKeeper::relist(const ResourceType& type, std::string_view name, const std::vector<TypedObject>& objects) {
   for (auto& [key, target] : targets_) {
-    if (key.type->plural == type.plural && (name.empty() || key.name == name)) target.live = nullptr;
+    if (key.type->plural == type.plural && (name.empty() || key.name == name)) {
+      target.live = nullptr;
+      target.listed = true;
+    }
   }
   changed_ = true;
   read_live_bundles();
@@ -79,6 +82,17 @@ std::optional<std::vector<std::string>> WebhookKeeper::take_seen_bundles() {
   if (live_bundles_ == told_bundles_ && !in_doubt_) return std::nullopt;
   in_doubt_ = false;
   return told_bundles_ = live_bundles_;
+}
+
+std::optional<std::vector<ObjectKey>> WebhookKeeper::take_missing(MonotonicTime now) {
+  std::vector<ObjectKey> missing;
+  for (const auto& [key, target] : targets_) {
+    if (target.listed && !target.live && !is_definition(*key.type)) missing.push_back(key);
+  }
+  const bool again = !missing.empty() && told_missing_at_ && now - *told_missing_at_ >= kTellAgain;
+  if (missing == told_missing_ && !again) return std::nullopt;
+  told_missing_at_ = now;
+  return told_missing_ = std::move(missing);
 }
 
 void WebhookKeeper::issue_bundle(const std::string& pem) {

@@ -48,10 +48,17 @@ class WebhookKeeper {
   // Those, when whoever issues the bundle must look at them: they have changed since the
   // last call, or an object that changed without changing them put the issued one in doubt.
   std::optional<std::vector<std::string>> take_seen_bundles();
+  // The webhook configurations that muster keeps and that are not in the cluster, when somebody
+  // must be told: at a change of them, and again every kTellAgain while there are any. The API
+  // server then asks nobody about Jobs, and muster does not make them anew: whoever has removed
+  // them may have meant it.
+  std::optional<std::vector<ObjectKey>> take_missing(MonotonicTime now);
+  static constexpr Duration kTellAgain = std::chrono::minutes(1);
 
  private:
   struct Target {
     std::shared_ptr<const nlohmann::json> live;  // null: not seen; of a CRD without its schemas
+    bool listed = false;                         // so null means that it is not there
     bool writing = false;
     std::optional<MonotonicTime> last_write;
   };
@@ -70,6 +77,8 @@ class WebhookKeeper {
   std::optional<MonotonicTime> next_tick_;
   // Of the view, with a default LocalQueue; nullopt: there was no view.
   std::optional<std::vector<std::string>> seen_namespaces_;
+  std::vector<ObjectKey> told_missing_;
+  std::optional<MonotonicTime> told_missing_at_;
   bool changed_ = true;  // anything else since the last plan
 };
 

@@ -1,10 +1,11 @@
 #include "kube/cluster_access.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <sstream>
 
 #include "kube/kubeconfig.h"
@@ -33,7 +34,9 @@ Result<ClusterAccess> from_files(const std::vector<std::string>& paths, const st
     if (!text.ok()) return fail("kubeconfig: " + text.error().message);
     files.push_back({path, std::move(*text)});
   }
-  return read_kubeconfig(files, context);
+  auto access = read_kubeconfig(files, context);
+  for (KubeconfigFile& file : files) cleanse(file.text);
+  return access;
 }
 
 std::optional<ClusterAccess> in_cluster(const AccessSearch& search) {
@@ -53,13 +56,29 @@ std::optional<ClusterAccess> in_cluster(const AccessSearch& search) {
 
 }  // namespace
 
+Result<SecretText> read_secret_file(const std::string& path) {
+  const auto failed = [&] { return fail("cannot read " + path + ": " + std::strerror(errno)); };
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return failed();
+  SecretText text;
+  char buffer[4096];
+  ssize_t got = 0;
+  do {
+    got = ::read(file, buffer, sizeof buffer);
+    if (got > 0) text.append({buffer, static_cast<size_t>(got)});
+  } while (got > 0 || (got < 0 && errno == EINTR));
+  const int reason = errno;
+  ::close(file);
+  cleanse(buffer, sizeof buffer);
+  errno = reason;
+  if (got < 0) return failed();
+  return text;
+}
+
 Result<std::string> read_credential_file(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file) return fail("cannot read " + path + ": " + std::strerror(errno != 0 ? errno : EIO));
-  return text.str();
+  const auto text = read_secret_file(path);
+  if (!text.ok()) return fail(text.error().message);
+  return std::string(text->view());
 }
 
 Result<ClusterAccess> find_cluster_access(const AccessSearch& search) {

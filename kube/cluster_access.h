@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/secret_text.h"
 
 namespace muster::kube {
 
 // Bytes that are given, or lie in a file. At most one is set.
 struct FileOrData {
-  std::string data;
+  SecretText data;
   std::string path;  // absolute, or relative to the working directory
 
   bool empty() const { return data.empty() && path.empty(); }
@@ -65,6 +66,7 @@ struct AccessSearch {
 Result<ClusterAccess> find_cluster_access(const AccessSearch& search);
 
 // The whole file, or a sentence with its path.
+Result<SecretText> read_secret_file(const std::string& path);
 Result<std::string> read_credential_file(const std::string& path);
 
 }  // namespace muster::kube

@@ -7,13 +7,15 @@ namespace {
 
 constexpr Duration kRetryAfter = std::chrono::seconds(10);
 
-Outcome<> load(const FileOrData& source, std::string& into) {
-  into = source.data;
+// `Text`: SecretText for a key, std::string for the rest.
+template <class Text>
+Outcome<> load(const FileOrData& source, Text& into) {
+  into = source.data.view();
   if (source.path.empty()) return Done{};
-  auto text = read_credential_file(source.path);
+  const auto text = read_secret_file(source.path);
   if (!text.ok()) return fail(text.error().message);
   if (text->empty()) return fail(source.path + " is empty");
-  into = std::move(*text);
+  into = text->view();
   return Done{};
 }
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/cleanse_texts.h"
 #include "api/json.h"
 #include "api/time.h"
 #include "base/encoding.h"
@@ -27,16 +28,16 @@ std::string exec_info(const ClusterAccess& access, const std::string& authority)
   return to_text(info);
 }
 
-Result<ExecCredential> read_exec_credential(std::string_view output, std::string_view api_version) {
-  const auto parsed = parse_json(output);
-  if (!parsed.ok()) return fail("printed no ExecCredential: " + parsed.error().message);
-  if (string_at(*parsed, {"kind"}) != "ExecCredential") return fail("printed an object that is no ExecCredential");
-  const auto answered = string_at(*parsed, {"apiVersion"});
+namespace {
+
+Result<ExecCredential> read_parsed(const json& printed, std::string_view api_version) {
+  if (string_at(printed, {"kind"}) != "ExecCredential") return fail("printed an object that is no ExecCredential");
+  const auto answered = string_at(printed, {"apiVersion"});
   if (answered != api_version) {
     return fail("printed apiVersion \"" + std::string(answered) + "\", but the kubeconfig asks for " +
                 std::string(api_version));
   }
-  const json& status = object_at(*parsed, {"status"});
+  const json& status = object_at(printed, {"status"});
   ExecCredential credential;
   credential.token = string_at(status, {"token"});
   credential.certificate = string_at(status, {"clientCertificateData"});
@@ -46,6 +47,9 @@ Result<ExecCredential> read_exec_credential(std::string_view output, std::string
   }
   if (credential.token.empty() && credential.certificate.empty())
     return fail("printed neither a token nor a certificate");
+  // A header is one line; more would let the plugin forge others.
+  if (credential.token.find_first_of("\r\n") != std::string::npos)
+    return fail("printed a token of more than one line; a token is one line without a line break at its end");
   if (const auto expires = string_at(status, {"expirationTimestamp"}); !expires.empty()) {
     const auto time = parse_rfc3339(expires);
     if (!time.ok()) return fail("printed an expirationTimestamp that is no time: " + time.error().message);
@@ -54,16 +58,27 @@ Result<ExecCredential> read_exec_credential(std::string_view output, std::string
   return credential;
 }
 
+}  // namespace
+
+Result<ExecCredential> read_exec_credential(std::string_view output, std::string_view api_version) {
+  auto parsed = parse_json(output);
+  if (!parsed.ok()) return fail("printed no ExecCredential: " + parsed.error().message);
+  auto credential = read_parsed(*parsed, api_version);
+  cleanse_texts(*parsed);
+  return credential;
+}
+
 Result<ExecCredential> run_exec_plugin(const ClusterAccess& access, const std::string& authority, const Clock& clock) {
   const ExecPlugin& plugin = *access.exec;
   ProcessCall call{plugin.command, plugin.args, plugin.env, plugin.timeout};
   call.env.emplace_back("KUBERNETES_EXEC_INFO", exec_info(access, authority));
   const std::string name = "the credential plugin of " + access.source + ": ";
-  const auto output = run_process(call, clock);
+  auto output = run_process(call, clock);
   if (!output.ok()) {
     return fail(name + output.error().message + (plugin.install_hint.empty() ? "" : "\n" + plugin.install_hint));
   }
   auto credential = read_exec_credential(*output, plugin.api_version);
+  cleanse(*output);
   if (!credential.ok()) return fail(name + plugin.command + " " + credential.error().message);
   return credential;
 }

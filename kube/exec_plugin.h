@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "base/secret_text.h"
 #include "kube/cluster_access.h"
 
 namespace muster::kube {
@@ -15,7 +16,7 @@ namespace muster::kube {
 struct ExecCredential {
   std::string token;
   std::string certificate;           // PEM
-  std::string key;                   // PEM
+  SecretText key;                    // PEM
   std::optional<TimePoint> expires;  // nullopt: good until the server refuses it
 };
 

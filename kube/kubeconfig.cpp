@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/cleanse_texts.h"
 #include "api/json.h"
 #include "api/yaml.h"
 #include "base/encoding.h"
@@ -18,6 +19,13 @@ struct ParsedFile {
   std::string path;
   std::string folder;  // with trailing slash; empty for the working directory
   json value;
+
+  // It may hold a client's key.
+  ParsedFile(std::string from, std::string in, json read)
+      : path(std::move(from)), folder(std::move(in)), value(std::move(read)) {}
+  ParsedFile(ParsedFile&&) = default;
+  ParsedFile& operator=(ParsedFile&&) = delete;
+  ~ParsedFile() { cleanse_texts(value); }
 };
 
 // One cluster, user or context, and the file that it stands in.
@@ -32,7 +40,7 @@ Result<std::vector<ParsedFile>> parse(std::span<const KubeconfigFile> files) {
     auto documents = read_yaml(file.text);
     if (!documents.ok()) return fail(file.path + ": " + documents.error().message);
     const size_t slash = file.path.rfind('/');
-    ParsedFile entry{file.path, slash == std::string::npos ? "" : file.path.substr(0, slash + 1), json::object()};
+    ParsedFile entry(file.path, slash == std::string::npos ? "" : file.path.substr(0, slash + 1), json::object());
     if (!documents->empty() && !documents->front().value.is_null()) entry.value = std::move(documents->front().value);
     if (!entry.value.is_object()) return fail(file.path + " is no kubeconfig: it is not an object");
     parsed.push_back(std::move(entry));

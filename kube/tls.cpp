@@ -25,8 +25,9 @@ using Store = std::unique_ptr<X509_STORE, Freed<X509_STORE_free>>;
 
 thread_local std::string last_verify_problem;
 
-Bio reader(const std::string& text) {
-  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+// OpenSSL refuses a null pointer even for no bytes, and an empty view may be one.
+Bio reader(std::string_view text) {
+  return Bio(BIO_new_mem_buf(text.empty() ? "" : text.data(), static_cast<int>(text.size())));
 }
 
 std::vector<Certificate> read_certificates(const std::string& pem) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/secret_text.h"
 
 struct ssl_ctx_st;
 
@@ -15,7 +16,7 @@ namespace muster::kube {
 struct TlsPem {
   std::string ca;
   std::string certificate;  // the leaf first, then its chain
-  std::string key;
+  SecretText key;
 
   bool operator==(const TlsPem&) const = default;
 };

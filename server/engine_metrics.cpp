@@ -31,6 +31,12 @@ struct EngineMetrics::Families {
                                  .Help("1 while the engine is in a step that does not end.")
                                  .Register(*registry)
                                  .Add({});
+  prometheus::Gauge& webhooks_missing =
+      prometheus::BuildGauge()
+          .Name("muster_webhook_configurations_missing")
+          .Help("Webhook configurations that muster keeps and that are not in the cluster.")
+          .Register(*registry)
+          .Add({});
 };
 
 EngineMetrics::EngineMetrics() : families_(std::make_unique<Families>()) {}
@@ -50,6 +56,10 @@ void EngineMetrics::slow_step() {
 
 void EngineMetrics::set_stuck(bool stuck) {
   families_->stuck.Set(stuck ? 1 : 0);
+}
+
+void EngineMetrics::set_webhooks_missing(size_t configurations) {
+  families_->webhooks_missing.Set(static_cast<double>(configurations));
 }
 
 std::shared_ptr<prometheus::Collectable> EngineMetrics::collectable() const {

@@ -25,6 +25,9 @@ class EngineMetrics {
   // muster_engine_stuck: 1 while the engine is in a step that does not end.
   void set_stuck(bool stuck);
 
+  // muster_webhook_configurations_missing: those that muster keeps and the cluster has not.
+  void set_webhooks_missing(size_t configurations);
+
   std::shared_ptr<prometheus::Collectable> collectable() const;
 
  private:

@@ -213,6 +213,33 @@ TEST_CASE("engine loop: which kinds are missing is told when that changes") {
   }));
 }
 
+TEST_CASE("engine loop: webhook configurations that are missing are told of, and that they are there again") {
+  std::mutex mutex;
+  std::vector<size_t> told;
+  const auto told_is = [&](std::vector<size_t> expected) {
+    return eventually([&] {
+      const std::scoped_lock lock(mutex);
+      return told == expected;
+    });
+  };
+  EngineLoop loop({}, 1, system_clock(),
+                  {.write = done,
+                   .leads_until = never_leads,
+                   .tell = nullptr,
+                   .bundles_seen = nullptr,
+                   .webhooks_missing =
+                       [&](const std::vector<ObjectKey>& missing) {
+                         const std::scoped_lock lock(mutex);
+                         told.push_back(missing.size());
+                       },
+                   .synced = nullptr});
+  loop.post(KindListed{&kMutatingWebhookConfigurations, {configuration()}});
+  loop.post(ObjectRemoved{configuration()});
+  CHECK(told_is({1}));
+  loop.post(ObjectChanged{configuration()});
+  CHECK(told_is({1, 0}));
+}
+
 TEST_CASE("engine loop: after its end nothing is called and nothing is answered") {
   std::atomic<int> calls = 0;
   EngineLoop loop({}, 1, system_clock(),

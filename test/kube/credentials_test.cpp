@@ -216,6 +216,9 @@ TEST_CASE("what a plugin prints is checked") {
       {"no status", R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential"})",
        "neither a token nor a certificate"},
       {"half a certificate", head + R"({"clientKeyData":"x"}})", "only one of"},
+      {"a header behind the token", head + R"({"token":"t\r\nImpersonate-User: admin"}})", "more than one line"},
+      {"a bare line feed in the token", head + R"({"token":"t\nx"}})", "more than one line"},
+      {"a carriage return at the token's end", head + R"({"token":"t\r"}})", "more than one line"},
       {"a date that is none", head + R"({"token":"t","expirationTimestamp":"tomorrow"}})", "no time"},
   };
   for (const Row& row : rows) {

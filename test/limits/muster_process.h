@@ -3,6 +3,7 @@
 #pragma once
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,19 +58,42 @@ class ControlGroup {
 // `muster serve --standalone` in a group.
 class Muster {
  public:
-  explicit Muster(const ControlGroup* group = nullptr)
+  static constexpr uid_t kUnprivileged = 65532;
+
+  // `user` counts where this process is root's; nobody else may choose.
+  explicit Muster(const ControlGroup* group = nullptr, uid_t user = 0)
       : folder_(std::filesystem::temp_directory_path() / ("muster-limits." + std::to_string(getpid()))) {
     std::filesystem::create_directories(folder_);
     const std::string log = (folder_ / "log").string(), certificates = (folder_ / "certs").string(),
                       workers = std::to_string(kWorkers);
+    const bool other_user = user != 0 && geteuid() == 0;
+    if (other_user) REQUIRE(chown(folder_.c_str(), user, user) == 0);
+    // Opened here: the build folder may be closed to that user.
+    const int binary = open(MUSTER_BINARY, O_RDONLY | O_CLOEXEC);
     pid_ = fork();
     if (pid_ == 0) {
       if ((group && !group->enter()) || freopen(log.c_str(), "w", stderr) == nullptr) _exit(3);
-      execl(MUSTER_BINARY, MUSTER_BINARY, "serve", "--standalone", "--workers", workers.c_str(), "--log-format", "json",
-            "--webhook-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "0", "--metrics-bind-address", "0",
-            "--cert-dir", certificates.c_str(), nullptr);
+      if (other_user && (setgid(user) != 0 || setuid(user) != 0)) _exit(5);
+      const char* const arguments[] = {MUSTER_BINARY,
+                                       "serve",
+                                       "--standalone",
+                                       "--workers",
+                                       workers.c_str(),
+                                       "--log-format",
+                                       "json",
+                                       "--webhook-bind-address",
+                                       "127.0.0.1:0",
+                                       "--health-probe-bind-address",
+                                       "0",
+                                       "--metrics-bind-address",
+                                       "0",
+                                       "--cert-dir",
+                                       certificates.c_str(),
+                                       nullptr};
+      fexecve(binary, const_cast<char* const*>(arguments), environ);
       _exit(4);
     }
+    close(binary);
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!serving() && std::chrono::steady_clock::now() < deadline)
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -82,6 +106,7 @@ class Muster {
   }
 
   uint16_t port() const { return port_; }
+  pid_t pid() const { return pid_; }
   bool alive() const { return waitpid(pid_, nullptr, WNOHANG) == 0; }
   // "VmRSS" or "VmHWM", the most so far.
   size_t bytes(const std::string& which) const {
