@@ -6,6 +6,7 @@
 
 #include "api/json.h"
 #include "jobs/queue_fields.h"
+#include "validators/enough_errors.h"
 #include "validators/validator.h"
 
 namespace muster {
@@ -26,6 +27,7 @@ FieldErrors check(const Review& review) {
     for (const json& flavor : array_at(one, {"onFlavors"})) {
       const std::string field = path.index(j++);
       const auto* name = flavor.get_ptr<const std::string*>();
+      if (errors.size() == kEnoughErrors) return errors;
       if (name == nullptr || std::binary_search(known.begin(), known.end(), *name)) continue;
       FieldError error = not_supported(field, *name, known);
       if (known.empty()) error.detail.clear();

@@ -9,6 +9,7 @@
 #include "api/json.h"
 #include "api/label_rules.h"
 #include "jobs/queue_fields.h"
+#include "validators/enough_errors.h"
 #include "validators/validator.h"
 
 namespace muster {
@@ -43,6 +44,7 @@ FieldErrors check(const Review& review) {
     const FieldPath path = FieldPath("status.admissionChecks").index(i++).child("podSetUpdates");
     size_t j = 0;
     for (const json& update : array_at(one, {"podSetUpdates"})) {
+      if (errors.size() >= kEnoughErrors) return errors;
       append(errors, check_update(path.index(j++), update, known));
     }
   }

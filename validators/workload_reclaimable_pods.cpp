@@ -7,6 +7,7 @@
 #include "api/json.h"
 #include "jobs/named_items.h"
 #include "jobs/queue_fields.h"
+#include "validators/enough_errors.h"
 #include "validators/validator.h"
 
 namespace muster {
@@ -24,6 +25,7 @@ FieldErrors check(const Review& review) {
   const NamedItems by_name(pod_sets);
   FieldErrors errors;
   for (const json& one : reclaimable) {
+    if (errors.size() == kEnoughErrors) break;
     const std::string_view name = string_at(one, {"name"});
     const FieldPath path = FieldPath("status.reclaimablePods").key(name);
     const json* pod_set = by_name.find(name);

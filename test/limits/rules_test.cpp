@@ -18,10 +18,8 @@ using namespace muster;
 namespace {
 
 constexpr size_t kBytes = 3 * 1024 * 1024 - 4096;
-// Of the processor, on a machine with other things to do. Alone all take less than a second but
-// three shapes: a million checks by flavor (1.7 s), updates of one check (1.5 s), and reclaimable
-// pods of nobody (1.1 s).
-constexpr double kSeconds = 2.5;
+// Of the processor, on a machine with other things to do. On a quiet one all take less than a second.
+constexpr double kSeconds = 2;
 
 using Item = std::function<std::string(const std::string& i)>;
 
