@@ -2,7 +2,9 @@ package cluster
 
 import (
 	"bufio"
+	"compress/gzip"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,20 +18,25 @@ type vectorError struct {
 	Field string `json:"field"`
 }
 
-// readVectors reads the recorded lines of one set; without them the test is skipped, but not in CI.
+// readVectors reads the recorded lines of one set: of test/vectors, or of the folder that $MUSTER_VECTORS names.
 func readVectors[Vector any](t *testing.T, set string) (vectors []Vector) {
 	t.Helper()
 	folder := os.Getenv("MUSTER_VECTORS")
 	if folder == "" {
-		folder = "../../../shared/vectors"
+		folder = "../vectors"
 	}
+	var reader io.Reader
 	file, err := os.Open(filepath.Join(folder, set, "train.jsonl"))
-	if errors.Is(err, os.ErrNotExist) && os.Getenv("CI") != "true" {
-		t.Skipf("no vectors in %s", folder)
+	if errors.Is(err, os.ErrNotExist) {
+		file, err = os.Open(filepath.Join(folder, set, "train.jsonl.gz"))
+		must(t, err)
+		reader, err = gzip.NewReader(file)
+	} else {
+		reader = file
 	}
 	must(t, err)
 	defer file.Close()
-	lines := bufio.NewScanner(file)
+	lines := bufio.NewScanner(reader)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
 		var vector Vector

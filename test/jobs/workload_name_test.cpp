@@ -25,8 +25,7 @@ TEST_CASE("workload name: a name too long is cut and keeps its hash") {
 TEST_SUITE("vectors") {
   TEST_CASE("workload names are those that upstream gives") {
     const auto lines = muster::test::load_vectors("workload_names");
-    if (!lines) return;
-    for (const json& line : *lines) {
+    for (const json& line : lines) {
       const json& input = line["input"];
       if (input["kind"] != "workload-name") continue;
       INFO(line["id"].get<std::string>());

@@ -85,8 +85,7 @@ TEST_CASE("the CRDs are structural: every property has a type or is int-or-strin
 TEST_SUITE("vectors") {
   TEST_CASE("no recorded JobSet loses a field") {
     const auto lines = test::load_vectors("jobset_webhook");
-    if (!lines) return;
-    for (const json& line : *lines) {
+    for (const json& line : lines) {
       INFO(line.at("id").get<std::string>());
       if (line.at("output").contains("object")) CHECK(pruned(line["output"]["object"]) == std::vector<std::string>{});
     }
@@ -95,8 +94,7 @@ TEST_SUITE("vectors") {
   TEST_CASE("no recorded queue, flavor or Workload loses a field in either version") {
     for (const char* set : {"validation", "conversion"}) {
       const auto lines = test::load_vectors(set);
-      if (!lines) return;
-      for (const json& line : *lines) {
+      for (const json& line : lines) {
         INFO(line.at("id").get<std::string>());
         const json& output = line.at("output");
         for (const char* key : {"object", "converted", "roundTrip"}) {

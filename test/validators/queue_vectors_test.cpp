@@ -137,8 +137,7 @@ void check_line(const json& input, const json& output) {
 TEST_SUITE("vectors") {
   TEST_CASE("queues and Workloads are filled in and refused as by the recorded hooks of Kueue") {
     const auto lines = test::load_vectors("validation");
-    if (!lines) return;
-    for (const json& line : *lines) {
+    for (const json& line : lines) {
       INFO(line.at("id").get<std::string>());
       check_line(line.at("input"), line.at("output"));
     }
