@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 #include "api/constants.h"
 #include "api/go_strconv.h"
@@ -25,6 +26,10 @@ constexpr std::array kLabelsOfOneJob = {kLegacyJobNameLabel, kLegacyControllerUi
 bool drop_repeated_variables(json& container) {
   const auto env = container.find("env");
   if (env == container.end() || !env->is_array()) return false;
+  // Copied only where it must be: a list can be as large as an object can be.
+  std::unordered_set<std::string_view> names;
+  for (const json& variable : *env) names.insert(string_at(variable, {"name"}));
+  if (names.size() == env->size()) return false;
   json kept = json::array();
   std::map<std::string, size_t, std::less<>> places;
   for (const json& variable : *env) {
@@ -35,7 +40,6 @@ bool drop_repeated_variables(json& container) {
       kept[place->second] = variable;
     }
   }
-  if (kept.size() == env->size()) return false;
   *env = std::move(kept);
   return true;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 #include "api/time.h"
 #include "jobs/group_scheduling.h"
@@ -69,9 +70,9 @@ void prune(GroupLedger& ledger, const Gang* gang) {
   const auto is_gone = [&](const std::string& token) { return gang == nullptr || !gang->runs.contains(token); };
   std::erase_if(ledger.started, is_gone);
   std::erase_if(ledger.expired, is_gone);
-  std::erase_if(ledger.deadlines, [&](const auto& line) {
-    return is_gone(line.first) || ledger.verdict(line.first) == GroupVerdict::kStarted;
-  });
+  const std::unordered_set<std::string_view> started(ledger.started.begin(), ledger.started.end());
+  std::erase_if(ledger.deadlines,
+                [&](const auto& line) { return is_gone(line.first) || started.contains(line.first); });
 }
 
 }  // namespace muster

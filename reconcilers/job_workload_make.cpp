@@ -110,9 +110,9 @@ json make_workload(const JobScene& scene, const WorkloadPriority& priority) {
                    {"ownerReferences", json::array({controller_reference(scene.job.type(), job, true)})}};
   if (const Labels annotations = annotations_for(scene, name); !annotations.empty())
     metadata["annotations"] = annotations;
-  json spec = json::object();
-  // Through a patch of nothing, so that what is null is left out.
-  spec.merge_patch(remake_spec(scene, priority));
+  json spec = remake_spec(scene, priority);
+  // Null takes a field out of a Workload; a new one has nothing to take out.
+  for (auto field = spec.begin(); field != spec.end();) field = field->is_null() ? spec.erase(field) : std::next(field);
   return {{"apiVersion", kWorkloads.api_version},
           {"kind", kWorkloads.kind},
           {"metadata", std::move(metadata)},

@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <regex>
@@ -13,23 +12,17 @@
 #include <string>
 #include <vector>
 
+#include "test/support/files.h"
+
 namespace {
 
 namespace fs = std::filesystem;
 const fs::path kRoot = MUSTER_SOURCE_DIR;
 
-std::string read(const fs::path& path) {
-  std::ifstream file(path);
-  REQUIRE_MESSAGE(file.good(), "cannot read " << path.string());
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 // folder -> folders it may include, closed over the link lines.
 std::map<std::string, std::set<std::string>> declared_arrows() {
   std::map<std::string, std::set<std::string>> direct;
-  const std::string text = read(kRoot / "CMakeLists.txt");
+  const std::string text = muster::test::read_file(kRoot / "CMakeLists.txt");
   const std::regex line(R"(\nmuster_(?:library|rule_table)\((\w+)([^)]*)\))");
   for (std::sregex_iterator it(text.begin(), text.end(), line), end; it != end; ++it) {
     auto& to = direct[(*it)[1]];
@@ -67,7 +60,7 @@ std::vector<fs::path> sources_of(const std::string& folder) {
 std::set<std::string> includes_of(const fs::path& file, char open) {
   std::set<std::string> names;
   const std::regex line(open == '"' ? R"re(^\s*#include "([^"]+)")re" : R"re(^\s*#include <([^>]+)>)re");
-  std::istringstream text(read(file));
+  std::istringstream text(muster::test::read_file(file));
   for (std::string row; std::getline(text, row);) {
     std::smatch match;
     if (std::regex_search(row, match, line)) names.insert(match[1]);
@@ -92,7 +85,7 @@ void check_purity(const std::string& folder, const std::set<std::string>& banned
       }
     }
     std::smatch match;
-    const std::string text = read(file);
+    const std::string text = muster::test::read_file(file);
     CHECK_MESSAGE(!std::regex_search(text, match, banned_words), "uses " << match.str());
   }
 }

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <regex>
 #include <set>
@@ -12,18 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "test/support/files.h"
+
 namespace {
 
 namespace fs = std::filesystem;
 const fs::path kRoot = MUSTER_SOURCE_DIR;
-
-std::string read(const fs::path& path) {
-  std::ifstream file(path);
-  REQUIRE_MESSAGE(file.good(), "cannot read " << path.string());
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 std::set<std::string> found(const std::string& text, const std::regex& pattern) {
   std::set<std::string> all;
@@ -35,14 +28,14 @@ std::set<std::string> found(const std::string& text, const std::regex& pattern) 
 std::set<std::string> found_in(const std::string& folder, const std::string& ending, const std::regex& pattern) {
   std::set<std::string> all;
   for (const auto& entry : fs::directory_iterator(kRoot / "test" / folder)) {
-    if (entry.path().string().ends_with(ending)) all.merge(found(read(entry.path()), pattern));
+    if (entry.path().string().ends_with(ending)) all.merge(found(muster::test::read_file(entry.path()), pattern));
   }
   return all;
 }
 
 std::vector<std::string> rows() {
   std::vector<std::string> all;
-  std::istringstream text(read(kRoot / "docs/incidents.md"));
+  std::istringstream text(muster::test::read_file(kRoot / "docs/incidents.md"));
   for (std::string line; std::getline(text, line);) {
     if (std::regex_search(line, std::regex(R"(^\| \d+ \|)"))) all.push_back(line);
     if (line == "## Results") break;

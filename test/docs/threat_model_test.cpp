@@ -3,25 +3,18 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <regex>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "test/support/files.h"
+
 namespace {
 
 namespace fs = std::filesystem;
 const fs::path kRoot = MUSTER_SOURCE_DIR;
-
-std::string read(const fs::path& path) {
-  std::ifstream file(path);
-  REQUIRE_MESSAGE(file.good(), "cannot read " << path.string());
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 void find_all(const std::string& text, const std::regex& pattern, std::set<std::string>& into) {
   for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it) into.insert((*it)[1]);
@@ -34,8 +27,8 @@ std::set<std::string> tests_in_the_tree() {
   std::set<std::string> tests;
   for (const auto& entry : fs::recursive_directory_iterator(kRoot / "test")) {
     const std::string name = entry.path().filename().string();
-    if (name.ends_with("_test.cpp")) find_all(read(entry.path()), doctest_case, tests);
-    if (name.ends_with("_test.go")) find_all(read(entry.path()), go_test, tests);
+    if (name.ends_with("_test.cpp")) find_all(muster::test::read_file(entry.path()), doctest_case, tests);
+    if (name.ends_with("_test.go")) find_all(muster::test::read_file(entry.path()), go_test, tests);
   }
   return tests;
 }
@@ -88,7 +81,7 @@ std::vector<std::string> names_in(const std::string& cell) {
 
 TEST_CASE("threat model: every row names tests and each of them is in the tree") {
   const std::set<std::string> tests = tests_in_the_tree();
-  const Page page = read_page(read(kRoot / "docs/threat-model.md"));
+  const Page page = read_page(muster::test::read_file(kRoot / "docs/threat-model.md"));
   CHECK(page.rows.size() > 20);
   for (const auto& cells : page.rows) {
     INFO(cells.at(0), "|", cells.size() > 1 ? cells[1] : "");
@@ -100,7 +93,8 @@ TEST_CASE("threat model: every row names tests and each of them is in the tree")
 }
 
 TEST_CASE("threat model: outside of its tables it claims nothing") {
-  for (const std::string& line : read_page(read(kRoot / "docs/threat-model.md")).loose) FAIL_CHECK(line);
+  for (const std::string& line : read_page(muster::test::read_file(kRoot / "docs/threat-model.md")).loose)
+    FAIL_CHECK(line);
 }
 
 TEST_CASE("threat model: a row without a test and a claim outside of the tables are seen") {

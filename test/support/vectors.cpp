@@ -5,15 +5,16 @@
 
 #include <array>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
+
+#include "test/support/files.h"
 
 namespace muster::test {
 
 namespace {
 
 // Inflates where the file is compressed, and reads it as it is where it is not.
-std::string read_file(const std::string& path) {
+std::string inflate(const std::string& path) {
   const gzFile file = gzopen(path.c_str(), "rb");
   if (file == nullptr) return {};
   std::string text;
@@ -30,8 +31,8 @@ std::string read_file(const std::string& path) {
 std::vector<nlohmann::json> load_vectors(const std::string& set) {
   const char* configured = std::getenv("MUSTER_VECTORS");
   const std::string folder = (configured ? configured : std::string(MUSTER_SOURCE_DIR) + "/test/vectors") + ("/" + set);
-  std::string text = read_file(folder + "/train.jsonl");
-  if (text.empty()) text = read_file(folder + "/train.jsonl.gz");
+  std::string text = inflate(folder + "/train.jsonl");
+  if (text.empty()) text = inflate(folder + "/train.jsonl.gz");
   REQUIRE_MESSAGE(!text.empty(), "no vectors in " << folder);
   std::vector<nlohmann::json> lines;
   std::istringstream stream(text);
@@ -42,11 +43,7 @@ std::vector<nlohmann::json> load_vectors(const std::string& set) {
 }
 
 std::string read_source_file(const std::string& path) {
-  std::ifstream file(std::string(MUSTER_SOURCE_DIR) + "/" + path);
-  REQUIRE_MESSAGE(file.good(), "cannot read " << path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  return read_file(std::filesystem::path(MUSTER_SOURCE_DIR) / path);
 }
 
 }  // namespace muster::test
