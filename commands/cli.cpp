@@ -42,7 +42,7 @@ void add_settings_flags(CLI::App& command, SettingsFlags& flags) {
       "--group-scheduling", [&flags] { flags.group_scheduling = true; }, "Jobs may start as a group (default)");
   command.add_flag_callback(
       "--no-group-scheduling", [&flags] { flags.group_scheduling = false; },
-      "Refuse jobs that ask for it; then muster needs no right on pods and ConfigMaps");
+      "Reject jobs that ask for it; then muster needs no permission on pods and ConfigMaps");
   command.add_option("--waiter-image", flags.waiter_image, "Image of the start barrier's init container");
 }
 
@@ -50,11 +50,12 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
   CLI::App& serve = *app.add_subcommand("serve", "Serve the webhooks, probes and metrics");
   add_settings_flags(serve, flags.settings);
   serve.add_option("--certificate-lifetime", flags.settings.certificate_lifetime,
-                   "Life of the certificates muster makes itself, as 2160h");
-  serve.add_option("--backoff-limit-timeout", flags.settings.backoff_limit_timeout,
-                   "No further try this long after the first admission of a Workload whose pods are late, as 24h");
+                   "Lifetime of the certificates that muster issues, for example 2160h");
+  serve.add_option(
+      "--backoff-limit-timeout", flags.settings.backoff_limit_timeout,
+      "Deactivate a Workload whose pods are not ready this long after its first admission, for example 24h");
   serve.add_option("--backoff-jitter", flags.settings.backoff_jitter,
-                   "How far the delay before the next try is stretched, as a share of it; default 0.1");
+                   "Extra delay before a retry, as a fraction of the backoff; default 0.1");
   serve.add_option("--kubeconfig", flags.kubeconfig, "Default: KUBECONFIG, the pod's account, ~/.kube/config");
   serve.add_option("--context", flags.context, "Context of the kubeconfig");
   serve.add_flag("--standalone", flags.standalone, "Serve without any cluster: rules see only the review");
@@ -62,16 +63,17 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
   serve.add_option("--webhook-bind-address", flags.webhook_bind_address, "host:port; default :9443");
   serve.add_option("--health-probe-bind-address", flags.health_probe_bind_address, "host:port; default :8081; 0: off");
   serve.add_option("--metrics-bind-address", flags.metrics_bind_address, "host:port; default :8443; 0: off");
-  serve.add_option("--webhook-url", flags.webhook_url,
-                   "How the API server reaches muster outside the cluster, as https://10.0.0.5:9443");
+  serve.add_option(
+      "--webhook-url", flags.webhook_url,
+      "URL under which the API server reaches a muster outside the cluster, for example https://10.0.0.5:9443");
   serve.add_flag("--keep-webhook-configurations,!--no-keep-webhook-configurations", flags.keep_webhook_configurations,
                  "Keep muster's webhook configurations in line (default)");
   serve.add_flag_callback(
       "--patch-jobset-definition", [&flags] { flags.settings.patch_jobset_definition = true; },
-      "Keep groupSchedulingConfig in the JobSet CRD of a foreign controller (default)");
+      "Keep groupSchedulingConfig in the CRD of another JobSet controller (default)");
   serve.add_flag_callback(
       "--no-patch-jobset-definition", [&flags] { flags.settings.patch_jobset_definition = false; },
-      "Leave that CRD alone; groups are asked for by annotation");
+      "Do not change that CRD; groups are requested by annotation");
   serve.add_flag("--metrics-authorization,!--no-metrics-authorization", flags.metrics_authorization,
                  "Ask the API server who may read the metrics (default in a cluster)");
   serve
@@ -80,7 +82,7 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
       ->type_name("FILE");
   serve
       .add_option("--webhook-client-names", flags.settings.webhook_client_names,
-                  "What such a certificate must be made out to: its common name or a DNS name, one of these")
+                  "Accepted common names or DNS names of such a certificate")
       ->delimiter(',');
   serve.add_option("--cert-dir", flags.cert_dir, "Directory of the certificates, where they are not in a Secret");
   serve.add_option("--workers", flags.workers, "Threads that answer reviews; default: one per core, at least 2")
@@ -89,7 +91,7 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
   serve
       .add_option_function<std::string>(
           "--shutdown-delay", [&flags](const std::string& text) { flags.shutdown_delay = *parse_duration(text); },
-          "How long to serve on after SIGTERM, unready, as 5s")
+          "How long muster serves after SIGTERM while it is not ready, for example 5s")
       ->check(parsed_by(parse_duration));
   serve
       .add_option_function<std::string>(
@@ -140,7 +142,7 @@ void add_explain(CLI::App& app, ExplainOptions& options) {
       ->option_text("FORMAT");
   explain.add_option("--kubeconfig", options.kubeconfig, "Default: KUBECONFIG, the pod's account, ~/.kube/config");
   explain.add_option("--context", options.context, "Context of the kubeconfig");
-  explain.add_flag("--local", options.local, "Do not ask muster: evaluate here what you may list");
+  explain.add_flag("--local", options.local, "Evaluate on this machine, from the objects that you can list");
   explain.add_option("--config", options.config_file, "muster's configuration, for an answer found here")
       ->type_name("FILE");
   explain.add_option("--muster-namespace", options.muster_namespace, "Where muster runs; default: muster-system");

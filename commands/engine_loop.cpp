@@ -58,7 +58,7 @@ void EngineLoop::post_when_room(Event event) {
 }
 
 // The engine may still hand out commands until it has read the news; the outbox sends
-// none of them, as whoever calls this leads no more (leads_until).
+// none of them, once the caller has lost leadership (leads_until).
 void EngineLoop::end_leadership() {
   post(LeadershipChanged{false});
   outbox_->end_leadership();

@@ -28,7 +28,7 @@ Result<ObjectKey> read_target(const std::string& object, const std::string& ns) 
   const size_t slash = object.find('/');
   const ResourceType* type = explainable_type(object.substr(0, slash));
   if (slash == std::string::npos || type == nullptr)
-    return fail("\"" + object + "\" is none of job/NAME, jobset/NAME and workload/NAME");
+    return fail("\"" + object + "\" is not job/NAME, jobset/NAME or workload/NAME");
   std::string name = object.substr(slash + 1);
   if (const auto wrong = is_dns1123_subdomain(name); !wrong.empty())
     return fail("no object can be named \"" + name + "\": " + join(wrong, "; "));
@@ -131,7 +131,7 @@ Result<Explained> find_answer(Asking& asking, const ExplainOptions& options, con
     why_not = answer.error().message;
   }
   auto answer = asking.look_here(key);
-  if (answer && !why_not.empty()) answer->notes.push_back("muster could not be asked: " + why_not);
+  if (answer && !why_not.empty()) answer->notes.push_back("muster did not answer: " + why_not);
   return answer;
 }
 

@@ -122,9 +122,9 @@ bool is_guess(const std::string& reason, const std::set<std::string_view>& missi
 }
 
 void admit_ignorance(Explained& told) {
-  told.say("Unknown", told.subject() + " waits, and what for cannot be told with your rights.");
+  told.say("Unknown", told.subject() + " is pending; you do not have permission to see why.");
   told.change = {
-      "Ask muster itself, which needs the right to use its Service (docs/explain.md), or somebody who may "
+      "Ask muster itself, which needs permission to use its Service (docs/explain.md), or a person who can "
       "list the kinds that are named above."};
   told.because.clear();
   for (const ExplainedMoment& moment : told.timeline) {
@@ -143,11 +143,11 @@ Result<Explained> explain_locally(kube::KubeApi& api, const ObjectKey& key, cons
   engine.plan(clock.now());
   Explained told = explain(key, engine.state(), settings, false, clock.now());
   if (is_guess(told.reason, reading.missing())) admit_ignorance(told);
-  told.notes = {"Evaluated here from what you may list; muster itself was not asked."};
-  if (!reading.missing().empty()) told.notes.push_back("You may not list " + join(reading.missing()) + ".");
+  told.notes = {"Evaluated on this machine, from the objects that you can list; muster itself was not asked."};
+  if (!reading.missing().empty()) told.notes.push_back("You cannot list " + join(reading.missing()) + ".");
   if (reading.partial().contains(kWorkloads.plural))
-    told.notes.push_back("You may list Workloads of namespace " + key.ns +
-                         " only: more quota seems free, and fewer before it, than there are.");
+    told.notes.push_back("You can list Workloads of namespace " + key.ns +
+                         " only: more quota seems free, and fewer workloads ahead, than is true.");
   return told;
 }
 

@@ -43,7 +43,7 @@ std::string list(const std::vector<std::string>& sentences) {
 
 std::string numbers(const std::vector<ExplainedFlavor>& flavors) {
   if (flavors.empty()) return "";
-  std::vector<Cells> rows = {{"POD SET", "RESOURCE", "FLAVOR", "ASKS FOR", "FREE", "NOMINAL", "AT MOST", ""}};
+  std::vector<Cells> rows = {{"POD SET", "RESOURCE", "FLAVOR", "REQUESTED", "FREE", "NOMINAL", "MAX", ""}};
   for (size_t i = 0; i < std::min(flavors.size(), kMostRows); ++i) {
     const ExplainedFlavor& row = flavors[i];
     rows.push_back(
@@ -56,8 +56,8 @@ std::string numbers(const std::vector<ExplainedFlavor>& flavors) {
 }
 
 std::string title_of(const std::string& role) {
-  if (role == kAheadRole) return "before it in the queue";
-  if (role == kVictimRole) return "evicted for it and not gone yet";
+  if (role == kAheadRole) return "ahead of it in the queue";
+  if (role == kVictimRole) return "evicted for it and still stopping";
   if (role == kBlockerRole) return "admitted and not ready";
   return role;
 }
@@ -71,7 +71,7 @@ std::string others_text(const std::vector<ExplainedOthers>& all) {
     const int64_t rest = others.count - static_cast<int64_t>(others.names.size());
     if (rest > 0)
       names +=
-          (names.empty() ? "" : " and ") + std::to_string(rest) + (names.empty() ? " that you may not list" : " more");
+          (names.empty() ? "" : " and ") + std::to_string(rest) + (names.empty() ? " that you cannot list" : " more");
     text += "  " + std::to_string(others.count) + " " + title_of(others.role) + ": " + names + "\n";
   }
   return text;
@@ -105,11 +105,11 @@ std::string explain_text(const Explained& explained) {
   std::string text = explained.headline + "\n";
   for (const std::string& note : explained.notes) text += "(" + note + ")\n";
   text += section("Why (" + explained.reason + ")", list(explained.because));
-  text += section("What would change it", list(explained.change));
+  text += section("What you can do", list(explained.change));
   text += section("Quota", numbers(explained.flavors));
-  text += section("Others", others_text(explained.others));
+  text += section("Related workloads", others_text(explained.others));
   text += section("Facts", facts_text(explained));
-  text += section("What has happened", history(explained.timeline));
+  text += section("History", history(explained.timeline));
   return text;
 }
 

@@ -80,7 +80,7 @@ void Leadership::take_part(EngineLoop& loop) {
   auto follow = [this, &loop] {
     cluster_.metrics().set_leading(settings_.resource_name, false);
     loop.end_leadership();
-    log_info("this replica leads no more");
+    log_info("this replica lost leadership");
   };
   election_ = std::make_unique<kube::LeaderElection>(
       cluster_.lease_api(),

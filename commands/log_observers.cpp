@@ -93,7 +93,7 @@ void KubeLog::absent(const kube::Resource& resource) {
 }
 
 void KubeLog::forbidden(const kube::Resource& resource, const std::string& message) {
-  log_error("a right is missing; see manifests/rbac.yaml",
+  log_error("permission denied by RBAC; compare with `muster manifests --only rbac`",
             {{"resource", kube::display_name(resource)}, {"message", message}});
 }
 

@@ -480,7 +480,7 @@ int serve(const ServeFlags& flags) {
   log_info("muster starts", {{"version", kVersion}, {"commit", kCommit}});
   for (const std::string& warning : settings->warnings) log_warning("configuration", {{"warning", warning}});
   if (auto idle = not_acting_yet(settings->configuration.kueue); !idle.empty()) {
-    log_warning("these settings are understood and do not act yet", {{"settings", idle}});
+    log_warning("these settings are recognized but not implemented and have no effect", {{"settings", idle}});
   }
 
   // Blocked before any thread starts, so that only this one takes them.

@@ -101,7 +101,7 @@ Outcome<> Serving::start() {
 
 void Serving::set_certificate(std::string_view chain_pem, std::string_view key_pem, TimePoint expires) {
   if (auto set = tls_->set_certificate(chain_pem, key_pem); !set) {
-    log_error("a certificate cannot be used, the one before stays", {{"why", set.error().message}});
+    log_error("new certificate rejected; the previous certificate stays in use", {{"why", set.error().message}});
     return;
   }
   metrics_.set_certificate_expiry(expires);
@@ -112,7 +112,7 @@ void Serving::set_certificate(std::string_view chain_pem, std::string_view key_p
 void Serving::stop(Duration delay) {
   readiness_.shut_down();
   if (delay > Duration::zero()) {
-    log_info("unready; still serving while the endpoints change", {{"delay", format_duration(delay)}});
+    log_info("shutting down: not ready, draining", {{"delay", format_duration(delay)}});
     std::this_thread::sleep_for(delay);
   }
   constexpr Duration kPatience = std::chrono::seconds(8);

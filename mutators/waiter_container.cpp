@@ -52,11 +52,11 @@ while true; do
     exit 0
   fi
   if lists "$dir/expired"; then
-    say "GroupSchedulingTimeout: not all pods of the group started within $timeout s, so none may; the events of the Job or JobSet name the missing ones"
+    say "GroupSchedulingTimeout: the group timed out after $timeout s because not all of its pods started; see the events of the Job or JobSet for the missing pods"
     exit 1
   fi
   if [ $((now - begin)) -ge $limit ]; then
-    say "nobody decided about the group within $((now - begin)) s: is muster running, and may it write ConfigMaps in this namespace?"
+    say "no decision arrived within $((now - begin)) s; check that muster is running and can write ConfigMaps in this namespace"
     exit 1
   fi
   if ! sleep 0.2 2>/dev/null && ! sleep 1; then

@@ -60,7 +60,7 @@ class Admissions {
   const Ruling* ruling_on(std::string_view ns, std::string_view workload) const;
   // The API server refused it: as if it had not been decided, and it is decided again.
   void refuse(const ObjectKey& workload, Now now);
-  // Forgets what is not written: for a new leader, and one that leads no more.
+  // Forgets what is not written: for a new leader, and one that lost leadership.
   void forget_unwritten(Now now);
 
   // The Workload whose pods must get ready before any other is admitted: with

@@ -18,11 +18,11 @@ namespace {
 void say_not_found(const ExplainScene& scene, const ObjectKey& key, Explained& told) {
   told.found = false;
   if (scene.state.find(kNamespaces, "", key.ns) == nullptr) {
-    told.say("NotFound", "There is no namespace " + key.ns + ".");
+    told.say("NotFound", "Namespace not found: " + key.ns + ".");
     return;
   }
   told.say("NotFound", "There is no " + told.subject() + ".");
-  told.change.push_back(kubectl(key.ns, "get jobs,jobsets,workloads") + " shows what there is; perhaps it is not a " +
+  told.change.push_back(kubectl(key.ns, "get jobs,jobsets,workloads") + " lists what exists; perhaps it is not a " +
                         std::string(key.type->kind) +
                         " (job/NAME, jobset/NAME, workload/NAME), or has another namespace (-n).");
 }
@@ -46,7 +46,7 @@ bool is_unqueued(const ExplainScene& scene, const QueuedJob& job, Explained& tol
   if (managed && !*managed) {
     told.say("NamespaceNotSelected",
              "managedJobsNamespaceSelector of muster's configuration does not match namespace " + meta.ns + ".");
-    told.change.push_back("An administrator labels the namespace so that it does, or changes the selector.");
+    told.change.push_back("Ask an administrator to label the namespace, or to change the selector.");
     return true;
   }
   const MaybeAncestor ancestor = managed_ancestor(rules, owners_in(scene.state, meta.ns), meta.uid, meta.controller);
@@ -93,11 +93,11 @@ void explain_without_workload(const ExplainScene& scene, const QueuedJob& job, E
   if (const auto prebuilt = prebuilt_workload_name_of(scene.queues().rules, meta)) {
     told.say("PrebuiltWorkloadMissing", told.subject() + " waits for Workload " + std::string(prebuilt->name) +
                                             ", which it names and which does not exist.");
-    told.change.push_back("Create that Workload, or take " + prebuilt->field + " away.");
+    told.change.push_back("Create that Workload, or remove " + prebuilt->field + ".");
   } else if (!job.readable()) {
     told.say("OwnerNotQueued", told.subject() + " does not run: it says that it is part of " +
                                    std::string(meta.controller->kind) + " " + meta.controller->name +
-                                   ", which is not there or in no queue.");
+                                   ", which does not exist or is in no queue.");
     told.change.push_back("Give " + std::string(meta.controller->kind) + " " + std::string(meta.controller->name) +
                           " a queue, or this job a queue of its own.");
   } else if (job.active() && !job.elastic(scene.queues().rules)) {
@@ -106,12 +106,12 @@ void explain_without_workload(const ExplainScene& scene, const QueuedJob& job, E
     explain_priority(making, told);
   } else if (scene.state.workload(meta.ns, name_of_workload(making)) != nullptr) {
     told.say("WorkloadNameTaken", told.subject() + " cannot be queued: Workload " + name_of_workload(making) +
-                                      " exists and belongs to something else.");
+                                      " exists and has another owner.");
     told.change.push_back("Delete that Workload: " + kubectl(meta.ns, "delete workload " + name_of_workload(making)));
   } else {
-    told.say("WorkloadNotMade", told.subject() + " has no Workload yet: muster makes it at once, so ask again.");
+    told.say("WorkloadNotMade", told.subject() + " has no Workload yet: muster creates it at once; ask again.");
     told.change.push_back(
-        "If this stays so, muster's leader does not work: look at its log and at the events of the job.");
+        "If this continues, the leader of muster does not work: look at its log and at the events of the job.");
   }
 }
 
@@ -125,7 +125,7 @@ bool explain_prebuilt(const ExplainScene& scene, const QueuedJob& job, const Wor
     told.say("PrebuiltWorkloadTaken", told.subject() + " cannot run by Workload " + name + ", which belongs to " +
                                           controller->kind + " " + controller->name + ".");
     told.change.push_back("Create a Workload for this job and name it in " + prebuilt->field +
-                          ", or take that away, and muster makes one.");
+                          ", or remove it: then muster creates one.");
     return true;
   }
   const Condition* finished = find_condition(workload.status.conditions, kFinishedCondition);

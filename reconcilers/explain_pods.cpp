@@ -18,7 +18,7 @@ struct PodCounts {
 
   std::string text() const {
     std::string made =
-        std::to_string(ready) + " of " + std::to_string(wanted) + " ready, " + std::to_string(active) + " there";
+        std::to_string(ready) + "/" + std::to_string(wanted) + " pods ready, " + std::to_string(active) + " active";
     if (succeeded > 0) made += ", " + std::to_string(succeeded) + " succeeded";
     return made;
   }
@@ -96,7 +96,7 @@ void explain_not_ready(const ExplainScene& scene, const QueuedJob& job, const Wo
   const Condition* ready =
       workload == nullptr ? nullptr : find_condition(workload->status.conditions, kPodsReadyCondition);
   if (ready != nullptr && ready->reason == kWaitForRecoveryReason)
-    told.because.push_back("All were ready once, and one has failed: it waits for its recovery.");
+    told.because.push_back("All pods were ready before, and a pod has failed: it waits for recovery.");
   const auto& settings = scene.queues().wait_for_pods_ready;
   if (workload != nullptr && settings) {
     const auto wait = pods_ready_wait(workload->status.conditions, *settings);
@@ -117,7 +117,7 @@ void explain_pods(const ExplainScene& scene, const QueuedJob& job, const Workloa
   }
   if (explain_gang(scene, job, told)) return;
   if (!job.pods_ready()) return explain_not_ready(scene, job, workload, pods, told);
-  told.say("Running", told.subject() + " runs: " + pods.text() + ".");
+  told.say("Running", told.subject() + " is running: " + pods.text() + ".");
 }
 
 void explain_unqueued(const ExplainScene& scene, const ObjectKey& key, const QueuedJob& job, Explained& told) {
@@ -132,7 +132,7 @@ void explain_unqueued(const ExplainScene& scene, const ObjectKey& key, const Que
   told.say(why, told.subject() + " is suspended, and muster will not start it.");
   told.because.push_back(sentence);
   told.change = change;
-  told.change.push_back("Outside of queues whoever suspended it starts it: " +
+  told.change.push_back("To start it outside of the queues: " +
                         kubectl(key.ns, "patch " + std::string(key.type->plural) + " " + key.name +
                                             " --type merge -p '{\"spec\":{\"suspend\":false}}'"));
 }

@@ -34,12 +34,12 @@ bool blocked_by_local_queue(const Workload& workload, const QueuesOf& queues, Ex
     told.say("LocalQueueMissing",
              told.subject() + " waits for LocalQueue " + name + ", which does not exist in " + ns + ".");
     told.change.push_back("Create that LocalQueue, or name another in the job's label " + std::string(kQueueNameLabel) +
-                          "; " + kubectl(ns, "get localqueues") + " shows those that there are.");
+                          "; " + kubectl(ns, "get localqueues") + " lists them.");
     return true;
   }
   if (queues.local->stop_policy == StopPolicy::kNone) return false;
   told.say("LocalQueueStopped", told.subject() + " waits because LocalQueue " + name + " is stopped.");
-  told.change.push_back("Whoever stopped it sets spec.stopPolicy of LocalQueue " + name + " back to None.");
+  told.change.push_back("To resume, set spec.stopPolicy of LocalQueue " + name + " to None.");
   return true;
 }
 
@@ -48,9 +48,9 @@ bool blocked_by_cluster_queue(const ExplainScene& scene, const Workload& workloa
   const std::string& name = queues.cluster_name;
   if (queues.cluster == nullptr) {
     told.say("ClusterQueueMissing", told.subject() + " waits for ClusterQueue " + name + ", which does not exist.");
-    told.because.push_back("LocalQueue " + workload.queue_name + " points to it.");
-    told.change.push_back("An administrator creates ClusterQueue " + name +
-                          ", or the job names a LocalQueue of another one.");
+    told.because.push_back("LocalQueue " + workload.queue_name + " names it.");
+    told.change.push_back("Ask an administrator to create ClusterQueue " + name +
+                          ", or use a LocalQueue of another ClusterQueue.");
     return true;
   }
   if (const auto inactive = scene.state.admissions().scheduler().why_inactive(name)) {
@@ -59,17 +59,18 @@ bool blocked_by_cluster_queue(const ExplainScene& scene, const Workload& workloa
              told.subject() + " waits because ClusterQueue " + name +
                  (stopped ? " is stopped." : " cannot admit anything (" + inactive->reason + ")."));
     told.because.push_back("ClusterQueue " + name + ": " + inactive->message);
-    told.change.push_back(stopped ? "Whoever stopped it sets spec.stopPolicy of ClusterQueue " + name + " back to None."
-                                  : "An administrator mends what the ClusterQueue names, or takes it out of its spec.");
+    told.change.push_back(stopped ? "To resume, set spec.stopPolicy of ClusterQueue " + name + " to None."
+                                  : "Ask an administrator to create the missing objects, or to remove them from the "
+                                    "spec of the ClusterQueue.");
     return true;
   }
   const TypedObject* ns = scene.state.find(kNamespaces, "", workload.meta.ns);
   if (ns == nullptr || queues.cluster->namespace_selector.matches(meta_of(*ns).labels)) return false;
   told.say("NamespaceNotAdmitted", told.subject() + " waits because ClusterQueue " + name +
-                                       " takes nothing from namespace " + workload.meta.ns + ".");
+                                       " does not admit workloads of namespace " + workload.meta.ns + ".");
   told.because.push_back("Its spec.namespaceSelector does not match the labels of the namespace.");
-  told.change.push_back("An administrator labels the namespace, or changes spec.namespaceSelector of ClusterQueue " +
-                        name + ".");
+  told.change.push_back(
+      "Ask an administrator to label the namespace, or to change spec.namespaceSelector of ClusterQueue " + name + ".");
   return true;
 }
 
@@ -77,8 +78,8 @@ bool blocked_by_gate(const Workload& workload, Explained& told) {
   const std::string gates(workload.meta.annotation(kAdmissionGatedByAnnotation));
   if (gates.empty()) return false;
   told.say(kAdmissionGatedReason, told.subject() + " waits for its admission gates: " + gates + ".");
-  told.change.push_back("Whoever set the annotation " + std::string(kAdmissionGatedByAnnotation) +
-                        " takes the gates out; then it queues.");
+  told.change.push_back("To queue it, remove the gates from the annotation " +
+                        std::string(kAdmissionGatedByAnnotation) + ".");
   return true;
 }
 
@@ -215,8 +216,8 @@ void say_waiting_for_quota(const Explanation& waits, Explained& told) {
   if (row != nullptr && !row->suitable) return say_no_flavor(waits, told);
   if (row == nullptr) {
     told.say(kWaitingForQuotaReason, told.subject() + " waits for its turn in " + queue + ".");
-    told.because.push_back(waits.position > 0 ? "There is room for it, but others are before it."
-                                              : "There is room for it now: it is looked at again at once.");
+    told.because.push_back(waits.position > 0 ? "Quota is free, but other workloads are ahead of it."
+                                              : "Quota is free: it is evaluated again at once.");
   } else {
     told.say(kWaitingForQuotaReason, told.subject() + " waits for quota in " + queue + ": asks for " +
                                          text(row->resource, row->requested) + " of " + row->resource + ", " +
@@ -224,8 +225,8 @@ void say_waiting_for_quota(const Explanation& waits, Explained& told) {
   }
   told.change.push_back(waits.outlook.empty() ? "Starts when quota is released." : waits.outlook);
   if (row != nullptr && row->requested <= row->nominal)
-    told.change.push_back("It fits into the ClusterQueue's own " + text(row->resource, row->nominal) + " of " +
-                          row->resource + ": others hold or have borrowed them.");
+    told.change.push_back("The request fits into the nominal quota (" + text(row->resource, row->nominal) + " of " +
+                          row->resource + "), which is in use or lent to other queues.");
 }
 
 void say_never_fits(const Explanation& waits, Explained& told) {
@@ -233,13 +234,13 @@ void say_never_fits(const Explanation& waits, Explained& told) {
   const std::string queue = "ClusterQueue " + waits.cluster_queue;
   if (row != nullptr && !row->suitable) return say_no_flavor(waits, told);
   if (row == nullptr) {
-    told.say(kExceedsMaxQuotaReason, told.subject() + " asked for more than " + queue + " could ever have.");
-    told.because.push_back("That was so when it was last looked at; by the numbers below it fits now.");
+    told.say(kExceedsMaxQuotaReason, told.subject() + " requested more than " + queue + " can ever use.");
+    told.because.push_back("That was the result of its last evaluation; by the numbers below it fits now.");
     return;
   }
-  told.say(kExceedsMaxQuotaReason, told.subject() + " will never start as things are: asks for " +
-                                       text(row->resource, row->requested) + " of " + row->resource + ", and " + queue +
-                                       " can have " + text(row->resource, row->most) + " at most.");
+  told.say(kExceedsMaxQuotaReason, told.subject() + " cannot be admitted: it requests " +
+                                       text(row->resource, row->requested) + " of " + row->resource + ", but " + queue +
+                                       " can use at most " + text(row->resource, row->most) + ".");
   told.change.push_back(
       "Lower the requests or the parallelism of the job, or have an administrator raise nominalQuota "
       "or borrowingLimit of " +
@@ -263,7 +264,7 @@ void say_admission_blocked(const ExplainScene& scene, ExplainedOthers blocker, E
   told.say(kWaitingForPodsReadyReason,
            told.subject() + " waits because nothing is admitted while the pods of an admitted Workload are not ready.");
   told.because.push_back("waitForPodsReady.blockAdmission is on.");
-  told.change.push_back("It is its turn again when they are ready, or after their timeout of " +
+  told.change.push_back("It is evaluated again when they are ready, or after their timeout of " +
                         format_duration(scene.queues().wait_for_pods_ready ? scene.queues().wait_for_pods_ready->timeout
                                                                            : Duration::zero()) +
                         " when they are evicted.");
@@ -271,21 +272,22 @@ void say_admission_blocked(const ExplainScene& scene, ExplainedOthers blocker, E
 }
 
 void say_misconfigured(const Explanation& waits, Explained& told) {
-  told.say(kMisconfiguredReason, told.subject() + " is refused whatever the quota.");
+  told.say(kMisconfiguredReason, told.subject() + " is invalid and cannot be admitted, regardless of quota.");
   told.because.push_back(waits.message);
   told.change.push_back("Correct the requests and limits of its pods, or the LimitRange that is named.");
 }
 
 void say_not_looked_at(const ExplainScene& scene, const Explanation& waits, Explained& told) {
-  told.say(kPendingEvaluationReason,
-           told.subject() + " has not been looked at yet: " +
-               (waits.position == 0 ? "it is the first" : std::to_string(waits.position) + " are before it") +
-               " in ClusterQueue " + waits.cluster_queue + ".");
+  told.say(
+      kPendingEvaluationReason,
+      told.subject() + " has not been evaluated yet: " +
+          (waits.position == 0 ? "it is the first" : std::to_string(waits.position) + " workloads are ahead of it") +
+          " in ClusterQueue " + waits.cluster_queue + ".");
   if (!waits.message.empty() && !waits.reason.empty()) told.because.push_back(waits.message);
   told.change.push_back(waits.outlook);
   if (!scene.leads)
     told.notes.push_back(
-        "Answered by one that does not lead: what the leader has decided and not written yet is not known here.");
+        "Answered by a follower: decisions that the leader has not written yet may be missing. Ask again in a second.");
 }
 
 void say_turn(const ExplainScene& scene, const Workload& workload, const Explanation& waits, Explained& told) {

@@ -71,9 +71,9 @@ void explain_inactive(const Workload& workload, Explained& told) {
   const Condition* evicted = find(workload, kEvictedCondition);
   const std::string reason = evicted == nullptr ? "" : evicted->reason;
   if (reason.ends_with(kRequeuingLimitExceededReason)) {
-    told.say(reason, told.subject() + " was given up: its pods were not ready in time in any of its tries.");
+    told.say(reason, told.subject() + " was deactivated: its pods did not become ready in time in any attempt.");
   } else if (reason.ends_with(kMaximumExecutionTimeExceededReason)) {
-    told.say(reason, told.subject() + " was stopped for good: it has used up its longest time to run.");
+    told.say(reason, told.subject() + " was deactivated: it has used its maximum execution time.");
   } else if (reason.starts_with(kDeactivatedReason) && reason != kDeactivatedReason) {
     told.say(reason, told.subject() + " was deactivated: " + evicted->message + ".");
   } else {
@@ -81,14 +81,14 @@ void explain_inactive(const Workload& workload, Explained& told) {
   }
   if (evicted != nullptr && !evicted->message.empty()) told.because.push_back(evicted->message + ".");
   if (workload.has_quota_reserved()) told.because.push_back("It holds its quota until its pods are gone.");
-  told.change.push_back("It queues again after " + reactivate(workload));
+  told.change.push_back("To requeue it: " + reactivate(workload));
 }
 
 void explain_stopping(const Workload& workload, const std::optional<QueuedJob>& job, Explained& told) {
   const Condition& evicted = *find(workload, kEvictedCondition);
   told.say("Stopping", told.subject() + " was evicted (" + evicted.reason + "), and its pods are still stopping.");
   told.because.push_back(said(evicted) + ".");
-  if (job && job->active()) told.because.push_back("It queues again when the last of its pods is gone.");
+  if (job && job->active()) told.because.push_back("It is requeued when its last pod is gone.");
   told.change.push_back("Nothing to do: the pods have their grace period; those on lost nodes wait for the node.");
 }
 
@@ -97,13 +97,13 @@ void explain_backoff(const ExplainScene& scene, const Workload& workload, Explai
   const Condition* evicted = find(workload, kEvictedCondition);
   const std::string begins = when(to_time_point(state.requeue_at), scene.now);
   if (state.count.value_or(0) > 0) {
-    told.say("Backoff", told.subject() + " waits before its next try: try " + std::to_string(*state.count + 1) +
+    told.say("Backoff", told.subject() + " waits before its next attempt: attempt " + std::to_string(*state.count + 1) +
                             " begins at " + begins + ".");
   } else {
-    told.say("Backoff", told.subject() + " waits before its next try, which begins at " + begins + ".");
+    told.say("Backoff", told.subject() + " waits before its next attempt, which begins at " + begins + ".");
   }
   if (evicted != nullptr) told.because.push_back("Evicted before: " + said(*evicted) + ".");
-  told.change.push_back("It queues again at that time by itself, if there is quota then.");
+  told.change.push_back("It is requeued at that time without further action.");
 }
 
 void explain_checks(const Workload& workload, Explained& told) {
@@ -124,7 +124,7 @@ void explain_finished(const Workload& workload, Explained& told) {
   const Condition& finished = *find(workload, kFinishedCondition);
   told.say("Finished", told.subject() + " has finished: " + said(finished) + ".");
   if (finished.reason == kOutOfSyncReason || finished.reason == kFailedToStartReason)
-    told.change.push_back("Create the job anew; its Workload does not come back.");
+    told.change.push_back("Create the job again; a finished Workload does not run again.");
 }
 
 void explain_admitted(const ExplainScene& scene, const Workload& workload, const std::optional<QueuedJob>& job,
@@ -132,11 +132,11 @@ void explain_admitted(const ExplainScene& scene, const Workload& workload, const
   const Ruling* ruling = scene.state.admissions().ruling_on(workload.meta.ns, workload.meta.name);
   if (ruling != nullptr && std::holds_alternative<Preempted>(*ruling)) {
     told.say(kPreemptedReason, told.subject() + " is being preempted: another Workload needs its quota.");
-    told.change.push_back("It queues again by itself when its pods are gone.");
+    told.change.push_back("It is requeued without further action when its pods are gone.");
     return;
   }
   if (job) return explain_pods(scene, *job, &workload, told);
-  told.say("Admitted", told.subject() + " is admitted; what it belongs to is no job that muster knows.");
+  told.say("Admitted", told.subject() + " is admitted; its owner is not a job that muster runs.");
 }
 
 // The dominant reason.

@@ -82,13 +82,13 @@ bool add_field(json& spec) {
 }
 
 ObjectEvent event_on(const PlainObject& crd, bool lost) {
-  return {.regarding = reference_to(kCustomResourceDefinitions, crd.meta),
-          .type = std::string(lost ? kWarningEvent : kNormalEvent),
-          .reason = lost ? "GroupSchedulingFieldLost" : "GroupSchedulingFieldAdded",
-          .note = lost ? "this definition was replaced by one without spec.groupSchedulingConfig, and muster has added "
-                         "the field again; JobSets made meanwhile start without a group, those made before keep "
-                         "theirs, which stands in their pod templates"
-                       : "muster has added spec.groupSchedulingConfig, so that JobSets can start as a group"};
+  return {
+      .regarding = reference_to(kCustomResourceDefinitions, crd.meta),
+      .type = std::string(lost ? kWarningEvent : kNormalEvent),
+      .reason = lost ? "GroupSchedulingFieldLost" : "GroupSchedulingFieldAdded",
+      .note = lost ? "another version of this definition removed spec.groupSchedulingConfig, and muster restored the "
+                     "field. JobSets created in between do not start as a group; earlier JobSets are not affected"
+                   : "muster has added spec.groupSchedulingConfig, so that JobSets can start as a group"};
 }
 
 ObjectEvent stopped_event(const PlainObject& crd) {

@@ -27,7 +27,7 @@ int64_t asked_before(const Refusal* refusal, uint32_t pod_set, FlavorId flavor, 
 std::string why_unsuitable(const Obstacle& obstacle) {
   if (obstacle.kind == Obstacle::Kind::kTaint) return "the pods do not tolerate its taint " + obstacle.detail;
   if (obstacle.kind == Obstacle::Kind::kAffinity) return "node selector or affinity of the pods exclude its labels";
-  return "there is no such ResourceFlavor";
+  return "the ResourceFlavor does not exist";
 }
 
 void compare(const SchedulerState& state, const QueueState& queue, FlavorId flavor, ResourceId resource,
@@ -42,7 +42,7 @@ void compare(const SchedulerState& state, const QueueState& queue, FlavorId flav
   const auto amount = [&](int64_t value) { return text(state, resource, value); };
   if (row.requested > row.most) {
     row.verdict = "asks for " + amount(row.requested) + ", more than the " + amount(row.most) +
-                  " that the ClusterQueue could ever have";
+                  " that the ClusterQueue can ever use";
   } else if (row.requested > row.free) {
     row.verdict = "asks for " + amount(row.requested) + ", " + amount(row.free) + " are free";
   } else {
@@ -95,27 +95,28 @@ std::vector<FlavorExplanation> explain_flavors(const SchedulerState& state, cons
   return rows;
 }
 
-// What would change it, by the reason that decides.
+// What you can do, by the reason that decides.
 std::string outlook_of(const Refusal& refusal) {
   switch (refusal.reason) {
     case PendingReason::kWaitingForPreemptedWorkloads:
       return "Starts when the Workloads that are being evicted for it, or for another, have stopped.";
     case PendingReason::kWaitingForPodsReady:
-      return "Starts when the pods of " + refusal.awaited +
-             " are ready, or it has given its quota back: " + "waitForPodsReady.blockAdmission lets one in at a time.";
+      return "Starts when the pods of " + refusal.awaited + " are ready, or it has released its quota: " +
+             "waitForPodsReady.blockAdmission admits one workload at a time.";
     case PendingReason::kExceedsMaxQuota:
-      return "Does not fit however long it waits: ask for less, or raise the quota or the borrowing limit.";
+      return "Waiting does not help: request less, or raise the quota or the borrowing limit.";
     case PendingReason::kNoMatchingFlavor:
       return "No flavor of the ClusterQueue suits its pods: change their tolerations, node selector or affinity, or "
              "the flavors.";
     case PendingReason::kMisconfigured:
-      return "Is refused whatever the quota: correct the Workload, or the ClusterQueue's namespaceSelector.";
+      return "Is invalid regardless of quota: correct the Workload, or the ClusterQueue's namespaceSelector.";
     case PendingReason::kWaitingForQuota:
       return refusal.outcome == Assessment::kPreemptNoCandidates
-                 ? "Starts when quota is released; nobody may be evicted for it by the preemption policy."
+                 ? "Starts when quota is released; the preemption policy does not allow eviction of any workload for "
+                   "it."
                  : "Starts when quota is released.";
     default:
-      return "Is looked at again when its admission checks change.";
+      return "Is evaluated again when its admission checks change.";
   }
 }
 
@@ -133,8 +134,8 @@ std::optional<Explanation> Scheduler::explain(const std::string& ns, const std::
     explanation.ahead.push_back(other->object->meta.ns + "/" + other->object->meta.name);
   if (const std::optional<Inactive> inactive = why_inactive(queue.name)) {
     explanation.reason = "Suspended";
-    explanation.message = "ClusterQueue " + queue.name + " takes no Workloads: " + inactive->message;
-    explanation.outlook = "Is looked at when the ClusterQueue is active again.";
+    explanation.message = "ClusterQueue " + queue.name + " does not admit workloads: " + inactive->message;
+    explanation.outlook = "Is evaluated when the ClusterQueue is active again.";
     return explanation;
   }
   explanation.strict = queue.strict();
@@ -150,8 +151,8 @@ std::optional<Explanation> Scheduler::explain(const std::string& ns, const std::
     explanation.message = invalid->message;
     explanation.outlook = outlook_of({.reason = invalid->reason});
   } else if (refusal == nullptr) {
-    explanation.message = "Has not been looked at yet: " + std::to_string(explanation.position) + " are ahead of it.";
-    explanation.outlook = "Is looked at when it is the first of its ClusterQueue.";
+    explanation.message = "Has not been evaluated yet: " + std::to_string(explanation.position) + " are ahead of it.";
+    explanation.outlook = "Is evaluated when it is the first of its ClusterQueue.";
   } else {
     explanation.reason = to_text(refusal->reason);
     explanation.message = to_message(state_.names, *workload->object, *refusal);

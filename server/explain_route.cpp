@@ -85,8 +85,8 @@ class Handler {
         return unauthenticated(true);
       case AuthDecision::kForbidden:
         return refuse(403, "Forbidden",
-                      "who this token belongs to may not get " + resource_name(*key->type) + " \"" + key->name +
-                          "\" in namespace \"" + key->ns + "\", and may not know about it");
+                      "forbidden: this user cannot get " + resource_name(*key->type) + " \"" + key->name +
+                          "\" in namespace \"" + key->ns + "\"");
       case AuthDecision::kUnavailable:
         return refuse(503, "ServiceUnavailable", "the API server could not be asked about this token: try again");
     }

@@ -32,7 +32,7 @@ class Leases {
   void elect(int replica);
   // A process that ends in good order gives its lease up.
   void release(int replica);
-  // Who leads; -1: nobody. A replica that is down leads no more, whatever the lease says.
+  // Who leads; -1: nobody. A replica that is down has lost leadership, whatever the lease says.
   int holder() const;
 
  private:

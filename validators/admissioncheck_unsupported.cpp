@@ -17,8 +17,8 @@ FieldErrors unsupported_in(const json& admission_check) {
   const std::string_view controller = string_at(admission_check, {"spec", "controllerName"});
   if (controller != kMultiKueueControllerName && controller != "kueue.x-k8s.io/provisioning-request") return {};
   return {invalid("spec.controllerName", controller,
-                  "is a controller of Kueue's that muster does not have; name the controller of your own that answers "
-                  "this check")};
+                  "is not supported by muster; set controllerName to an admission check controller that runs in this "
+                  "cluster")};
 }
 
 FieldErrors check(const Review& review) {

@@ -58,7 +58,7 @@ FieldErrors growth_in(const Review& review) {
   const auto growth = runs_with_quota(review);
   if (!growth) return {};
   const std::string way_out = growth->part ? "; leave it as its controller made it"
-                                           : "; set spec.suspend to true in the same request to queue it anew";
+                                           : "; set spec.suspend to true in the same request to requeue it";
   const auto before = enabled_kind(review)->read_pod_templates(review.request.old_object);
   FieldErrors errors;
   for (const ConstPodTemplateRef& after : enabled_kind(review)->read_pod_templates(review.request.object)) {

@@ -19,14 +19,14 @@ using nlohmann::json;
 
 std::string remedy(const JobKind& kind) {
   return "starting as a group is settled when a " + std::string(kind.kind) +
-         " is created; delete this one and create it anew with what you want";
+         " is created; delete it and create it again with the new value";
 }
 
 FieldErrors compare_annotation(const JobKind& kind, const json& old_object, const json& object, std::string_view key) {
   const auto before = annotation(old_object, key);
   const auto after = annotation(object, key);
   if (before == after) return {};
-  const char* what = !before ? "may not be added: " : after ? "may not be changed: " : "may not be removed: ";
+  const char* what = !before ? "cannot be added: " : after ? "cannot be changed: " : "cannot be removed: ";
   return {
       invalid(FieldPath("metadata.annotations").key(key), after ? json(*after) : json(nullptr), what + remedy(kind))};
 }
@@ -43,9 +43,9 @@ FieldErrors check(const Review& review) {
   FieldErrors errors;
   if (!(before.field == after.field)) {
     const json* value = find_path(object, {"spec", "groupSchedulingConfig"});
-    const char* what = !before.field.present ? "may not be added: "
-                       : after.field.present ? "may not be changed: "
-                                             : "may not be removed: ";
+    const char* what = !before.field.present ? "cannot be added: "
+                       : after.field.present ? "cannot be changed: "
+                                             : "cannot be removed: ";
     errors.push_back(invalid("spec.groupSchedulingConfig", value ? *value : json(nullptr), what + remedy(*kind)));
   }
   if (before.annotations == after.annotations) return errors;

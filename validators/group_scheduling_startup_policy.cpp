@@ -26,10 +26,12 @@ FieldErrors check(const Review& review) {
   if (!config || config->targets.size() < 2) return {};
   std::string targets;
   for (const std::string& target : config->targets) targets += (targets.empty() ? "" : ", ") + target;
-  return {invalid("spec.startupPolicy.startupPolicyOrder", json("InOrder"),
-                  "the replicated jobs " + targets +
-                      " start as a group, so none becomes ready before all have started and the next in order would "
-                      "never be made; use AnyOrder, or name a single target in the group's targets")};
+  return {
+      invalid("spec.startupPolicy.startupPolicyOrder", json("InOrder"),
+              "the replicated jobs " + targets +
+                  " start as a group, so InOrder would deadlock: no replicated job becomes ready before all pods have "
+                  "started, and the next one is never created; use AnyOrder, or make only one replicated job a "
+                  "target of the group")};
 }
 
 }  // namespace

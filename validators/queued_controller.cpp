@@ -51,7 +51,7 @@ FieldErrors check(const Review& review) {
   return {forbidden("metadata.ownerReferences", *state + ", and a controller says whose quota the pods use; user \"" +
                                                     review.request.user.username +
                                                     "\" cannot add or change it. Leave it as it is, or create the " +
-                                                    review.request.kind + " anew")};
+                                                    review.request.kind + " again")};
 }
 
 std::vector<std::string> warn(const Review& review) {

@@ -17,14 +17,14 @@ struct Obstacle {
 };
 
 Obstacle queued_by_itself(const Review& review, std::string_view queue) {
-  const std::string keep = "leave spec.suspend at true, or create it anew ", out = " to run it outside of the queue";
+  const std::string keep = "to run it outside of the queue, create it again ";
   const std::string self = "this " + review.request.kind + " is queued";
   if (queue.empty()) {
     return {self + " (manageJobsWithoutQueueName)",
-            keep + "in a namespace that managedJobsNamespaceSelector does not match" + out};
+            keep + "in a namespace that managedJobsNamespaceSelector does not match"};
   }
   return {self + " in LocalQueue \"" + std::string(queue) + "\"",
-          keep + "without the label " + std::string(kQueueNameLabel) + out};
+          keep + "without the label " + std::string(kQueueNameLabel)};
 }
 
 // Whether the Workload of the topmost controller lets a part of it run. It counts the Jobs
@@ -49,7 +49,7 @@ std::optional<Obstacle> starts_past_the_queue(const Review& review) {
   if (ancestor.ok() && *ancestor) {
     if (covers(**ancestor, review)) return std::nullopt;
     return Obstacle{"this " + request.kind + " is part of " + text_of(**ancestor) + ", which is queued",
-                    "leave spec.suspend at true"};
+                    "it starts when its owner is admitted"};
   }
   if (created || !is_queued_by_itself(review, before)) return std::nullopt;
   return queued_by_itself(review, queue_name_of(before));
@@ -59,8 +59,8 @@ FieldErrors check(const Review& review) {
   if (review.settings.suspend_guard != SuspendGuard::kEnforce) return {};
   const auto obstacle = starts_past_the_queue(review);
   if (!obstacle) return {};
-  return {forbidden("spec.suspend", obstacle->state + " and is resumed when it is admitted, not by user \"" +
-                                        review.request.user.username + "\"; " + obstacle->advice)};
+  return {forbidden("spec.suspend", obstacle->state + " and is unsuspended by muster on admission; user \"" +
+                                        review.request.user.username + "\" cannot unsuspend it; " + obstacle->advice)};
 }
 
 std::vector<std::string> warn(const Review& review) {
@@ -68,7 +68,7 @@ std::vector<std::string> warn(const Review& review) {
   const auto obstacle = starts_past_the_queue(review);
   if (!obstacle) return {};
   return {"spec.suspend: " + obstacle->state +
-          " and was resumed before it was admitted; with suspendGuard: enforce "
+          " and was unsuspended before its admission; with suspendGuard: enforce "
           "this is rejected"};
 }
 

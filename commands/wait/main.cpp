@@ -121,15 +121,15 @@ int conclude(const Options& options, Verdict verdict, int64_t waited) {
       return 0;
     case Verdict::kExpired:
       std::snprintf(message, sizeof(message),
-                    "GroupSchedulingTimeout: not all pods of the group started within %lld s, so none may; the events "
-                    "of the Job or JobSet name the missing ones",
+                    "GroupSchedulingTimeout: the group timed out after %lld s because not all of its pods started; see "
+                    "the events of the Job or JobSet for the missing pods",
                     timeout);
       break;
     case Verdict::kAbandoned:
     case Verdict::kWaiting:
       std::snprintf(message, sizeof(message),
-                    "nobody decided about the group within %lld s, %lld s past its timeout: is muster running, and may "
-                    "it write ConfigMaps in this namespace?",
+                    "no decision arrived within %lld s, %lld s after the timeout; check that muster is running and can "
+                    "write ConfigMaps in this namespace",
                     static_cast<long long>(waited), static_cast<long long>(options.grace_seconds));
       break;
   }

@@ -203,13 +203,13 @@ func TestExplainSaysWhyAJobWaits(t *testing.T) {
 			t.Errorf("exit code %d, %+v, %s", code, told, complaint)
 		}
 		_, code, complaint = musterExplain(t, asServiceAccount(t, cluster, mine, "dev"), "job/secret", "-n", other)
-		if code != 1 || !strings.Contains(complaint, `may not get jobs.batch "secret"`) {
+		if code != 1 || !strings.Contains(complaint, `cannot get jobs.batch "secret"`) {
 			t.Errorf("about the other namespace: exit code %d, %s", code, complaint)
 		}
 	})
 	t.Run("strangers get nothing", func(t *testing.T) {
 		_, code, complaint := musterExplain(t, asServiceAccount(t, cluster, mine, "stranger"), "job/train", "-n", mine)
-		if code != 1 || !strings.Contains(complaint, `may not get jobs.batch "train"`) {
+		if code != 1 || !strings.Contains(complaint, `cannot get jobs.batch "train"`) {
 			t.Errorf("exit code %d, %s", code, complaint)
 		}
 		for _, token := range []string{"", "made-up"} {
@@ -241,7 +241,7 @@ func TestExplainSaysWhyAJobWaits(t *testing.T) {
 		}
 		// What the account may not see, the person may.
 		answer, code, complaint = musterExplain(t, cluster.Kubeconfig, "job/secret", "-n", other, "--service-account", mine+"/muster-explain")
-		if notes := strings.Join(answer.Notes, " "); code != 0 || !strings.Contains(notes, "Evaluated here") || !strings.Contains(notes, "asked as "+mine+"/muster-explain") {
+		if notes := strings.Join(answer.Notes, " "); code != 0 || !strings.Contains(notes, "Evaluated on this machine") || !strings.Contains(notes, "asked as "+mine+"/muster-explain") {
 			t.Errorf("exit code %d, %+v, %s", code, answer, complaint)
 		}
 	})

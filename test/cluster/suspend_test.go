@@ -3,6 +3,7 @@ package cluster
 import (
 	"strings"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,6 +36,13 @@ func TestQueuedJobIsCreatedSuspended(t *testing.T) {
 	must(t, err)
 	if len(listed.Items) != 1 {
 		t.Errorf("%d Jobs after one dry run and one create", len(listed.Items))
+	}
+	// Once the Job controller says so, it has seen the Job.
+	cluster.WaitForJob(t, namespace, "queued", time.Minute, batchv1.JobSuspended)
+	pods, err := cluster.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	must(t, err)
+	if len(pods.Items) != 0 {
+		t.Errorf("a suspended Job has %d pods", len(pods.Items))
 	}
 }
 

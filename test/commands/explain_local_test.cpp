@@ -92,7 +92,9 @@ TEST_CASE("explain locally: who may list everything gets the answer with the num
   CHECK(told->reason == "ExceedsMaxQuota");
   REQUIRE(told->flavors.size() == 1);
   CHECK(told->flavors[0].most == "10");
-  CHECK(told->notes == std::vector<std::string>{"Evaluated here from what you may list; muster itself was not asked."});
+  CHECK(told->notes ==
+        std::vector<std::string>{
+            "Evaluated on this machine, from the objects that you can list; muster itself was not asked."});
 }
 
 TEST_CASE("explain locally: kinds that may be listed in one namespace only are read there and said to be") {
@@ -103,7 +105,7 @@ TEST_CASE("explain locally: kinds that may be listed in one namespace only are r
   REQUIRE(told.ok());
   CHECK(told->reason == "ExceedsMaxQuota");
   REQUIRE(told->notes.size() == 3);
-  CHECK(told->notes[1] == "You may not list namespaces.");
+  CHECK(told->notes[1] == "You cannot list namespaces.");
   CHECK(told->notes[2].find("Workloads of namespace team-a only") != std::string::npos);
 }
 
@@ -115,7 +117,7 @@ TEST_CASE("explain locally: a reason that rests on what may not be listed is not
   CHECK(told->reason == "Unknown");
   REQUIRE(told->because.size() == 1);
   CHECK(told->because[0] == "Its Workload says: QuotaReserved=False ExceedsMaxQuota: too much.");
-  CHECK(told->notes[1] == "You may not list clusterqueues, resourceflavors.");
+  CHECK(told->notes[1] == "You cannot list clusterqueues, resourceflavors.");
 }
 
 TEST_CASE("explain locally: without the object's own kind there is no answer") {

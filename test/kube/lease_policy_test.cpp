@@ -231,7 +231,7 @@ TEST_CASE("a lost race is read at once and a server that refuses everything is n
   CHECK(me.next().time == 2s);
 }
 
-TEST_CASE("who resigns leads no more and empties the lease if it may be its own") {
+TEST_CASE("who resigns lost leadership and empties the lease if it may be its own") {
   SUBCASE("a leader") {
     Candidate me;
     me.lead();

@@ -18,13 +18,13 @@ TEST_CASE("explain: a job that is no business of the queues says why and who wou
   const ExplainRow rows[] = {
       {"there is none", [](ExplainCluster&) {}, "NotFound", "There is no Job team-a/train.", {"jobset/NAME"}},
       {"there is no namespace", [](ExplainCluster& cluster) { cluster.remove(kNamespaces, "team-a"); }, "NotFound",
-       "There is no namespace team-a."},
+       "Namespace not found: team-a."},
       {"it has no queue name",
        job(no_queue),
        "NoQueueName",
        "is suspended, and muster will not start it",
        {"kubectl -n team-a label jobs train kueue.x-k8s.io/queue-name=LOCALQUEUE"}},
-      {"it has no queue name and runs", job(running), "Running", "runs: 2 of 2 ready", {"It is in no queue"}},
+      {"it has no queue name and runs", job(running), "Running", "is running: 2/2 pods ready", {"It is in no queue"}},
       {"another controller manages it",
        job({{"spec", {{"managedBy", "example.com/other"}}}}),
        "ManagedByOther",
@@ -83,7 +83,7 @@ TEST_CASE("explain: a Job that claims to be part of what is not there says so") 
   check_row({"its JobSet is not there",
              orphan,
              "OwnerNotQueued",
-             "says that it is part of JobSet gone, which is not there or in no queue",
+             "says that it is part of JobSet gone, which does not exist or is in no queue",
              {"a queue of its own"}},
             ExplainCluster(settings));
 }
@@ -165,7 +165,7 @@ TEST_CASE("explain: a Workload that its queues keep out says which one and who m
        {"budget"}},
       {"the ClusterQueue does not take the namespace",
        queue({{"namespaceSelector", {{"matchLabels", {{"team", "b"}}}}}}), "NamespaceNotAdmitted",
-       "takes nothing from namespace team-a"},
+       "does not admit workloads of namespace team-a"},
   };
   for (const ExplainRow& row : rows) check_row(row, ExplainCluster());
   check_row({"its admission is gated", with_workload([](ExplainCluster&) {
@@ -210,12 +210,12 @@ TEST_CASE("explain: from reservation to the end a Workload says what it waits fo
            starts),
        "PodsNotReady",
        "1 of its 2 pods are ready",
-       {"2026-01-01T12:02:30Z, in 2m30s", "one has failed"}},
-      {"it runs", with_workload(admitted(), runs), "Running", "runs: 2 of 2 ready"},
+       {"2026-01-01T12:02:30Z, in 2m30s", "a pod has failed"}},
+      {"it runs", with_workload(admitted(), runs), "Running", "is running: 2/2 pods ready"},
       {"asked for by its Workload",
        with_workload(admitted(), runs),
        "Running",
-       "Workload team-a/job-train runs",
+       "Workload team-a/job-train is running",
        {},
        &kWorkloads},
       {"it is evicted and its pods run",
@@ -248,7 +248,8 @@ TEST_CASE("explain: backoff says which try comes next and when") {
   cluster.follow();
   const Explained told = cluster.ask();
   CHECK(told.reason == "Backoff");
-  CHECK(told.headline == "Job team-a/train waits before its next try: try 3 begins at 2026-01-01T12:00:12Z, in 12s.");
+  CHECK(told.headline ==
+        "Job team-a/train waits before its next attempt: attempt 3 begins at 2026-01-01T12:00:12Z, in 12s.");
   REQUIRE(told.tries);
   CHECK(told.tries->failed == 2);
   CHECK(told.tries->limit == 4);
@@ -267,8 +268,9 @@ TEST_CASE("explain: what is deactivated says by what and how it comes back") {
   };
   const Deactivation rows[] = {
       {"by hand", "Deactivated", "was deactivated by hand"},
-      {"after its last try", "DeactivatedDueToRequeuingLimitExceeded", "was given up"},
-      {"after its longest time", "DeactivatedDueToMaximumExecutionTimeExceeded", "used up its longest time"},
+      {"after its last try", "DeactivatedDueToRequeuingLimitExceeded", "was deactivated"},
+      {"after its longest time", "DeactivatedDueToMaximumExecutionTimeExceeded",
+       "it has used its maximum execution time"},
       {"by a check", "DeactivatedDueToAdmissionCheck", "was deactivated: why"},
   };
   for (const Deactivation& row : rows) {

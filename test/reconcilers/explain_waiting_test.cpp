@@ -88,7 +88,7 @@ TEST_CASE("explain: what the scheduler refuses is told with what would change it
       {"more than there could ever be",
        with_workload([](ExplainCluster&) { return of_pods("6"); }),
        "ExceedsMaxQuota",
-       "will never start as things are: asks for 12 of cpu, and ClusterQueue cq can have 10 at most",
+       "cannot be admitted: it requests 12 of cpu, but ClusterQueue cq can use at most 10",
        {"raise nominalQuota"}},
       {"a taint",
        tainted,
@@ -103,7 +103,7 @@ TEST_CASE("explain: what the scheduler refuses is told with what would change it
       {"requests above limits",
        with_workload([limits](ExplainCluster&) { return limits; }),
        "Misconfigured",
-       "is refused whatever the quota",
+       "is invalid and cannot be admitted, regardless of quota",
        {"resources validation failed"}},
       {"a LimitRange",
        [](ExplainCluster& cluster) {
@@ -113,7 +113,7 @@ TEST_CASE("explain: what the scheduler refuses is told with what would change it
          cluster.put(kWorkloads, ExplainCluster::workload());
        },
        "Misconfigured",
-       "is refused whatever the quota",
+       "is invalid and cannot be admitted, regardless of quota",
        {"resources validation failed"}},
   };
   for (const ExplainRow& row : rows) check_row(row, ExplainCluster());

@@ -116,7 +116,7 @@ TEST_CASE("Explain: refusals are Status objects and nobody is asked") {
   const Row rows[] = {
       {"no token", kTrain, "", 401, "X-Muster-Token: TOKEN"},
       {"an unknown token", kTrain, "X-Muster-Token: who\r\n", 401, "this token is not one for muster"},
-      {"a stranger", kTrain, "X-Muster-Token: stranger\r\n", 403, "may not get jobs.batch \\\"train\\\""},
+      {"a stranger", kTrain, "X-Muster-Token: stranger\r\n", 403, "cannot get jobs.batch \\\"train\\\""},
       {"the API server is away", kTrain, "X-Muster-Token: down\r\n", 503, "could not be asked"},
       {"another kind", prefix + "team-a/pods/x", admin, 400, "jobs, jobsets or workloads"},
       {"a singular", prefix + "team-a/job/x", admin, 400, "jobs, jobsets or workloads"},

@@ -175,6 +175,41 @@ TEST_CASE("changes after admission: a wall clock that is set neither adds nor ta
   }
 }
 
+TEST_CASE("changes after admission: completions are remembered while a job is stopped and resumed") {
+  World world({});
+  make_queues(world);
+  json job = with_spec(long_job("steps"), {{"completions", 5}});
+  require_done(world.create(job));
+  REQUIRE(world.run_until([&] { return runs(world, "steps"); }, 1min));
+  const auto succeeded = [&] { return world.get(job_key("steps"))["status"].value("succeeded", 0); };
+  const auto end_one = [&] {
+    for (const json& pod : world.list(kPods)) {
+      if (world.nodes().end_main({&kPods, "default", pod["metadata"]["name"]}, 0)) return true;
+    }
+    return false;
+  };
+  for (int ended = 1; ended <= 2; ++ended) {
+    REQUIRE(end_one());
+    REQUIRE(world.run_until([&] { return succeeded() == ended && runs(world, "steps"); }, 1min));
+  }
+
+  require_done(world.patch(kQueue, {{"spec", {{"stopPolicy", "HoldAndDrain"}}}}));
+  REQUIRE(world.run_until([&] { return world.pods_running("steps") == 0; }, 2min));
+  world.run_for(1min);
+  CHECK(succeeded() == 2);
+  require_done(world.patch(kQueue, {{"spec", {{"stopPolicy", "None"}}}}));
+  REQUIRE(world.run_until([&] { return runs(world, "steps"); }, 2min));
+
+  // Three more, not five.
+  for (int ended = 3; ended <= 5; ++ended) {
+    REQUIRE(world.run_until([&] { return end_one(); }, 1min));
+    REQUIRE(world.run_until([&] { return succeeded() == ended; }, 1min));
+  }
+  CHECK(world.run_until([&] { return world.condition_true(job_key("steps"), "Complete"); }, 1min));
+  CHECK(succeeded() == 5);
+  CHECK(world.settle());
+}
+
 TEST_CASE("changes after admission: a job that is activated again has its full time") {
   World world({});
   make_queues(world);

@@ -37,7 +37,7 @@ int finished(const World& world) {
 
 }  // namespace
 
-TEST_CASE("simulation: writes that arrive when their sender leads no more do no harm") {
+TEST_CASE("simulation: writes that arrive after their sender lost leadership do no harm") {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     CAPTURE(seed);
     simulation::Faults faults{.write_late = 0.1, .late = 4900ms};

@@ -180,7 +180,11 @@ const Row kRows[] = {
      {{"started", "uid/0/e0\nuid/0/e1"}},
      0,
      "the group has started"},
-    {"an expired run fails and says so", {}, {{"expired", "uid/0/e1\n"}}, 1, "GroupSchedulingTimeout: not all pods"},
+    {"an expired run fails and says so",
+     {},
+     {{"expired", "uid/0/e1\n"}},
+     1,
+     "GroupSchedulingTimeout: the group timed out"},
 };
 
 TEST_CASE("a waiter exits by the line that names its run") {
@@ -219,7 +223,7 @@ TEST_CASE("a waiter gives up by itself when nobody decides") {
     Volume volume;
     Process process(with_arguments(form, volume.mount(), "1", "0"), kRun, volume.log());
     CHECK(process.exit_code() == 1);
-    CHECK(content_of(volume.log()).find("nobody decided about the group") != std::string::npos);
+    CHECK(content_of(volume.log()).find("no decision arrived") != std::string::npos);
   }
 }
 
@@ -276,7 +280,7 @@ TEST_CASE("muster-wait leaves its last word as the termination message where the
 
   std::ofstream(message) << "something old and longer than the new message could ever be";
   CHECK(Process(words, kRun, volume.log()).exit_code() == 1);
-  CHECK(content_of(message).starts_with("GroupSchedulingTimeout: not all pods of the group started within 300 s"));
+  CHECK(content_of(message).starts_with("GroupSchedulingTimeout: the group timed out after 300 s"));
 }
 
 TEST_CASE("muster-wait notices a file that is written in place") {

@@ -239,7 +239,7 @@ func (m *Muster) Leads(t testing.TB) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.LastIndex(string(text), "this replica leads") > strings.LastIndex(string(text), "this replica leads no more")
+	return strings.LastIndex(string(text), "this replica leads") > strings.LastIndex(string(text), "this replica lost leadership")
 }
 
 // Log is what it has written so far.
