@@ -224,7 +224,7 @@ func TestExplainSaysWhyAJobWaits(t *testing.T) {
 			if code != 0 || here.Headline != told.Headline || !reflect.DeepEqual(here.Flavors, told.Flavors) || !reflect.DeepEqual(here.Others, told.Others) {
 				t.Errorf("%v: exit code %d, %+v, %s", flags, code, here, complaint)
 			}
-			if len(here.Notes) == 0 || !strings.HasPrefix(here.Notes[0], "Evaluated here") {
+			if len(here.Notes) == 0 || !strings.HasPrefix(here.Notes[0], "Evaluated on this machine") {
 				t.Errorf("%v: it does not say so: %v", flags, here.Notes)
 			}
 			if len(flags) == 0 && !strings.Contains(strings.Join(here.Notes, " "), mine+`/muster-explain: serviceaccounts "muster-explain" not found`) {
