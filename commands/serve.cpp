@@ -20,6 +20,7 @@
 #include "commands/external_certificates.h"
 #include "commands/leadership.h"
 #include "commands/memory_limit.h"
+#include "commands/policy_binding.h"
 #include "commands/secret_store.h"
 #include "commands/serving.h"
 #include "commands/surroundings.h"
@@ -139,6 +140,7 @@ class Process {
   std::unique_ptr<EngineGuard> guard_;
   std::unique_ptr<CertificateKeeper> keeper_;
   std::unique_ptr<ExternalCertificates> external_;
+  std::jthread policy_keeper_;
   std::jthread learner_;
 };
 
@@ -165,6 +167,7 @@ void Process::stop() {
 void Process::end_threads() {
   ending_.request_stop();
   learner_ = {};
+  policy_keeper_ = {};
   guard_.reset();
   if (leadership_) leadership_->stop();
   if (cluster_) cluster_->stop_watches();
@@ -239,6 +242,9 @@ void Process::begin(const Surroundings& surroundings) {
                           flags_.keep_webhook_configurations ? std::string(kWebhookConfigurationName) : "");
   leadership_->start(*loop_);
   guard_engine();
+  policy_keeper_ = std::jthread([this](const std::stop_token& stop) {
+    settle_policy_binding(cluster_->api(), settings_.configuration.muster.unqueued_kinds, cluster_->timing(), stop);
+  });
 }
 
 // null: nothing is known yet.
@@ -481,6 +487,10 @@ int serve(const ServeFlags& flags) {
   for (const std::string& warning : settings->warnings) log_warning("configuration", {{"warning", warning}});
   if (auto idle = not_acting_yet(settings->configuration.kueue); !idle.empty()) {
     log_warning("these settings are understood and do not act yet", {{"settings", idle}});
+  }
+  if (auto gates = only_validating(settings->configuration.kueue); !gates.empty()) {
+    log_warning("these feature gates only validate: what belongs to the feature is checked, and does not act yet",
+                {{"settings", gates}});
   }
 
   // Blocked before any thread starts, so that only this one takes them.

@@ -13,6 +13,8 @@ inline constexpr std::string_view kAppName = "muster";
 
 inline constexpr std::string_view kDefaultNamespace = "muster-system";
 inline constexpr std::string_view kWebhookConfigurationName = "muster";  // both of them
+// ValidatingAdmissionPolicy and its binding.
+inline constexpr std::string_view kUnqueuedKindsPolicyName = "muster-unqueued-kinds";
 inline constexpr std::string_view kWebhookServiceName = "muster-webhook";
 // Of its own, since it leads to replicas that are not ready yet, too.
 inline constexpr std::string_view kConversionServiceName = "muster-conversion-service";
