@@ -43,5 +43,10 @@ inline constexpr std::string_view kForeignJobSetWebhooks = "jobset-validating-we
 inline constexpr std::string_view kForeignJobSetNamespace = "jobset-system";
 inline constexpr std::string_view kForeignJobSetLease = "6d4f6a47.jobset.x-k8s.io";
 inline constexpr std::string_view kForeignJobSetAccount = "jobset-controller-manager";
+// Kueue, as its manifests name its parts.
+inline constexpr std::string_view kKueueLeaseName = kLeaseName;
+inline constexpr std::string_view kKueueMutatingWebhooks = "kueue-mutating-webhook-configuration";
+inline constexpr std::string_view kKueueValidatingWebhooks = "kueue-validating-webhook-configuration";
+inline constexpr std::string_view kKueueAccount = "kueue-controller-manager";
 
 }  // namespace muster

@@ -102,6 +102,12 @@ json cluster_rules(const RightsOptions& options) {
   if (options.keeps_policy) policy_verbs.emplace_back("patch");
   rules.push_back(rule({"admissionregistration.k8s.io"}, {"validatingadmissionpolicybindings"}, policy_verbs,
                        {std::string(kUnqueuedKindsPolicyName)}));
+  // Is Kueue at work? Its Lease can be in any namespace.
+  rules.push_back(rule({"coordination.k8s.io"}, {"leases"}, {"list"}, {std::string(kKueueLeaseName)}));
+  rules.push_back(rule({"admissionregistration.k8s.io"}, {"mutatingwebhookconfigurations"}, {"get"},
+                       {std::string(kKueueMutatingWebhooks)}));
+  rules.push_back(rule({"admissionregistration.k8s.io"}, {"validatingwebhookconfigurations"}, {"get"},
+                       {std::string(kKueueValidatingWebhooks)}));
   // Is another JobSet controller at work, and in which namespace?
   rules.push_back(rule({"admissionregistration.k8s.io"}, {"validatingwebhookconfigurations"}, {"get"},
                        {std::string(kForeignJobSetWebhooks)}));

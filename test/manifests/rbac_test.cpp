@@ -89,10 +89,15 @@ TEST_CASE("muster lists and watches what it watches and reads nothing else one b
   for (const std::string& right : rights) {
     if (right.starts_with("get ")) gets.insert(right);
   }
+  CHECK(rights.contains("list coordination.k8s.io/leases c1f6bfd2.kueue.x-k8s.io"));
   CHECK(gets == Rights{"get apiextensions.k8s.io/customresourcedefinitions jobsets.jobset.x-k8s.io",
                        "get admissionregistration.k8s.io/validatingwebhookconfigurations "
                        "jobset-validating-webhook-configuration",
                        "get admissionregistration.k8s.io/validatingadmissionpolicybindings muster-unqueued-kinds",
+                       "get admissionregistration.k8s.io/mutatingwebhookconfigurations "
+                       "kueue-mutating-webhook-configuration",
+                       "get admissionregistration.k8s.io/validatingwebhookconfigurations "
+                       "kueue-validating-webhook-configuration",
                        "get coordination.k8s.io/leases 6d4f6a47.jobset.x-k8s.io"});
 }
 
