@@ -187,6 +187,19 @@ TEST_CASE("review: an object of a kind that is not queued and asks for a queue i
   CHECK(run(queued, {.operation = Operation::kUpdate, .old_file = old_queued.path()}).err.empty());
 }
 
+TEST_CASE("review: typing mistakes in templates are told of with their path") {
+  std::string job = kQueuedJob;
+  job.replace(job.find("image:"), 6, "imagee:");
+  const Ran warned = run(job);
+  CHECK(warned.code == kReviewAllowed);
+  CHECK(warned.err == "Job/train: warning: unknown field \"spec.template.spec.containers[0].imagee\"\n");
+  job = kQueuedJob;
+  job.replace(job.find("busybox"), 7, "5");
+  const Ran rejected = run(job);
+  CHECK(rejected.code == kReviewRejected);
+  CHECK(rejected.err == "Job/train: spec.template.spec.containers[0].image: Invalid value: 5: must be a string\n");
+}
+
 TEST_CASE("review: unusable input says which file and line and why") {
   struct Row {
     std::string name;
