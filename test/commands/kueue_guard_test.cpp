@@ -99,12 +99,14 @@ TEST_CASE("kueue guard: muster waits while Kueue lives and goes on by itself whe
 
 TEST_CASE("kueue guard: a Lease of Kueue's name that anybody can make does not stop muster") {
   kube::test::VirtualTime time;
-  for (const auto& [ns, holder] :
-       {std::pair("team-a", kKueuesHolder), std::pair("kueue-system", "muster-1_0123456789abcdef0123456789abcdef"),
-        std::pair("kueue-system", "")}) {
-    CAPTURE(std::string(holder));
+  struct Row {
+    const char *ns, *holder;
+  };
+  for (const Row& row : {Row{"team-a", kKueuesHolder}, Row{"kueue-system", "muster-1_0123456789abcdef0123456789abcdef"},
+                         Row{"kueue-system", ""}}) {
+    CAPTURE(std::string(row.holder));
     FakeCluster cluster(time);
-    cluster.lease = FakeCluster::lease_of(ns, holder);
+    cluster.lease = FakeCluster::lease_of(row.ns, row.holder);
     cluster.renews = true;
     KueueTraceReader reader(cluster);
     const auto traces = reader.read(time.now().monotonic, {});

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "test/support/vectors.h"
+
 using namespace muster;
 
 namespace {
@@ -175,18 +177,7 @@ TEST_CASE("settings: what cannot be used names the file or the flag") {
 }
 
 TEST_CASE("settings: Kueue's configuration as it is shipped starts muster with one warning") {
-  // The facts of the file that Kueue installs, in words of muster's own.
-  const ConfigFile file(
-      "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
-      "health: {healthProbeBindAddress: ':8081'}\nmetrics: {bindAddress: ':8443'}\nwebhook: {port: 9443}\n"
-      "leaderElection: {leaderElect: true, resourceName: c1f6bfd2.kueue.x-k8s.io}\n"
-      "controller: {groupKindConcurrency: {Job.batch: 5, Pod: 5, Workload.kueue.x-k8s.io: 10}}\n"
-      "clientConnection: {qps: 300, burst: 500}\n"
-      "integrations:\n  frameworks: [batch/job, kubeflow.org/mpijob, ray.io/rayjob, ray.io/raycluster, "
-      "ray.io/rayservice,\n"
-      "    jobset.x-k8s.io/jobset, trainer.kubeflow.org/trainjob, kubeflow.org/paddlejob, kubeflow.org/pytorchjob,\n"
-      "    kubeflow.org/tfjob, kubeflow.org/xgboostjob, kubeflow.org/jaxjob, workload.codeflare.dev/appwrapper, pod,\n"
-      "    deployment, statefulset, leaderworkerset.x-k8s.io/leaderworkerset]\n");
+  const ConfigFile file(test::read_source_file("test/support/kueue_as_shipped.yaml"));
   SettingsFlags flags;
   flags.config_file = file.path();
   auto settings = load_settings(flags, "muster-system");
