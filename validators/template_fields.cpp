@@ -53,7 +53,13 @@ bool is_of_job(const Review& review) {
 }
 
 FieldErrors check(const Review& review) {
-  return new_errors(review, [&](const json& object) { return find_in(object, is_of_job(review)).errors; });
+  return new_errors(review, [&](const json& object) {
+    SchemaFindings found = find_in(object, is_of_job(review));
+    if (found.more_errors > 0)
+      found.errors.push_back(
+          forbidden(FieldPath("spec"), "has " + std::to_string(found.more_errors) + " more fields of a wrong type"));
+    return std::move(found.errors);
+  });
 }
 
 // The API server shows a user warnings of 4 KiB in all.
