@@ -125,14 +125,19 @@ FieldErrors apply_feature_gates(Configuration& configuration, std::string_view f
 
 // Settings of the file, and gates, that no code of muster reads yet.
 std::vector<std::string> not_acting_yet(const Configuration& configuration);
+// Feature gates that are set to true although muster only validates what belongs to them. Set to
+// false they do all that they can: the checks are off, and the feature is not there.
+std::vector<std::string> only_validating(const Configuration& configuration);
 
-// integrations.frameworks against the kinds that muster has code for.
+// integrations.frameworks against the kinds that muster queues (`queued`, by Kueue's names).
 struct FrameworkCheck {
-  FieldErrors errors;                 // kinds that muster does not know
-  std::vector<std::string> warnings;  // the same as sentences, when they are to be ignored
+  // Names that Kueue does not know and that look like one that it does know; that they are wrong is
+  // said by validate_configuration.
+  FieldErrors errors;
+  // One sentence that names all kinds of Kueue that muster does not queue; empty: there is none.
+  std::string warning;
 };
-FrameworkCheck check_frameworks(const Configuration& configuration, std::span<const std::string_view> known,
-                                bool ignore_unsupported);
+FrameworkCheck check_frameworks(const Configuration& configuration, std::span<const std::string_view> queued);
 
 // What rules need beside the two documents.
 struct RuleContext {

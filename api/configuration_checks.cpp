@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "api/configuration.h"
+#include "api/unqueued_kinds.h"
+#include "base/similar_text.h"
 
 namespace muster {
 
@@ -10,41 +12,74 @@ FieldErrors apply_feature_gates(Configuration& configuration, std::string_view f
   return errors;
 }
 
+namespace {
+
+// Whether a path of the file, a setting or a block that is written empty, reaches a setting that acts.
+bool reaches_acting(const std::vector<ConfigSetting>& settings, const std::string& path) {
+  return std::any_of(settings.begin(), settings.end(), [&](const ConfigSetting& setting) {
+    return setting.acts && (setting.path == path || setting.path.starts_with(path + "."));
+  });
+}
+
+// "AllAlpha: true" asks for every alpha feature, also for those that are not there.
+bool group_changes_idle_gates(GateStage stage, bool enabled, const FeatureGateMap& named) {
+  const auto gates = known_feature_gates();
+  return std::any_of(gates.begin(), gates.end(), [&](const FeatureGate& gate) {
+    return gate.stage == stage && gate.use == GateUse::kNone && gate.default_enabled != enabled &&
+           !named.contains(gate.name);
+  });
+}
+
+}  // namespace
+
 std::vector<std::string> not_acting_yet(const Configuration& configuration) {
   const std::vector<ConfigSetting> settings = configuration_settings();
   std::vector<std::string> idle;
   for (const std::string& path : configuration.set_in_file) {
-    // A block that is written empty has no setting of its own and so none that acts.
-    const auto acting = [&](const ConfigSetting& setting) { return setting.path == path && setting.acts; };
     const bool gates_or_type = path == "featureGates" || path == "apiVersion" || path == "kind";
-    if (!gates_or_type && std::none_of(settings.begin(), settings.end(), acting)) idle.push_back(path);
+    if (!gates_or_type && !reaches_acting(settings, path)) idle.push_back(path);
   }
-  for (const auto& [name, enabled] : configuration.feature_gates.value_or(FeatureGateMap{})) {
+  const FeatureGateMap gates = configuration.feature_gates.value_or(FeatureGateMap{});
+  for (const auto& [name, enabled] : gates) {
     const FeatureGate* gate = find_feature_gate(name);
-    if (gate != nullptr && !gate->acts) idle.push_back("featureGates." + name);
+    const bool group = (name == "AllAlpha" && group_changes_idle_gates(GateStage::kAlpha, enabled, gates)) ||
+                       (name == "AllBeta" && group_changes_idle_gates(GateStage::kBeta, enabled, gates));
+    if (group || (gate != nullptr && gate->use == GateUse::kNone)) idle.push_back("featureGates." + name);
   }
   std::sort(idle.begin(), idle.end());
   return idle;
 }
 
-FrameworkCheck check_frameworks(const Configuration& configuration, std::span<const std::string_view> known,
-                                bool ignore_unsupported) {
-  std::string names;
-  for (const std::string_view name : known) names += (names.empty() ? "" : ", ") + std::string(name);
+std::vector<std::string> only_validating(const Configuration& configuration) {
+  std::vector<std::string> gates;
+  for (const auto& [name, enabled] : configuration.feature_gates.value_or(FeatureGateMap{})) {
+    const FeatureGate* gate = find_feature_gate(name);
+    if (enabled && gate != nullptr && gate->use == GateUse::kValidates) gates.push_back("featureGates." + name);
+  }
+  return gates;
+}
+
+FrameworkCheck check_frameworks(const Configuration& configuration, std::span<const std::string_view> queued) {
+  std::vector<std::string_view> known(queued.begin(), queued.end());
+  for (const UnqueuedKind& kind : unqueued_kinds()) {
+    if (!kind.framework.empty()) known.push_back(kind.framework);
+  }
   FrameworkCheck check;
+  std::string names;
   for (size_t i = 0; i < configuration.frameworks.size(); ++i) {
     const std::string& framework = configuration.frameworks[i];
-    if (std::find(known.begin(), known.end(), framework) != known.end()) continue;
-    const std::string field = FieldPath("integrations").child("frameworks").index(i);
-    if (ignore_unsupported) {
-      check.warnings.push_back(field + ": muster does not manage " + framework +
-                               "; objects of this kind start without a quota");
-    } else {
-      check.errors.push_back(invalid(field, framework,
-                                     "muster does not manage this kind, it manages " + names +
-                                         "; remove it, or start with --ignore-unsupported-frameworks to let its "
-                                         "objects run without a quota"));
+    if (std::find(queued.begin(), queued.end(), framework) != queued.end()) continue;
+    if (std::find(known.begin(), known.end(), framework) != known.end()) {
+      names += (names.empty() ? "" : ", ") + framework;
+    } else if (const auto meant = most_similar(framework, known)) {
+      check.errors.push_back(invalid(FieldPath("integrations").child("frameworks").index(i), framework,
+                                     "did you mean \"" + std::string(*meant) + "\"?"));
     }
+  }
+  if (!names.empty()) {
+    check.warning = "integrations.frameworks: muster does not queue " + names +
+                    "; objects of these kinds run without quota, and the admission policy " +
+                    "muster-unqueued-kinds tells whoever gives them a queue (docs/configuration.md, unqueuedKinds)";
   }
   return check;
 }

@@ -8,6 +8,7 @@
 #include "api/names.h"
 #include "api/selectors.h"
 #include "api/time.h"
+#include "api/unqueued_kinds.h"
 
 namespace muster {
 
@@ -16,36 +17,27 @@ namespace {
 using nlohmann::json;
 
 struct Framework {
-  std::string_view name;  // Kueue's
-  std::string_view kind;  // as externalFrameworks would name the same kind
+  std::string name;  // Kueue's
+  std::string kind;  // as externalFrameworks would name the same kind
 };
 
-// The kinds that Kueue can manage, sorted. What muster has code for is another
-// question: check_frameworks.
-constexpr Framework kFrameworks[] = {
-    {"batch/job", "Job.v1.batch"},
-    {"deployment", "Deployment.v1.apps"},
-    {"jobset.x-k8s.io/jobset", "JobSet.v1alpha2.jobset.x-k8s.io"},
-    {"kubeflow.org/jaxjob", "JAXJob.v1.kubeflow.org"},
-    {"kubeflow.org/mpijob", "MPIJob.v2beta1.kubeflow.org"},
-    {"kubeflow.org/paddlejob", "PaddleJob.v1.kubeflow.org"},
-    {"kubeflow.org/pytorchjob", "PyTorchJob.v1.kubeflow.org"},
-    {"kubeflow.org/tfjob", "TFJob.v1.kubeflow.org"},
-    {"kubeflow.org/xgboostjob", "XGBoostJob.v1.kubeflow.org"},
-    {"leaderworkerset.x-k8s.io/leaderworkerset", "LeaderWorkerSet.v1.leaderworkerset.x-k8s.io"},
-    {"pod", "Pod.v1."},
-    {"ray.io/raycluster", "RayCluster.v1.ray.io"},
-    {"ray.io/rayjob", "RayJob.v1.ray.io"},
-    {"ray.io/rayservice", "RayService.v1.ray.io"},
-    {"sparkoperator.k8s.io/sparkapplication", "SparkApplication.v1beta2.sparkoperator.k8s.io"},
-    {"statefulset", "StatefulSet.v1.apps"},
-    {"trainer.kubeflow.org/trainjob", "TrainJob.v1alpha1.trainer.kubeflow.org"},
-    {"workload.codeflare.dev/appwrapper", "AppWrapper.v1beta2.workload.codeflare.dev"},
-};
+// The kinds that Kueue can manage, sorted. Those that muster queues are another question:
+// check_frameworks.
+std::vector<Framework> known_frameworks() {
+  std::vector<Framework> known = {{"batch/job", "Job.v1.batch"},
+                                  {"jobset.x-k8s.io/jobset", "JobSet.v1alpha2.jobset.x-k8s.io"}};
+  for (const UnqueuedKind& kind : unqueued_kinds()) {
+    if (kind.framework.empty()) continue;
+    known.push_back({std::string(kind.framework),
+                     std::string(kind.kind) + "." + std::string(kind.version) + "." + std::string(kind.group)});
+  }
+  std::sort(known.begin(), known.end(), [](const Framework& a, const Framework& b) { return a.name < b.name; });
+  return known;
+}
 
 std::vector<std::string> framework_names() {
   std::vector<std::string> names;
-  for (const Framework& framework : kFrameworks) names.emplace_back(framework.name);
+  for (Framework& framework : known_frameworks()) names.push_back(std::move(framework.name));
   return names;
 }
 
@@ -126,12 +118,13 @@ void validate_local_queue_metrics(const json& configuration, FieldErrors& errors
 void validate_integrations(const json& configuration, FieldErrors& errors) {
   const FieldPath path("integrations");
   std::set<std::string> seen;
+  const std::vector<Framework> all = known_frameworks();
   const json& frameworks = array_at(configuration, {"integrations", "frameworks"});
   for (size_t i = 0; i < frameworks.size(); ++i) {
     const auto& name = frameworks[i].get_ref<const std::string&>();
-    const auto* known = std::find_if(std::begin(kFrameworks), std::end(kFrameworks),
-                                     [&](const Framework& framework) { return framework.name == name; });
-    if (known == std::end(kFrameworks)) {
+    const auto known =
+        std::find_if(all.begin(), all.end(), [&](const Framework& framework) { return framework.name == name; });
+    if (known == all.end()) {
       errors.push_back(not_supported(path.child("frameworks").index(i), name, framework_names()));
     } else if (!seen.emplace(known->kind).second) {
       errors.push_back(duplicate(path.child("frameworks").index(i), name));

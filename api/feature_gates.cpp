@@ -13,16 +13,18 @@ constexpr std::string_view kAllAlpha = "AllAlpha";
 constexpr std::string_view kAllBeta = "AllBeta";
 constexpr std::string_view kField = "featureGates";
 
+using enum GateUse;
+
 constexpr FeatureGate kGates[] = {
     {"AdmissionFairSharing", true, GateStage::kBeta},
-    {"AdmissionGatedBy", true, GateStage::kBeta, true},
-    {"AssignQueueLabelsForPods", true, GateStage::kBeta, true},
+    {"AdmissionGatedBy", true, GateStage::kBeta, kActs},
+    {"AssignQueueLabelsForPods", true, GateStage::kBeta, kActs},
     {"CleanupProvisioningRequestsOnEviction", true, GateStage::kBeta},
     {"ConcurrentAdmission", false, GateStage::kAlpha},
     {"CustomMetricLabels", false, GateStage::kAlpha},
     {"DeferRayServiceFinalizationForRedisCleanup", true, GateStage::kBeta},
-    {"DisableWaitForPodsReady", false, GateStage::kAlpha},
-    {"ElasticJobsViaWorkloadSlices", true, GateStage::kBeta, true},
+    {"DisableWaitForPodsReady", false, GateStage::kAlpha, kActs},
+    {"ElasticJobsViaWorkloadSlices", true, GateStage::kBeta, kValidates},
     {"ElasticJobsViaWorkloadSlicesWithTAS", false, GateStage::kAlpha},
     {"FailureRecoveryPolicy", false, GateStage::kAlpha},
     {"FairSharingPreemptWithinNominal", true, GateStage::kBeta},
@@ -32,16 +34,16 @@ constexpr FeatureGate kGates[] = {
     {"FlavorFungibility", true, GateStage::kBeta},
     {"FlavorFungibilityPreserveScanProgress", true, GateStage::kBeta},
     {"KueueDRAIntegration", true, GateStage::kBeta},
-    {"KueueDRAIntegrationConsumableCapacity", false, GateStage::kAlpha},
+    {"KueueDRAIntegrationConsumableCapacity", false, GateStage::kAlpha, kValidates},
     {"KueueDRAIntegrationExtendedResource", true, GateStage::kBeta},
-    {"KueueDRAIntegrationPartitionableDevices", true, GateStage::kBeta},
+    {"KueueDRAIntegrationPartitionableDevices", true, GateStage::kBeta, kValidates},
     {"KueueDRARejectWorkloadsWhenDRADisabled", true, GateStage::kBeta},
     {"LWSImmutableGroupSize", true, GateStage::kBeta},
-    {"LocalQueueMetrics", true, GateStage::kBeta, true},
+    {"LocalQueueMetrics", true, GateStage::kBeta, kActs},
     {"ManagedJobsNamespaceSelectorAlwaysRespected", true, GateStage::kStable},
     {"MetricForWorkloadCreationLatency", true, GateStage::kBeta},
-    {"MetricsForCohorts", true, GateStage::kBeta, true},
-    {"MultiKueue", true, GateStage::kBeta, true},
+    {"MetricsForCohorts", true, GateStage::kBeta, kActs},
+    {"MultiKueue", true, GateStage::kBeta, kValidates},
     {"MultiKueueAdaptersForCustomJobs", true, GateStage::kBeta},
     {"MultiKueueClusterProfile", false, GateStage::kAlpha},
     {"MultiKueueIncrementalDispatcherConfig", true, GateStage::kBeta},
@@ -50,20 +52,20 @@ constexpr FeatureGate kGates[] = {
     {"MultiKueueManagerQuotaAutomation", false, GateStage::kAlpha},
     {"MultiKueueOrchestratedPreemption", false, GateStage::kAlpha},
     {"MultiKueueRemoteSpecSync", true, GateStage::kBeta},
-    {"PartialAdmission", true, GateStage::kBeta, true},
+    {"PartialAdmission", true, GateStage::kBeta, kActs},
     {"PodIntegrationValidateGroupOwner", true, GateStage::kBeta},
     {"PrioritizePreemptorWorkloads", false, GateStage::kAlpha},
     {"PriorityBoost", false, GateStage::kAlpha},
     {"PrioritySortingWithinCohort", true, GateStage::kBeta},
-    {"QuotaCheckStrategy", true, GateStage::kBeta},
-    {"ReclaimablePods", true, GateStage::kBeta, true},
+    {"QuotaCheckStrategy", true, GateStage::kBeta, kActs},
+    {"ReclaimablePods", true, GateStage::kBeta, kActs},
     {"RecomputeAssignmentUponPreemptionTargetsOverlap", true, GateStage::kBeta},
     {"RejectUpdatesToCQWithInvalidOnFlavors", false, GateStage::kAlpha},
     {"RemoveFinalizersWithStrictPatch", true, GateStage::kBeta},
     {"SchedulerLibraryIntegration", false, GateStage::kAlpha},
     {"SchedulingEquivalenceHashing", true, GateStage::kBeta},
-    {"ShortWorkloadNames", false, GateStage::kAlpha, true},
-    {"SkipAncestorCheckForDeletedWorkloads", true, GateStage::kBeta, true},
+    {"ShortWorkloadNames", false, GateStage::kAlpha, kActs},
+    {"SkipAncestorCheckForDeletedWorkloads", true, GateStage::kBeta, kActs},
     {"SkipReassignmentForPodOwnedWorkloads", true, GateStage::kBeta},
     {"SparkApplicationIntegration", false, GateStage::kAlpha},
     {"TASAssignmentsEncodingByHostnamePrefix", true, GateStage::kBeta},
@@ -74,7 +76,7 @@ constexpr FeatureGate kGates[] = {
     {"TASFailedNodeReplacement", true, GateStage::kBeta},
     {"TASFailedNodeReplacementFailFast", true, GateStage::kBeta},
     {"TASHandleOverlappingFlavors", true, GateStage::kBeta},
-    {"TASMultiLayerTopology", true, GateStage::kBeta, true},
+    {"TASMultiLayerTopology", true, GateStage::kBeta, kValidates},
     {"TASProfileMixed", true, GateStage::kBeta},
     {"TASRecomputeAssignmentWithinSchedulingCycle", true, GateStage::kBeta},
     {"TASReplaceNodeDueToNotReadyOverFixedTime", false, GateStage::kDeprecated},
@@ -83,14 +85,14 @@ constexpr FeatureGate kGates[] = {
     {"TASRespectNodeAffinityPreferred", false, GateStage::kAlpha},
     {"TASValidateWorkloadSliceSize", true, GateStage::kBeta},
     {"TLSOptions", true, GateStage::kStable},
-    {"TopologyAwareScheduling", true, GateStage::kBeta, true},
+    {"TopologyAwareScheduling", true, GateStage::kBeta, kValidates},
     {"UnadmittedWorkloadsExplicitStatus", false, GateStage::kBeta},
-    {"UnadmittedWorkloadsObservability", true, GateStage::kBeta, true},
+    {"UnadmittedWorkloadsObservability", true, GateStage::kBeta, kActs},
     {"ValidateRayAndSparkJobUpdates", true, GateStage::kBeta},
     {"VectorizedResourceRequests", true, GateStage::kBeta},
     {"VisibilityOnDemand", true, GateStage::kBeta},
-    {"WorkloadIdentifierAnnotations", true, GateStage::kBeta, true},
-    {"WorkloadPriorityClassDefaulting", true, GateStage::kBeta, true},
+    {"WorkloadIdentifierAnnotations", true, GateStage::kBeta, kActs},
+    {"WorkloadPriorityClassDefaulting", true, GateStage::kBeta, kActs},
     {"WorkloadRequestUseMergePatch", false, GateStage::kAlpha},
     {"WorkloadValidateResourcesAreNonNegative", true, GateStage::kBeta},
     {"WorkloadValidationForPodSetMetadata", true, GateStage::kBeta},
@@ -236,10 +238,13 @@ FieldErrors check_jobset_feature_gates(std::string_view field, const FeatureGate
   for (const auto& [name, enabled] : gates) {
     const FieldPath path = FieldPath(std::string(field)).child(name);
     const bool unsupported = name == kInPlaceRestartGate || name == kRestartJobGate;
-    if (!unsupported && name != kElasticJobSetGate) {
+    if (name == kJobSetTlsOptionsGate) {
+      if (!enabled) errors.push_back(invalid(path, false, "the feature is locked to true; leave the gate out"));
+    } else if (!unsupported && name != kElasticJobSetGate) {
       errors.push_back(forbidden(path, "is no feature gate of JobSet; the gates are " +
                                            std::string(kElasticJobSetGate) + ", " + std::string(kInPlaceRestartGate) +
-                                           ", " + std::string(kRestartJobGate)));
+                                           ", " + std::string(kRestartJobGate) + ", " +
+                                           std::string(kJobSetTlsOptionsGate)));
     } else if (unsupported && enabled) {
       errors.push_back(invalid(path, true,
                                "muster does not support this feature when it is the JobSet controller; leave the gate "

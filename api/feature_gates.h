@@ -19,12 +19,19 @@ namespace muster {
 
 enum class GateStage { kAlpha, kBeta, kStable, kDeprecated };
 
+// What muster does with a gate.
+enum class GateUse {
+  kNone,       // nothing reads it
+  kValidates,  // it only switches checks of objects or settings: the feature itself is not there
+  kActs,
+};
+
 struct FeatureGate {
   std::string_view name;
   bool default_enabled;
   GateStage stage;  // a stable gate cannot be changed any more
-  // Some rule of muster reads it. Gates that are set and not read are named at start-up.
-  bool acts = false;
+  // Gates that are set and do not act are named at start-up.
+  GateUse use = GateUse::kNone;
 };
 
 // Ordered by name.
@@ -51,11 +58,12 @@ bool gate_enabled(const FeatureGateMap& resolved, std::string_view name);
 // not there). Worded as Kueue words it, sorted.
 FieldErrors check_feature_gates(std::string_view flag, const std::optional<FeatureGateMap>& file);
 
-// JobSet's feature gates, for clusters where muster is the JobSet controller. All are
-// off by default, and off is all that the gates of what muster does not do can be.
+// JobSet's feature gates, for clusters where muster is the JobSet controller. Off is the default,
+// and all that the gates of what muster does not do can be; but TLSOptions is stable and always on.
 inline constexpr std::string_view kElasticJobSetGate = "ElasticJobSet";
 inline constexpr std::string_view kInPlaceRestartGate = "InPlaceRestart";
 inline constexpr std::string_view kRestartJobGate = "RestartJob";
+inline constexpr std::string_view kJobSetTlsOptionsGate = "TLSOptions";
 
 // One error for each gate that nobody knows, or that asks for something muster does
 // not do; `field` is where the map stands.

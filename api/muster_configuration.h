@@ -12,6 +12,7 @@
 #include "api/feature_gates.h"
 #include "api/field_error.h"
 #include "api/rule_settings.h"
+#include "api/unqueued_kinds.h"
 #include "base/clock.h"
 #include "base/result.h"
 
@@ -54,6 +55,9 @@ struct MusterConfiguration {
   std::vector<std::string> webhook_client_names;
   // JobSet's feature gates, where muster is the JobSet controller.
   FeatureGateMap jobset_feature_gates;
+  // What happens to a request for a queue by a kind that muster does not queue; unset: what the
+  // admission policy in the cluster says, which warns as it is shipped.
+  std::optional<UnqueuedKinds> unqueued_kinds;
 };
 
 // Settings as words: "enforce" or "observe"; "json" or "text"; "2160h", at least 5s.

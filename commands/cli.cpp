@@ -24,14 +24,21 @@ CLI::Validator parsed_by(Parse parse) {
       "");
 }
 
+// A flag of an earlier version: whoever still gives it is told what became of it.
+void refuse_old_flag(CLI::App& command, const std::string& flag, const std::string& why) {
+  command.add_flag_callback(flag, [flag, why] { throw CLI::ValidationError(flag, why); })->group("");
+}
+
 void add_settings_flags(CLI::App& command, SettingsFlags& flags) {
   command
       .add_option("--config", flags.config_file,
                   "Kueue's Configuration, and muster's own in a second document; see docs/configuration.md")
       ->type_name("FILE");
   command.add_option("--feature-gates", flags.feature_gates, "Kueue's feature gates, as A=true,B=false");
-  command.add_flag("--ignore-unsupported-frameworks", flags.ignore_unsupported_frameworks,
-                   "Start although integrations.frameworks names kinds that muster does not know");
+  refuse_old_flag(
+      command, "--ignore-unsupported-frameworks",
+      "was removed: muster starts whatever kinds of Kueue's integrations.frameworks names, and says which of "
+      "them it does not queue; leave the flag out");
   command.add_option("--suspend-guard", flags.suspend_guard, "enforce or observe");
   command.add_option("--admitters", flags.admitters, "Users who may unsuspend queued Jobs")->delimiter(',');
   command.add_option("--jobset-controller", flags.jobset_controller,
@@ -44,6 +51,8 @@ void add_settings_flags(CLI::App& command, SettingsFlags& flags) {
       "--no-group-scheduling", [&flags] { flags.group_scheduling = false; },
       "Reject jobs that ask for it; then muster needs no permission on pods and ConfigMaps");
   command.add_option("--waiter-image", flags.waiter_image, "Image of the start barrier's init container");
+  command.add_option("--unqueued-kinds", flags.unqueued_kinds,
+                     "Warn or Deny: objects that ask for a queue and are of a kind that muster does not queue");
 }
 
 void add_serve(CLI::App& app, ServeFlags& flags) {
@@ -130,7 +139,7 @@ void add_explain(CLI::App& app, ExplainOptions& options) {
   CLI::App& explain = *app.add_subcommand("explain",
                                           "Say why a job does not run. Exit code 0: answered; 1: no such object, or no "
                                           "answer; 2: wrong command line");
-  explain.add_option("object", options.object, "job/NAME, jobset/NAME or workload/NAME")
+  explain.add_option("object", options.object, "job/NAME, jobset/NAME or workload/NAME; other kinds are told of")
       ->required()
       ->type_name("")
       ->option_text("KIND/NAME");

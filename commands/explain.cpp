@@ -10,6 +10,7 @@
 #include "commands/explain_local.h"
 #include "commands/explain_text.h"
 #include "commands/explain_token.h"
+#include "commands/explain_unqueued.h"
 #include "commands/load_settings.h"
 #include "commands/version.h"
 #include "kube/client.h"
@@ -23,18 +24,26 @@ std::optional<std::string> environment(const char* name) {
   return value && *value ? std::optional<std::string>(value) : std::nullopt;
 }
 
+// What is asked about: an object of a kind that muster queues (`type`), or of one that it does not.
+struct Target {
+  const ResourceType* type;
+  const UnqueuedKind* unqueued;
+  std::string ns, name;
+};
+
 // "job/train" in a namespace.
-Result<ObjectKey> read_target(const std::string& object, const std::string& ns) {
+Result<Target> read_target(const std::string& object, const std::string& ns) {
   const size_t slash = object.find('/');
-  const ResourceType* type = explainable_type(object.substr(0, slash));
-  if (slash == std::string::npos || type == nullptr)
+  const std::string kind = object.substr(0, slash);
+  Target target{explainable_type(kind), find_unqueued_kind(kind), ns, {}};
+  if (slash == std::string::npos || (target.type == nullptr && target.unqueued == nullptr))
     return fail("\"" + object + "\" is not job/NAME, jobset/NAME or workload/NAME");
-  std::string name = object.substr(slash + 1);
-  if (const auto wrong = is_dns1123_subdomain(name); !wrong.empty())
-    return fail("no object can be named \"" + name + "\": " + join(wrong, "; "));
+  target.name = object.substr(slash + 1);
+  if (const auto wrong = is_dns1123_subdomain(target.name); !wrong.empty())
+    return fail("no object can be named \"" + target.name + "\": " + join(wrong, "; "));
   if (const auto wrong = is_dns1123_label(ns); !wrong.empty())
     return fail("no namespace can be named \"" + ns + "\": " + join(wrong, "; "));
-  return ObjectKey{type, ns, std::move(name)};
+  return target;
 }
 
 // No answer, and whether it is worth looking for one here.
@@ -53,6 +62,11 @@ class Asking {
     if (!client) return fail(client.error().message);
     client_ = std::move(*client);
     return Done{};
+  }
+
+  // Of no use to ask muster about.
+  Explained look_at_unqueued(const UnqueuedKind& kind, const std::string& ns, const std::string& name) {
+    return ask_about_unqueued(*client_, kind, ns, name);
   }
 
   // Of muster, over the network.
@@ -122,7 +136,9 @@ class Asking {
   std::unique_ptr<kube::KubeClient> client_;
 };
 
-Result<Explained> find_answer(Asking& asking, const ExplainOptions& options, const ObjectKey& key) {
+Result<Explained> find_answer(Asking& asking, const ExplainOptions& options, const Target& target) {
+  if (target.type == nullptr) return asking.look_at_unqueued(*target.unqueued, target.ns, target.name);
+  const ObjectKey key{target.type, target.ns, target.name};
   std::string why_not;
   if (!options.local) {
     auto answer = asking.ask_muster(key);
@@ -145,11 +161,11 @@ int explain(const ExplainOptions& options, std::ostream& out, std::ostream& err)
   auto access = kube::find_cluster_access(
       {.kubeconfig = options.kubeconfig, .context = options.context, .environment = environment});
   if (!access) return stop(kExplainNoAnswer, access.error().message);
-  const auto key = read_target(options.object, options.ns.empty() ? access->ns : options.ns);
-  if (!key) return stop(kExplainUnusable, key.error().message);
+  const auto target = read_target(options.object, options.ns.empty() ? access->ns : options.ns);
+  if (!target) return stop(kExplainUnusable, target.error().message);
   Asking asking(options, std::move(*access));
   if (auto connected = asking.connect(); !connected) return stop(kExplainNoAnswer, connected.error().message);
-  const auto answer = find_answer(asking, options, *key);
+  const auto answer = find_answer(asking, options, *target);
   if (!answer) return stop(kExplainNoAnswer, answer.error().message);
   out << (options.format == ExplainFormat::kJson ? to_text(to_json(*answer)) + "\n" : explain_text(*answer));
   return answer->found ? kExplainAnswered : kExplainNoAnswer;

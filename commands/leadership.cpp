@@ -54,20 +54,29 @@ Leadership::Leadership(Cluster& cluster, const LeaderElectionSettings& settings,
 void Leadership::start(EngineLoop& loop) {
   MutexLock lock(mutex_);
   loop_ = &loop;
-  take_part(loop);
+  if (pauses_ == 0) take_part(loop);
 }
 
-void Leadership::pause() {
+void Leadership::pause(Pause why) {
+  if (why == Pause::kStuck && !settings_.leader_elect) return;
   std::unique_ptr<kube::LeaderElection> ending;  // ends without the lock, which writes ask for
+  EngineLoop* leading = nullptr;                 // as does a leadership without elections
   {
     MutexLock lock(mutex_);
-    if (settings_.leader_elect) ending = std::move(election_);
+    if (pauses_ == 0 && !settings_.leader_elect) leading = loop_;
+    pauses_ |= static_cast<uint8_t>(why);
+    ending = std::move(election_);
   }
+  if (leading == nullptr) return;
+  cluster_.metrics().set_leading(settings_.resource_name, false);
+  leading->end_leadership();
 }
 
-void Leadership::resume() {
+void Leadership::resume(Pause why) {
   MutexLock lock(mutex_);
-  if (settings_.leader_elect && loop_ != nullptr && election_ == nullptr) take_part(*loop_);
+  const bool paused = (pauses_ & static_cast<uint8_t>(why)) != 0;
+  pauses_ &= static_cast<uint8_t>(~static_cast<uint8_t>(why));
+  if (paused && pauses_ == 0 && loop_ != nullptr) take_part(*loop_);
 }
 
 void Leadership::take_part(EngineLoop& loop) {
@@ -115,7 +124,7 @@ std::optional<MonotonicTime> Leadership::leads_until() const {
     // Asked for each write, so that the time of a suspended machine counts.
     return system_clock().now().monotonic + (*until - boot_clock().now().monotonic);
   }
-  if (loop_ != nullptr && !settings_.leader_elect) return MonotonicTime::max();
+  if (loop_ != nullptr && !settings_.leader_elect && pauses_ == 0) return MonotonicTime::max();
   return std::nullopt;
 }
 

@@ -22,10 +22,14 @@ class Leadership {
   // Takes part from now on, or, where leaders are not elected, leads. The loop must
   // outlive the leadership that stop() ends.
   void start(EngineLoop& loop) EXCLUDES(mutex_);
-  // The engine is stuck: whoever leads now can do better. Gives the Lease back, as stop() does,
-  // and takes part again after resume(). Without elections there is nobody else.
-  void pause() EXCLUDES(mutex_);
-  void resume() EXCLUDES(mutex_);
+  enum class Pause : uint8_t {
+    kStuck = 1,  // the engine is: whoever leads now can do better; without elections there is nobody else
+    kKueue = 2,  // Kueue decides, so no replica of muster must
+  };
+  // Gives the Lease back, as stop() does, and takes part again when no pause is left. Repeating
+  // one changes nothing.
+  void pause(Pause why) EXCLUDES(mutex_);
+  void resume(Pause why) EXCLUDES(mutex_);
   // Ends leadership: when it returns no write is under way, and the Lease is free.
   void stop() EXCLUDES(mutex_);
 
@@ -43,6 +47,7 @@ class Leadership {
   mutable Mutex mutex_;
   EngineLoop* loop_ GUARDED_BY(mutex_) = nullptr;
   std::unique_ptr<kube::LeaderElection> election_ GUARDED_BY(mutex_);
+  uint8_t pauses_ GUARDED_BY(mutex_) = 0;
 };
 
 // Whether these settings can work; the error names the field.

@@ -50,6 +50,11 @@ Outcome<> apply_flags(const SettingsFlags& flags, MusterConfiguration& muster) {
     if (!gates) return fail("--jobset-feature-gates: " + gates.error().message);
     muster.jobset_feature_gates = *gates;
   }
+  if (flags.unqueued_kinds) {
+    auto action = parse_unqueued_kinds(*flags.unqueued_kinds);
+    if (!action) return fail("--unqueued-kinds: " + action.error().message);
+    muster.unqueued_kinds = *action;
+  }
   if (flags.patch_jobset_definition) muster.patch_jobset_definition = *flags.patch_jobset_definition;
   if (flags.group_scheduling) muster.group_scheduling = *flags.group_scheduling;
   if (flags.waiter_image) muster.waiter_image = *flags.waiter_image;
@@ -81,15 +86,15 @@ Result<Settings> load_settings(const SettingsFlags& flags, const std::string& ow
   const std::string where = flags.config_file.empty() ? "" : flags.config_file + ": ";
   FieldErrors errors = apply_feature_gates(configuration->kueue, flags.feature_gates);
   append(errors, validate_configuration(configuration->kueue));
-  std::vector<std::string_view> known;
-  for (const JobKind* kind : job_kinds()) known.push_back(kind->framework);
-  FrameworkCheck frameworks = check_frameworks(configuration->kueue, known, flags.ignore_unsupported_frameworks);
+  std::vector<std::string_view> queued;
+  for (const JobKind* kind : job_kinds()) queued.push_back(kind->framework);
+  FrameworkCheck frameworks = check_frameworks(configuration->kueue, queued);
   append(errors, std::move(frameworks.errors));
   if (!errors.empty()) return fail(lines_of(where, errors));
 
   Settings settings;
   settings.warnings = configuration->warnings;
-  for (std::string& warning : frameworks.warnings) settings.warnings.push_back(std::move(warning));
+  if (!frameworks.warning.empty()) settings.warnings.push_back(std::move(frameworks.warning));
   settings.configuration = std::move(*configuration);
   return settings;
 }

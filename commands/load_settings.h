@@ -18,7 +18,6 @@ namespace muster {
 struct SettingsFlags {
   std::string config_file;  // empty: none
   std::string feature_gates;
-  bool ignore_unsupported_frameworks = false;
   std::optional<std::string> suspend_guard;
   std::optional<std::string> waiter_image;
   std::optional<std::string> jobset_controller;
@@ -31,6 +30,7 @@ struct SettingsFlags {
   std::vector<std::string> admitters;  // in addition to the file's
   std::optional<std::string> webhook_client_ca_file;
   std::vector<std::string> webhook_client_names;
+  std::optional<std::string> unqueued_kinds;
 };
 
 struct Settings {

@@ -12,7 +12,7 @@ namespace muster {
 
 void add_manifests(CLI::App& app, ManifestsOptions& options) {
   CLI::App& command = *app.add_subcommand("manifests", "Print the objects that install muster, as YAML");
-  command.add_option("--only", options.only, "all, crds, rbac, deployment, webhooks or samples");
+  command.add_option("--only", options.only, "all, crds, rbac, deployment, policies, webhooks or samples");
   command.add_option("--config", options.config_file, "Fit the webhooks and the ConfigMap to this configuration")
       ->type_name("FILE");
   command.add_option("--webhook-url", options.webhook_url, "Register this URL instead of the Service");
@@ -25,6 +25,8 @@ void add_manifests(CLI::App& app, ManifestsOptions& options) {
   command.add_flag_callback(
       "--no-group-scheduling", [&options] { options.group_scheduling = false; },
       "As for serve: without rights on pods and ConfigMaps");
+  command.add_option("--unqueued-kinds", options.unqueued_kinds,
+                     "Warn or Deny, as for serve: objects of other kinds than muster queues that ask for a queue");
 }
 
 int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ostream& err) {
@@ -43,6 +45,7 @@ int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ost
   flags.config_file = options.config_file;
   flags.jobset_controller = options.jobset_controller;
   flags.group_scheduling = options.group_scheduling;
+  flags.unqueued_kinds = options.unqueued_kinds;
   auto settings = load_settings(flags, fitted.registration.own_namespace);
   if (!settings) return unusable(settings.error().message);
   const LoadedConfiguration& configuration = settings->configuration;
@@ -55,10 +58,12 @@ int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ost
     fitted.configuration.assign(std::istreambuf_iterator<char>(file), {});
   }
   fitted.rights = rights_for(configuration);
+  fitted.unqueued_kinds = configuration.muster.unqueued_kinds.value_or(UnqueuedKinds::kWarn);
   // What ships without a file of its own has a Secret of another name than Kueue's default.
   if (options.config_file.empty()) fitted.rights.secret = kCertificateSecretName;
   if (options.jobset_controller) fitted.arguments.push_back("--jobset-controller=" + *options.jobset_controller);
   if (options.group_scheduling == false) fitted.arguments.emplace_back("--no-group-scheduling");
+  if (options.unqueued_kinds) fitted.arguments.push_back("--unqueued-kinds=" + *options.unqueued_kinds);
   fitted.registration.url = options.webhook_url;
   out << print_yaml(manifests(*set, fitted));
   return 0;

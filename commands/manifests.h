@@ -17,9 +17,10 @@ struct ManifestsOptions {
   std::string webhook_url;
   std::string own_namespace;  // empty: muster-system
   std::string image;
-  // As for `muster serve`; each narrows the rights, and is handed on to the Deployment.
+  // As for `muster serve`; each changes the rights, and is handed on to the Deployment.
   std::optional<std::string> jobset_controller;
   std::optional<bool> group_scheduling;
+  std::optional<std::string> unqueued_kinds;
   bool serves_v1beta1 = true;
 };
 

@@ -63,6 +63,19 @@ Verdict judge(AdmissionRequest request, const ClusterView& view, const RuleSetti
   return {std::move(request.object), std::move(patch), std::move(validated)};
 }
 
+// What muster's admission policy says of objects that the webhooks never see.
+Verdict judge_by_policy(const AdmissionRequest& request, UnqueuedKinds action, Verdict verdict) {
+  const bool changes = request.operation == Operation::kCreate || request.operation == Operation::kUpdate;
+  if (!changes || !request.sub_resource.empty() || !verdict.response.is_allowed()) return verdict;
+  auto notice = unqueued_notice(request.object, request.old_object);
+  if (!notice) return verdict;
+  if (action == UnqueuedKinds::kWarn) {
+    verdict.response.with_warnings({*std::move(notice)});
+    return verdict;
+  }
+  return {nullptr, json::array(), AdmissionResponse::refused(request, 403, "Forbidden", *std::move(notice))};
+}
+
 class Printer {
  public:
   Printer(ReviewFormat format, ReviewStreams streams) : format_(format), streams_(streams) {}
@@ -101,8 +114,9 @@ class Printer {
 // One run over all documents.
 class Run {
  public:
-  Run(const ReviewOptions& options, const RuleSettings& settings, const ClusterView& view, Printer& printer)
-      : options_(options), settings_(settings), view_(view), printer_(printer) {}
+  Run(const ReviewOptions& options, const RuleSettings& settings, UnqueuedKinds unqueued, const ClusterView& view,
+      Printer& printer)
+      : options_(options), settings_(settings), unqueued_(unqueued), view_(view), printer_(printer) {}
 
   Outcome<> remember_old(const std::vector<InputDocument>& documents) {
     for (const InputDocument& document : documents) {
@@ -134,7 +148,7 @@ class Run {
     AdmissionRequest request = make_request(deleting ? json(nullptr) : object, deleting ? object : old_object,
                                             options_.operation, position_++);
     request.user.username = options_.user;
-    const Verdict verdict = judge(std::move(request), view_, settings_);
+    const Verdict verdict = judge_by_policy(request, unqueued_, judge(request, view_, settings_));
     report(name, verdict);
     if (verdict.response.is_allowed()) printer_.allowed(name, verdict.object, verdict.patch);
     return Done{};
@@ -148,7 +162,7 @@ class Run {
     if (named.is_object() && !named.contains("kind")) named["kind"] = request->kind;
     const std::string name = display_name(named);
     const AdmissionRequest original = *request;
-    const Verdict verdict = judge(std::move(*request), view_, settings_);
+    const Verdict verdict = judge_by_policy(original, unqueued_, judge(std::move(*request), view_, settings_));
     report(name, verdict);
     if (options_.format == ReviewFormat::kPatch) {
       if (verdict.response.is_allowed()) printer_.allowed(name, verdict.object, verdict.patch);
@@ -177,6 +191,7 @@ class Run {
 
   const ReviewOptions& options_;
   const RuleSettings& settings_;
+  const UnqueuedKinds unqueued_;
   const ClusterView& view_;
   Printer& printer_;
   std::map<std::string, json> old_;
@@ -214,7 +229,8 @@ int review(const ReviewOptions& options, ReviewStreams streams) {
   if (!documents) return unusable(documents.error().message);
 
   const ClusterView view = view_of(*documents);
-  Run run(options, rules, view, printer);
+  const UnqueuedKinds unqueued = settings->configuration.muster.unqueued_kinds.value_or(UnqueuedKinds::kWarn);
+  Run run(options, rules, unqueued, view, printer);
   if (!options.old_file.empty()) {
     auto old_documents = read_documents({options.old_file}, streams.in);
     if (!old_documents) return unusable(old_documents.error().message);

@@ -18,8 +18,10 @@
 #include "commands/engine_watch.h"
 #include "commands/explain_service.h"
 #include "commands/external_certificates.h"
+#include "commands/kueue_guard.h"
 #include "commands/leadership.h"
 #include "commands/memory_limit.h"
+#include "commands/policy_binding.h"
 #include "commands/secret_store.h"
 #include "commands/serving.h"
 #include "commands/surroundings.h"
@@ -92,6 +94,7 @@ class Process {
   Outcome<> connect();
   void learn(const std::stop_token& stop);
   void begin(const Surroundings& surroundings) EXCLUDES(mutex_);
+  void keep_away_from_kueue(const Surroundings& surroundings, const std::stop_token& stop);
   void make_engine_loop(const Surroundings& surroundings);
   void end_threads();
   EngineLoop* deciding() const EXCLUDES(mutex_);
@@ -139,6 +142,7 @@ class Process {
   std::unique_ptr<EngineGuard> guard_;
   std::unique_ptr<CertificateKeeper> keeper_;
   std::unique_ptr<ExternalCertificates> external_;
+  std::jthread policy_keeper_;
   std::jthread learner_;
 };
 
@@ -165,6 +169,7 @@ void Process::stop() {
 void Process::end_threads() {
   ending_.request_stop();
   learner_ = {};
+  policy_keeper_ = {};
   guard_.reset();
   if (leadership_) leadership_->stop();
   if (cluster_) cluster_->stop_watches();
@@ -203,7 +208,7 @@ void Process::learn(const std::stop_token& stop) {
   };
   const auto learnt = learn_surroundings(cluster_->api(), surroundings_question(settings_.configuration.muster),
                                          cluster_->timing(), waiting, stop);
-  if (learnt && *learnt) return begin(**learnt);
+  if (learnt && *learnt) return keep_away_from_kueue(**learnt, stop);
   if (learnt) return;
   {
     MutexLock lock(mutex_);
@@ -215,6 +220,32 @@ void Process::learn(const std::stop_token& stop) {
 std::string Process::gave_up() const {
   MutexLock lock(mutex_);
   return gave_up_;
+}
+
+// Two schedulers never decide over the same Workloads: muster begins when Kueue is away, and
+// pauses whenever it comes.
+void Process::keep_away_from_kueue(const Surroundings& surroundings, const std::stop_token& stop) {
+  LogThrottle throttle(std::chrono::minutes(1));
+  const auto wait = [&](const std::string& why) {
+    serving_->set_kueue("Kueue must be away before muster decides anything: " + why);
+    leadership_->pause(Leadership::Pause::kKueue);
+    if (auto repeated = throttle.pass("kueue", clock_.now().monotonic))
+      log_error(
+          "muster admits and writes nothing, and is not ready, until Kueue is away: two schedulers must not decide "
+          "over "
+          "the same Workloads; uninstall Kueue with its webhook configurations, and muster goes on by itself",
+          {{"why", why}, {"repeated", *repeated}});
+  };
+  const auto go_on = [&] {
+    if (deciding() == nullptr) {
+      begin(surroundings);
+    } else {
+      log_warning("Kueue is away: muster goes on");
+    }
+    leadership_->resume(Leadership::Pause::kKueue);
+    serving_->set_kueue("");
+  };
+  run_kueue_guard(cluster_->api(), cluster_->timing(), {wait, go_on}, stop);
 }
 
 void Process::begin(const Surroundings& surroundings) {
@@ -239,6 +270,9 @@ void Process::begin(const Surroundings& surroundings) {
                           flags_.keep_webhook_configurations ? std::string(kWebhookConfigurationName) : "");
   leadership_->start(*loop_);
   guard_engine();
+  policy_keeper_ = std::jthread([this](const std::stop_token& stop) {
+    settle_policy_binding(cluster_->api(), settings_.configuration.muster.unqueued_kinds, cluster_->timing(), stop);
+  });
 }
 
 // null: nothing is known yet.
@@ -334,14 +368,14 @@ void Process::guard_engine() {
                                    log_error("the engine is stuck; this replica gives up its Lease", {{"step", step}});
                                    engine_metrics_.set_stuck(true);
                                    serving_->set_sick("the engine is stuck; the log says where");
-                                   leadership_->pause();
+                                   leadership_->pause(Leadership::Pause::kStuck);
                                  },
                              .goes_on =
                                  [this] {
                                    log_warning("the engine goes on");
                                    engine_metrics_.set_stuck(false);
                                    serving_->set_sick("");
-                                   leadership_->resume();
+                                   leadership_->resume(Leadership::Pause::kStuck);
                                  }});
 }
 
@@ -481,6 +515,10 @@ int serve(const ServeFlags& flags) {
   for (const std::string& warning : settings->warnings) log_warning("configuration", {{"warning", warning}});
   if (auto idle = not_acting_yet(settings->configuration.kueue); !idle.empty()) {
     log_warning("these settings are recognized but not implemented and have no effect", {{"settings", idle}});
+  }
+  if (auto gates = only_validating(settings->configuration.kueue); !gates.empty()) {
+    log_warning("these feature gates only validate: what belongs to the feature is checked, and does not act yet",
+                {{"settings", gates}});
   }
 
   // Blocked before any thread starts, so that only this one takes them.

@@ -56,6 +56,13 @@ class Serving {
   // See Readiness::set_sick().
   void set_sick(std::string reason) { readiness_.set_sick(std::move(reason)); }
   void set_unsynced(const std::string& why) { readiness_.set_unready("sync", why); }
+  // Why muster must wait for Kueue to go; empty: it need not.
+  void set_kueue(const std::string& why) {
+    if (why.empty())
+      readiness_.set_ready("kueue");
+    else
+      readiness_.set_unready("kueue", why);
+  }
   Metrics& metrics() { return metrics_; }
   // Before start().
   void watch_ages(const std::shared_ptr<WatchAges>& ages);

@@ -22,7 +22,8 @@ struct SetName {
 constexpr std::array kSetNames = {
     SetName{"all", ManifestSet::kAll},           SetName{"crds", ManifestSet::kCrds},
     SetName{"rbac", ManifestSet::kRbac},         SetName{"deployment", ManifestSet::kDeployment},
-    SetName{"webhooks", ManifestSet::kWebhooks}, SetName{"samples", ManifestSet::kSamples},
+    SetName{"policies", ManifestSet::kPolicies}, SetName{"webhooks", ManifestSet::kWebhooks},
+    SetName{"samples", ManifestSet::kSamples},
 };
 
 // The embedded files are part of the program: one that cannot be read is a broken build.
@@ -105,6 +106,10 @@ Documents deployment(const ManifestOptions& options) {
                 options);
 }
 
+Documents policies(const ManifestOptions& options) {
+  return unqueued_kinds_policy(options.registration.own_namespace, options.unqueued_kinds);
+}
+
 // Until muster has found out who runs JobSets, upstream's controller as its manifests install it
 // makes Jobs without asking: it must not depend on a muster that is not there yet.
 Documents webhooks(const ManifestOptions& options) {
@@ -138,6 +143,8 @@ Documents manifests(ManifestSet set, const ManifestOptions& options) {
       return rbac_objects(options.registration.own_namespace, options.rights);
     case ManifestSet::kDeployment:
       return deployment(options);
+    case ManifestSet::kPolicies:
+      return policies(options);
     case ManifestSet::kWebhooks:
       return webhooks(options);
     case ManifestSet::kSamples:
@@ -153,6 +160,7 @@ Documents manifests(ManifestSet set, const ManifestOptions& options) {
     before.push_back(std::move(document));
   }
   all.insert(all.begin() + 1, before.begin(), before.end());
+  for (json& document : policies(options)) all.push_back(std::move(document));
   for (json& document : webhooks(options)) all.push_back(std::move(document));
   return all;
 }

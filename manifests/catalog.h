@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "manifests/names.h"
 #include "manifests/rbac.h"
+#include "manifests/unqueued_policy.h"
 #include "manifests/webhooks.h"
 
 namespace muster {
@@ -24,10 +25,11 @@ enum class ManifestSet {
   kCrds,  // LocalQueue and JobSet
   kRbac,
   kDeployment,  // Namespace, ConfigMap, Services, NetworkPolicy, Deployment, PodDisruptionBudget
+  kPolicies,    // of admission, which the API server evaluates itself
   kWebhooks,
   kSamples,
 };
-// "all", "crds", "rbac", "deployment", "webhooks", "samples"; the error lists them.
+// "all", "crds", "rbac", "deployment", "policies", "webhooks", "samples"; the error lists them.
 Result<ManifestSet> parse_manifest_set(std::string_view text);
 
 struct ManifestOptions {
@@ -43,6 +45,9 @@ struct ManifestOptions {
   // Whether kueue.x-k8s.io/v1beta1 is served. Where nobody speaks it, going without spares
   // the API server a cache of its own for each kind, to which it converts every write.
   bool serves_v1beta1 = true;
+  // What the admission policy does with objects that ask for a queue and are of a kind that
+  // muster does not queue.
+  UnqueuedKinds unqueued_kinds = UnqueuedKinds::kWarn;
 };
 
 std::vector<nlohmann::json> manifests(ManifestSet set, const ManifestOptions& options);

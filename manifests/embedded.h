@@ -3,14 +3,10 @@
 #pragma once
 
 #include <span>
-#include <string_view>
+
+#include "api/embedded.h"
 
 namespace muster {
-
-struct EmbeddedFile {
-  std::string_view path;  // below manifests/
-  std::string_view text;
-};
 
 std::span<const EmbeddedFile> manifests_files();
 

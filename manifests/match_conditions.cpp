@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/constants.h"
+#include "api/unqueued_kinds.h"
 #include "jobs/group_scheduling.h"
 #include "jobs/job_controller_users.h"
 #include "manifests/names.h"
@@ -16,12 +17,18 @@ json condition(const char* name, const std::string& expression) {
   return {{"name", name}, {"expression", expression}};
 }
 
-// Whether `subject`, `object` or `oldObject`, carries one of our keys.
-std::string carries_our_keys(const std::string& subject) {
-  auto any_key = [&](const std::string& map) {
+// Whether labels or annotations of `subject`, `object` or `oldObject`, are ours.
+std::string has_our_keys(const std::string& subject) {
+  const auto any_key = [&](const std::string& map) {
     return "(has(" + subject + ".metadata." + map + ") && " + subject + ".metadata." + map +
-           ".exists(k, k.startsWith('kueue.x-k8s.io/') || k.startsWith('muster.batch/')))";
+           ".exists(k, k.startsWith('" + std::string(kKueueKeyPrefix) + "') || k.startsWith('" +
+           std::string(kMusterKeyPrefix) + "')))";
   };
+  return any_key("labels") + " || " + any_key("annotations");
+}
+
+// The same, or the object asks for a start barrier.
+std::string carries_our_keys(const std::string& subject) {
   const std::string spec = subject + ".spec";
   // Each step of the way is optional, and none of it is typed.
   const std::string barrier = "(has(" + spec + ") && has(" + spec + ".replicatedJobs) && " + spec +
@@ -29,8 +36,7 @@ std::string carries_our_keys(const std::string& subject) {
                               "has(r.template.spec.template) && has(r.template.spec.template.metadata) && "
                               "has(r.template.spec.template.metadata.labels) && '" +
                               std::string(kGroupLabel) + "' in r.template.spec.template.metadata.labels))";
-  return any_key("labels") + " || " + any_key("annotations") + " || (has(" + spec + ") && has(" + spec +
-         ".groupSchedulingConfig)) || " + barrier;
+  return has_our_keys(subject) + " || (has(" + spec + ") && has(" + spec + ".groupSchedulingConfig)) || " + barrier;
 }
 
 std::string ours() {
@@ -60,6 +66,23 @@ json queued_or_gang() {
 
 json not_sent_by_another_entry() {
   return condition("not-sent-by-another-entry", "!(" + ours() + ")");
+}
+
+// Each step of the way is optional: the kinds differ.
+json first_asks_for_queue() {
+  const auto asks = [](const std::string& subject) {
+    const std::string spec = subject + ".spec", metadata = spec + ".template.metadata";
+    return has_our_keys(subject) + " || (has(" + spec + ") && has(" + spec + ".template) && has(" + metadata +
+           ") && has(" + metadata + ".labels) && '" + std::string(kQueueNameLabel) + "' in " + metadata + ".labels)";
+  };
+  return condition("first-asks-for-queue",
+                   "(" + asks("object") + ") && (oldObject == null || !(" + asks("oldObject") + "))");
+}
+
+json without_controller() {
+  return condition("without-controller",
+                   "!has(object.metadata.ownerReferences) || !object.metadata.ownerReferences.exists(o, "
+                   "has(o.controller) && o.controller)");
 }
 
 json of_a_jobset() {

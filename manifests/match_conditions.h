@@ -16,6 +16,12 @@ nlohmann::json not_being_deleted();
 nlohmann::json queued_or_gang();
 nlohmann::json not_sent_by_another_entry();
 
+// Objects of kinds that are not queued (api/unqueued_kinds.h): those that carry such a key, or the
+// label with the queue's name in their pod template, and did not before; and those without a
+// controller.
+nlohmann::json first_asks_for_queue();
+nlohmann::json without_controller();
+
 // Jobs whose controller is a JobSet, before or after; and of their updates those that change
 // the spec or the owners.
 nlohmann::json of_a_jobset();

@@ -13,6 +13,8 @@ inline constexpr std::string_view kAppName = "muster";
 
 inline constexpr std::string_view kDefaultNamespace = "muster-system";
 inline constexpr std::string_view kWebhookConfigurationName = "muster";  // both of them
+// ValidatingAdmissionPolicy and its binding.
+inline constexpr std::string_view kUnqueuedKindsPolicyName = "muster-unqueued-kinds";
 inline constexpr std::string_view kWebhookServiceName = "muster-webhook";
 // Of its own, since it leads to replicas that are not ready yet, too.
 inline constexpr std::string_view kConversionServiceName = "muster-conversion-service";
@@ -41,5 +43,10 @@ inline constexpr std::string_view kForeignJobSetWebhooks = "jobset-validating-we
 inline constexpr std::string_view kForeignJobSetNamespace = "jobset-system";
 inline constexpr std::string_view kForeignJobSetLease = "6d4f6a47.jobset.x-k8s.io";
 inline constexpr std::string_view kForeignJobSetAccount = "jobset-controller-manager";
+// Kueue, as its manifests name its parts.
+inline constexpr std::string_view kKueueLeaseName = kLeaseName;
+inline constexpr std::string_view kKueueMutatingWebhooks = "kueue-mutating-webhook-configuration";
+inline constexpr std::string_view kKueueValidatingWebhooks = "kueue-validating-webhook-configuration";
+inline constexpr std::string_view kKueueAccount = "kueue-controller-manager";
 
 }  // namespace muster

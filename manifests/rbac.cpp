@@ -97,6 +97,17 @@ json cluster_rules(const RightsOptions& options) {
   rules.push_back(rule({"admissionregistration.k8s.io"},
                        {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}, {"list", "watch", "patch"},
                        {std::string(kWebhookConfigurationName)}));
+  // Is the admission policy there, and does it act as configured?
+  Texts policy_verbs = {"get"};
+  if (options.keeps_policy) policy_verbs.emplace_back("patch");
+  rules.push_back(rule({"admissionregistration.k8s.io"}, {"validatingadmissionpolicybindings"}, policy_verbs,
+                       {std::string(kUnqueuedKindsPolicyName)}));
+  // Is Kueue at work? Its Lease can be in any namespace.
+  rules.push_back(rule({"coordination.k8s.io"}, {"leases"}, {"list"}, {std::string(kKueueLeaseName)}));
+  rules.push_back(rule({"admissionregistration.k8s.io"}, {"mutatingwebhookconfigurations"}, {"get"},
+                       {std::string(kKueueMutatingWebhooks)}));
+  rules.push_back(rule({"admissionregistration.k8s.io"}, {"validatingwebhookconfigurations"}, {"get"},
+                       {std::string(kKueueValidatingWebhooks)}));
   // Is another JobSet controller at work, and in which namespace?
   rules.push_back(rule({"admissionregistration.k8s.io"}, {"validatingwebhookconfigurations"}, {"get"},
                        {std::string(kForeignJobSetWebhooks)}));
@@ -145,6 +156,7 @@ RightsOptions rights_for(const LoadedConfiguration& configuration) {
   options.external_jobsets = muster.jobset_controller != JobSetController::kNative;
   options.group_scheduling = muster.group_scheduling;
   options.patches_jobset_definition = muster.patch_jobset_definition;
+  options.keeps_policy = muster.unqueued_kinds.has_value();
   options.deletes_deactivated =
       !string_at(kueue.effective, {"objectRetentionPolicies", "workloads", "afterDeactivatedByKueue"}).empty();
   options.secret = kueue.cert_management.enable ? kueue.cert_management.webhook_secret_name : "";

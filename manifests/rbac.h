@@ -28,6 +28,8 @@ struct RightsOptions {
   // Jobs whose Workloads muster has deactivated are deleted after a while
   // (objectRetentionPolicies.workloads.afterDeactivatedByKueue).
   bool deletes_deactivated = false;
+  // muster keeps the actions of its admission policy as its configuration says (unqueuedKinds).
+  bool keeps_policy = false;
   // The Secret that holds the certificates; empty: somebody else makes them.
   std::string secret{kCertificateSecretName};
   // The leader's Lease; an empty name: no leader is elected. An empty namespace: muster's own.

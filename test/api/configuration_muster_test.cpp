@@ -63,6 +63,9 @@ webhookClientNames: [kube-apiserver, api.example]
   CHECK(muster.webhook_client_ca_file == "/etc/muster/clients/ca.crt");
   CHECK(muster.webhook_client_names == std::vector<std::string>{"kube-apiserver", "api.example"});
   CHECK(load_muster("suspendGuard: enforce\nlogFormat: json").log_format == LogFormat::kJson);
+  CHECK(load_muster("unqueuedKinds: Deny").unqueued_kinds == UnqueuedKinds::kDeny);
+  CHECK(load_muster("unqueuedKinds: Warn").unqueued_kinds == UnqueuedKinds::kWarn);
+  CHECK_FALSE(load_muster("suspendGuard: enforce").unqueued_kinds.has_value());
   CHECK(load_muster("suspendGuard: null").suspend_guard == SuspendGuard::kEnforce);
 }
 
@@ -76,7 +79,8 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
       {"an unknown field", "suspendguard: enforce",
        "suspendguard: Forbidden: is no field of MusterConfiguration; the fields are suspendGuard, admitters, "
        "waiterImage, logFormat, certificateLifetime, jobSetFeatureGates, jobSetController, patchJobSetDefinition, "
-       "backoffLimitTimeout, backoffJitter, groupScheduling, webhookClientCAFile, webhookClientNames"},
+       "backoffLimitTimeout, backoffJitter, groupScheduling, webhookClientCAFile, webhookClientNames, "
+       "unqueuedKinds"},
       {"a word that is none", "suspendGuard: maybe",
        "suspendGuard: Invalid value: \"maybe\": must be enforce (reject) or observe (let through, with a warning)"},
       {"a wrong type", "suspendGuard: true", "suspendGuard: Invalid value: true: must be a string"},
@@ -121,7 +125,11 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
        "jobSetFeatureGates.ElasticJobSet: Invalid value: \"soon\": must be true or false"},
       {"a gate of another project", "jobSetFeatureGates: {PartialAdmission: true}",
        "jobSetFeatureGates.PartialAdmission: Forbidden: is no feature gate of JobSet; the gates are ElasticJobSet, "
-       "InPlaceRestart, RestartJob"},
+       "InPlaceRestart, RestartJob, TLSOptions"},
+      {"the stable gate of JobSet turned off", "jobSetFeatureGates: {TLSOptions: false}",
+       "jobSetFeatureGates.TLSOptions: Invalid value: false: the feature is locked to true; leave the gate out"},
+      {"what happens to kinds that are not queued is none", "unqueuedKinds: deny",
+       "unqueuedKinds: Invalid value: \"deny\": must be Warn or Deny"},
       {"the gate of a feature that muster does not have", "jobSetFeatureGates: {InPlaceRestart: true}",
        "jobSetFeatureGates.InPlaceRestart: Invalid value: true: muster does not support this feature when it is the "
        "JobSet controller; leave the gate out, or run JobSet's own controller beside muster"},
@@ -140,6 +148,8 @@ TEST_CASE("the flag for gates of JobSet takes what the file takes") {
   CHECK(parse_jobset_feature_gates("ElasticJobSet=true,RestartJob=false").value() ==
         FeatureGateMap{{"ElasticJobSet", true}, {"RestartJob", false}});
   CHECK(parse_jobset_feature_gates("").value().empty());
+  CHECK(parse_jobset_feature_gates("TLSOptions=true").value() == FeatureGateMap{{"TLSOptions", true}});
+  CHECK_FALSE(parse_jobset_feature_gates("TLSOptions=false").ok());
   CHECK(parse_jobset_feature_gates("ElasticJobSet").error().message == "missing bool value for ElasticJobSet");
   CHECK(parse_jobset_feature_gates("RestartJob=true").error().message ==
         "RestartJob: Invalid value: true: muster does not support this feature when it is the JobSet controller; leave "

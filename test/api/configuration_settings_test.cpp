@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "api/configuration.h"
+#include "api/queue_settings.h"
 #include "test/support/vectors.h"
 
 namespace muster {
@@ -42,10 +43,13 @@ TEST_CASE("what the file sets and nobody reads is listed and defaults are not") 
        "resources: {deviceClassMappings: [{name: a, deviceClassNames: [b]}, {name: c, deviceClassNames: [d]}]}",
        {"resources.deviceClassMappings"}},
       {"an empty block is a setting", "admissionFairSharing: {}", {"admissionFairSharing"}},
+      {"an empty block of settings that act", "health: {}\nwebhook: {}\nwaitForPodsReady: {}", {}},
       {"null says nothing", "waitForPodsReady: null\nmultiKueue: {origin: null}", {}},
       {"gates by name",
-       "featureGates: {VisibilityOnDemand: false, MultiKueue: false}",
+       "featureGates: {VisibilityOnDemand: false, MultiKueue: false, DisableWaitForPodsReady: true}",
        {"featureGates.VisibilityOnDemand"}},
+      {"a group of gates some of which do not act", "featureGates: {AllAlpha: true}", {"featureGates.AllAlpha"}},
+      {"a group of gates that leaves all as they are", "featureGates: {AllAlpha: false}", {}},
   };
   for (const Row& row : rows) {
     INFO(row.name);
@@ -61,24 +65,46 @@ TEST_CASE("gates of the flag that nobody reads are listed too") {
   CHECK(not_acting_yet(configuration) == std::vector<std::string>{"featureGates.VisibilityOnDemand"});
 }
 
-TEST_CASE("frameworks that muster cannot manage stop it unless they are to be ignored") {
-  const Configuration configuration = load("integrations: {frameworks: [batch/job, pod, ray.io/rayjob]}");
-  const FrameworkCheck strict = check_frameworks(configuration, kKnown, false);
-  REQUIRE(strict.errors.size() == 2);
-  CHECK(
-      strict.errors[0].text() ==
-      "integrations.frameworks[1]: Invalid value: \"pod\": muster does not manage this kind, it manages batch/job, "
-      "jobset.x-k8s.io/jobset; remove it, or start with --ignore-unsupported-frameworks to let its objects run without "
-      "a quota");
-  CHECK(strict.errors[1].field == "integrations.frameworks[2]");
-  CHECK(strict.warnings.empty());
+TEST_CASE("gates that only validate are named where they are set to true") {
+  CHECK(only_validating(load("featureGates: {MultiKueue: true, TASMultiLayerTopology: true, TopologyAwareScheduling: "
+                             "true, ElasticJobsViaWorkloadSlices: true, PartialAdmission: true}")) ==
+        std::vector<std::string>{"featureGates.ElasticJobsViaWorkloadSlices", "featureGates.MultiKueue",
+                                 "featureGates.TASMultiLayerTopology", "featureGates.TopologyAwareScheduling"});
+  // Off is off: no check, and no feature.
+  CHECK(only_validating(load("featureGates: {MultiKueue: false}")).empty());
+  CHECK(only_validating(load("")).empty());
+}
 
-  const FrameworkCheck lenient = check_frameworks(configuration, kKnown, true);
-  CHECK(lenient.errors.empty());
-  REQUIRE(lenient.warnings.size() == 2);
-  CHECK(lenient.warnings[0] ==
-        "integrations.frameworks[1]: muster does not manage pod; objects of this kind start without a quota");
-  CHECK(check_frameworks(default_configuration().kueue, kKnown, false).errors.empty());
+TEST_CASE("the gate of quotaCheckStrategy decides whether the strategy acts") {
+  const std::string strategy = "resources: {quotaCheckStrategy: IgnoreUndeclared}\n";
+  for (const bool on : {true, false}) {
+    const Configuration configuration =
+        load(strategy + "featureGates: {QuotaCheckStrategy: " + (on ? "true}" : "false}"));
+    const QueueSettings settings =
+        make_queue_settings(configuration, {}, make_rule_settings(configuration, {}, {"muster:0.1", ""}));
+    CHECK(settings.ignore_undeclared_resources == on);
+  }
+}
+
+TEST_CASE("frameworks of Kueue that muster does not queue are named in one warning") {
+  const FrameworkCheck check =
+      check_frameworks(load("integrations: {frameworks: [batch/job, pod, ray.io/rayjob]}"), kKnown);
+  CHECK(check.errors.empty());
+  CHECK(check.warning.starts_with("integrations.frameworks: muster does not queue pod, ray.io/rayjob; "));
+  CHECK(check_frameworks(default_configuration().kueue, kKnown).warning.empty());
+}
+
+TEST_CASE("a misspelt framework is an error that says what was meant") {
+  const Configuration configuration = load("integrations: {frameworks: [batch/jobs, rayjob, tensorflow]}");
+  const FrameworkCheck check = check_frameworks(configuration, kKnown);
+  CHECK(check.warning.empty());
+  REQUIRE(check.errors.size() == 2);
+  CHECK(check.errors[0].text() ==
+        "integrations.frameworks[0]: Invalid value: \"batch/jobs\": did you mean \"batch/job\"?");
+  CHECK(check.errors[1].text() ==
+        "integrations.frameworks[1]: Invalid value: \"rayjob\": did you mean \"ray.io/rayjob\"?");
+  // That they are wrong is said in Kueue's words.
+  CHECK(validate_configuration(configuration).size() == 3);
 }
 
 TEST_CASE("rules are given what both documents and muster's surroundings say") {
@@ -130,21 +156,25 @@ TEST_CASE("a waiter image is muster's own by the name of its repository") {
   }
 }
 
-TEST_CASE("a gate counts as acting exactly if some rule reads it") {
+TEST_CASE("a gate is read by some code exactly if it acts or validates") {
   std::set<std::string> read;
-  for (const char* folder : {"jobs", "mutators", "validators", "reconcilers"}) {
+  for (const char* folder : {"api", "jobs", "mutators", "validators", "reconcilers"}) {
     for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(MUSTER_SOURCE_DIR) / folder)) {
-      if (entry.path().extension() != ".cpp") continue;
+      if (entry.path().extension() != ".cpp" || entry.path().filename() == "feature_gates.cpp") continue;
       const std::string source = test::read_source_file(folder + ("/" + entry.path().filename().string()));
-      const std::regex call("\\.enabled\\(\"(\\w+)\"\\)");
+      const std::regex call(R"re((?:\.enabled\(|gate_enabled\(gates, |"counter", |"capacity", )"([A-Z]\w+)")re");
       for (std::sregex_iterator it(source.begin(), source.end(), call), end; it != end; ++it) read.insert((*it)[1]);
     }
   }
-  std::set<std::string> acting;
+  std::set<std::string> used, validating;
   for (const FeatureGate& gate : known_feature_gates()) {
-    if (gate.acts) acting.insert(std::string(gate.name));
+    if (gate.use != GateUse::kNone) used.insert(std::string(gate.name));
+    if (gate.use == GateUse::kValidates) validating.insert(std::string(gate.name));
   }
-  CHECK(acting == read);
+  CHECK(used == read);
+  CHECK(validating == std::set<std::string>{"ElasticJobsViaWorkloadSlices", "KueueDRAIntegrationConsumableCapacity",
+                                            "KueueDRAIntegrationPartitionableDevices", "MultiKueue",
+                                            "TASMultiLayerTopology", "TopologyAwareScheduling"});
 }
 
 TEST_CASE("the documentation has a row for every setting and says whether it acts") {
@@ -156,13 +186,18 @@ TEST_CASE("the documentation has a row for every setting and says whether it act
     CHECK_MESSAGE((line.find("parsed, not acting yet") == std::string::npos) == acts, line);
   };
   for (const ConfigSetting& setting : configuration_settings()) check_row(setting.path, setting.acts);
-  for (const char* name : {"suspendGuard", "admitters", "waiterImage", "logFormat", "certificateLifetime",
-                           "jobSetFeatureGates", "jobSetController", "patchJobSetDefinition", "backoffLimitTimeout",
-                           "backoffJitter", "groupScheduling", "webhookClientCAFile", "webhookClientNames"}) {
+  for (const char* name :
+       {"suspendGuard", "admitters", "waiterImage", "logFormat", "certificateLifetime", "jobSetFeatureGates",
+        "jobSetController", "patchJobSetDefinition", "backoffLimitTimeout", "backoffJitter", "groupScheduling",
+        "webhookClientCAFile", "webhookClientNames", "unqueuedKinds"}) {
     check_row(name, true);
   }
   for (const FeatureGate& gate : known_feature_gates()) {
-    if (gate.acts) CHECK_MESSAGE(page.find("`" + std::string(gate.name) + "`") != std::string::npos, gate.name);
+    if (gate.use == GateUse::kNone) continue;
+    const auto row = page.find("| `" + std::string(gate.name) + "` |");
+    REQUIRE_MESSAGE(row != std::string::npos, gate.name);
+    const std::string line = page.substr(row, page.find('\n', row) - row);
+    CHECK_MESSAGE((line.find("Validation only") == std::string::npos) == (gate.use == GateUse::kActs), line);
   }
 }
 

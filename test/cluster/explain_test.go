@@ -257,7 +257,11 @@ func TestExplainSaysWhyAJobWaits(t *testing.T) {
 	if _, code, _ := musterExplain(t, boss, "job/none", "-n", mine); code != 1 {
 		t.Errorf("about a Job that does not exist: exit code %d", code)
 	}
-	if _, code, _ := musterExplain(t, boss, "pod/none", "-n", mine); code != 2 {
-		t.Errorf("about a pod: exit code %d", code)
+	if _, code, _ := musterExplain(t, boss, "configmap/none", "-n", mine); code != 2 {
+		t.Errorf("about a ConfigMap: exit code %d", code)
+	}
+	// Of a kind that is not queued the answer needs no muster, and hardly the object.
+	if answer, code, complaint := musterExplain(t, boss, "pod/none", "-n", mine); code != 1 || answer.Reason != "KindNotQueued" {
+		t.Errorf("about a pod that does not exist: exit code %d, %+v, %s", code, answer, complaint)
 	}
 }

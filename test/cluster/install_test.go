@@ -40,7 +40,7 @@ func TestMusterInstallsInAnyNamespace(t *testing.T) {
 
 	// The API server takes every object of the whole installation, but for the CRDs that this
 	// cluster has: in those muster has put a URL in the place of the Service.
-	for _, part := range []string{"rbac", "deployment", "webhooks"} {
+	for _, part := range []string{"rbac", "deployment", "policies", "webhooks"} {
 		manifests := harness.Manifests(t, append([]string{"--only=" + part}, install...)...)
 		cluster.Kubectl(t, manifests, "apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-")
 	}

@@ -43,7 +43,8 @@ func TestExternalMusterWithoutGroupsNeedsEveryRightAndNoOther(t *testing.T) {
 func (m rightsMode) config() string {
 	config := namesOfTheManifests + "integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset]}\n"
 	if m.deletes {
-		config += "objectRetentionPolicies: {workloads: {afterDeactivatedByKueue: 1s}}\n"
+		config += "objectRetentionPolicies: {workloads: {afterDeactivatedByKueue: 1s}}\n" +
+			"---\napiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\nunqueuedKinds: Deny\n"
 	}
 	return config
 }
@@ -59,6 +60,10 @@ func (m rightsMode) check(t *testing.T) {
 	rights := harness.ApplyRights(t, cluster, config, m.flags...)
 	requests := cluster.Requests(t, accountToken(t, cluster, "muster-system", "muster"))
 	asOwnPod(t, cluster)
+	// It warns until muster makes it do what the configuration says.
+	policy := harness.Manifests(t, "--only=policies")
+	cluster.Kubectl(t, policy, "apply", "-f", "-")
+	t.Cleanup(func() { cluster.Kubectl(t, policy, "delete", "-f", "-") })
 	cluster.ForgetCertificates(t)
 	// The life of the certificates is short enough to be renewed once; the waiter's image is that of the own Pod.
 	muster := harness.StartMuster(t, append([]string{"--config", config, "--kubeconfig", requests.Kubeconfig,

@@ -1,7 +1,10 @@
 #include "commands/leadership.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 using namespace muster;
@@ -33,4 +36,42 @@ TEST_CASE("leadership: every process has an identity of its own") {
   CHECK(a != b);
   CHECK(a.find('_') != std::string::npos);
   CHECK(a.substr(0, a.find('_')) == b.substr(0, b.find('_')));
+}
+
+TEST_CASE("leadership: without elections Kueue ends it until it is away, and a stuck engine does not") {
+  const auto kubeconfig = std::filesystem::temp_directory_path() / ("muster-leadership-" + std::to_string(getpid()));
+  std::ofstream(kubeconfig) << "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+                               "contexts: [{name: c, context: {cluster: c, user: u}}]\n"
+                               "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\n"
+                               "users: [{name: u, user: {}}]\n";
+  const auto cluster = Cluster::connect({.kubeconfig = kubeconfig.string(), .context = ""}, system_clock());
+  std::filesystem::remove(kubeconfig);
+  REQUIRE_MESSAGE(cluster.ok(), cluster.error().message);
+  Leadership leadership(**cluster, {.leader_elect = false}, "muster-system", "me");
+  EngineLoop loop({}, 1, system_clock(),
+                  {.write = [](const Command& command, MonotonicTime, std::stop_token) -> WriteFinished {
+                     return {command.id, WriteOutcome::kDone};
+                   },
+                   .leads_until = [&] { return leadership.leads_until(); },
+                   .tell = nullptr});
+  using Pause = Leadership::Pause;
+  // Kueue is there from the beginning.
+  leadership.pause(Pause::kKueue);
+  leadership.start(loop);
+  CHECK_FALSE(leadership.leads_until().has_value());
+  leadership.resume(Pause::kKueue);
+  CHECK(leadership.leads_until() == MonotonicTime::max());
+  leadership.pause(Pause::kStuck);
+  CHECK(leadership.leads_until() == MonotonicTime::max());
+  leadership.resume(Pause::kStuck);
+  // It comes, which is told again and again, and goes.
+  leadership.pause(Pause::kKueue);
+  leadership.pause(Pause::kKueue);
+  CHECK_FALSE(leadership.leads_until().has_value());
+  leadership.resume(Pause::kStuck);
+  CHECK_FALSE(leadership.leads_until().has_value());
+  leadership.resume(Pause::kKueue);
+  CHECK(leadership.leads_until() == MonotonicTime::max());
+  leadership.stop();
+  loop.stop();
 }

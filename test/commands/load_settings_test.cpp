@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "test/support/vectors.h"
+
 using namespace muster;
 
 namespace {
@@ -134,7 +136,8 @@ TEST_CASE("settings: what cannot be used names the file or the flag") {
     SettingsFlags flags;
     std::string message;
   };
-  SettingsFlags bad_guard, bad_lifetime, bad_gate, bad_limit, bad_jitter, names_alone;
+  SettingsFlags bad_guard, bad_lifetime, bad_gate, bad_limit, bad_jitter, names_alone, bad_action;
+  bad_action.unqueued_kinds = "warn";
   names_alone.webhook_client_names = {"kube-apiserver"};
   bad_limit.backoff_limit_timeout = "never";
   bad_jitter.backoff_jitter = "2";
@@ -144,10 +147,11 @@ TEST_CASE("settings: what cannot be used names the file or the flag") {
   const std::string kueue = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n";
   const Row rows[] = {
       {"an unknown field", kueue + "noSuchField: 1\n", {}, "noSuchField"},
-      {"a framework that muster does not know",
-       kueue + "integrations: {frameworks: [ray.io/raycluster]}\n",
+      {"a framework that is misspelt",
+       kueue + "integrations: {frameworks: [ray.io/rayclusters]}\n",
        {},
-       "integrations.frameworks"},
+       "did you mean \"ray.io/raycluster\"?"},
+      {"an action for kinds that are not queued that is none", "", bad_action, "--unqueued-kinds"},
       {"an unknown field of muster's own",
        kueue + "---\napiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\nguard: off\n",
        {},
@@ -172,17 +176,17 @@ TEST_CASE("settings: what cannot be used names the file or the flag") {
   }
 }
 
-TEST_CASE("settings: unknown frameworks can be ignored and are then a warning") {
-  const ConfigFile file(
-      "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
-      "integrations: {frameworks: [batch/job, ray.io/raycluster]}\n");
+TEST_CASE("settings: Kueue's configuration as it is shipped starts muster with one warning") {
+  const ConfigFile file(test::read_source_file("test/support/kueue_as_shipped.yaml"));
   SettingsFlags flags;
   flags.config_file = file.path();
-  flags.ignore_unsupported_frameworks = true;
   auto settings = load_settings(flags, "muster-system");
-  REQUIRE(settings.ok());
+  REQUIRE_MESSAGE(settings.ok(), settings.error().message);
   REQUIRE(settings->warnings.size() == 1);
-  CHECK(settings->warnings[0].find("ray.io/raycluster") != std::string::npos);
+  for (const char* name : {"ray.io/raycluster", "pod", "workload.codeflare.dev/appwrapper"})
+    CHECK(settings->warnings[0].find(name) != std::string::npos);
+  CHECK(settings->warnings[0].find("batch/job") == std::string::npos);
+  CHECK(not_acting_yet(settings->configuration.kueue) == std::vector<std::string>{"controller.groupKindConcurrency"});
 }
 
 TEST_CASE("settings: who is the JobSet controller reaches rules and registration and reconcilers") {

@@ -77,6 +77,30 @@ TEST_CASE("manifests command: a mode narrows the rights and is what the Deployme
   CHECK(parsed.group_scheduling == false);
 }
 
+TEST_CASE("manifests command: the admission policy warns or denies as the flag or the file says") {
+  ManifestsOptions options;
+  options.only = "policies";
+  CHECK(has(print(options).out, "- Warn\n"));
+  options.unqueued_kinds = "Deny";
+  CHECK(has(print(options).out, "- Deny\n"));
+  CHECK_FALSE(has(print(options).out, "- Warn\n"));
+  options.only = "all";
+  const std::string all = print(options).out;
+  CHECK(has(all, "- --unqueued-kinds=Deny\n"));
+  CHECK(has(all,
+            "  - muster-unqueued-kinds\n  resources:\n  - validatingadmissionpolicybindings\n  verbs:\n  - get\n  - "
+            "patch\n"));
+  options.unqueued_kinds = "Refuse";
+  CHECK(print(options).code == 2);
+  CHECK(has(print(options).err, "--unqueued-kinds: must be Warn or Deny"));
+
+  CLI::App app;
+  ManifestsOptions parsed;
+  add_manifests(app, parsed);
+  app.parse("manifests --unqueued-kinds Deny");
+  CHECK(parsed.unqueued_kinds == "Deny");
+}
+
 TEST_CASE("manifests command: v1beta1 is served unless the flag says no") {
   for (const bool wanted : {true, false}) {
     CLI::App app;

@@ -163,6 +163,43 @@ TEST_CASE("review: DELETE is no business of the rules") {
   CHECK(ran.out.empty());
 }
 
+TEST_CASE("review: an object of a kind that is not queued and asks for a queue is told of or rejected") {
+  const std::string ray = "apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: r, namespace: team-a";
+  const std::string queued = ray + ", labels: {kueue.x-k8s.io/queue-name: main}}\n", plain = ray + "}\n";
+  Ran ran = run(queued);
+  CHECK(ran.code == kReviewAllowed);
+  CHECK(ran.err.starts_with("RayJob/r: warning: muster does not queue objects of kind RayJob: "));
+  CHECK(ran.out.find("kind: RayJob") != std::string::npos);
+  CHECK(run(plain).err.empty());
+  CHECK(run(queued, {.operation = Operation::kDelete}).err.empty());
+
+  const TemporaryFile deny(
+      "apiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\nunqueuedKinds: Deny\n");
+  ran = run(queued, {.config_file = deny.path()});
+  CHECK(ran.code == kReviewRejected);
+  CHECK(ran.err.starts_with("RayJob/r: Forbidden: muster does not queue objects of kind RayJob: "));
+  CHECK(ran.out.empty());
+
+  // An update that brings the label, and one that leaves it as it was.
+  const TemporaryFile old_plain(plain), old_queued(queued);
+  CHECK(run(queued, {.operation = Operation::kUpdate, .old_file = old_plain.path()}).err.find("warning") !=
+        std::string::npos);
+  CHECK(run(queued, {.operation = Operation::kUpdate, .old_file = old_queued.path()}).err.empty());
+}
+
+TEST_CASE("review: typing mistakes in templates are told of with their path") {
+  std::string job = kQueuedJob;
+  job.replace(job.find("image:"), 6, "imagee:");
+  const Ran warned = run(job);
+  CHECK(warned.code == kReviewAllowed);
+  CHECK(warned.err == "Job/train: warning: unknown field \"spec.template.spec.containers[0].imagee\"\n");
+  job = kQueuedJob;
+  job.replace(job.find("busybox"), 7, "5");
+  const Ran rejected = run(job);
+  CHECK(rejected.code == kReviewRejected);
+  CHECK(rejected.err == "Job/train: spec.template.spec.containers[0].image: Invalid value: 5: must be a string\n");
+}
+
 TEST_CASE("review: unusable input says which file and line and why") {
   struct Row {
     std::string name;

@@ -60,12 +60,15 @@ class Muster {
  public:
   static constexpr uid_t kUnprivileged = 65532;
 
-  // `user` counts where this process is root's; nobody else may choose.
-  explicit Muster(const ControlGroup* group = nullptr, uid_t user = 0)
+  // `user` counts where this process is root's; nobody else may choose. `configuration` is the text of
+  // its file; empty: none.
+  explicit Muster(const ControlGroup* group = nullptr, uid_t user = 0, const std::string& configuration = "")
       : folder_(std::filesystem::temp_directory_path() / ("muster-limits." + std::to_string(getpid()))) {
     std::filesystem::create_directories(folder_);
     const std::string log = (folder_ / "log").string(), certificates = (folder_ / "certs").string(),
-                      workers = std::to_string(kWorkers);
+                      workers = std::to_string(kWorkers),
+                      config = configuration.empty() ? "" : (folder_ / "config.yaml").string();
+    if (!config.empty()) std::ofstream(config) << configuration;
     const bool other_user = user != 0 && geteuid() == 0;
     if (other_user) REQUIRE(chown(folder_.c_str(), user, user) == 0);
     // Opened here: the build folder may be closed to that user.
@@ -89,6 +92,8 @@ class Muster {
                                        "0",
                                        "--cert-dir",
                                        certificates.c_str(),
+                                       config.empty() ? nullptr : "--config",
+                                       config.c_str(),
                                        nullptr};
       fexecve(binary, const_cast<char* const*>(arguments), environ);
       _exit(4);
@@ -108,6 +113,13 @@ class Muster {
   uint16_t port() const { return port_; }
   pid_t pid() const { return pid_; }
   bool alive() const { return waitpid(pid_, nullptr, WNOHANG) == 0; }
+  // What it has written so far.
+  std::string log() const {
+    std::ifstream file(folder_ / "log");
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
   // "VmRSS" or "VmHWM", the most so far.
   size_t bytes(const std::string& which) const {
     std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
@@ -119,10 +131,7 @@ class Muster {
 
  private:
   bool serving() {
-    std::ifstream log(folder_ / "log");
-    std::stringstream text;
-    text << log.rdbuf();
-    const std::string all = text.str(), mark = "\"webhook\":";
+    const std::string all = log(), mark = "\"webhook\":";
     const size_t at = all.find(mark);
     if (at == std::string::npos || all.find("serving with a new certificate") == std::string::npos) return false;
     port_ = static_cast<uint16_t>(std::stoi(all.substr(at + mark.size())));

@@ -111,6 +111,12 @@ std::vector<Shape> job_shapes() {
       {"a gang", kJobSet, R"("spec":{"suspend":true,"groupSchedulingConfig":{},"replicatedJobs":[)" + many([](auto i) {
                             return replicated("r" + i);
                           }) + "]}"},
+      {"unknown fields in templates", kJobSet,
+       R"("spec":{"suspend":true,"replicatedJobs":[{"name":"r","replicas":1,"template":{"spec":{"template":{"spec":{)" +
+           many([](auto i) { return "\"f" + i + "\":1"; }) + "}}}}}]}"},
+      {"fields of a wrong type in templates", kJobSet,
+       R"("spec":{"suspend":true,"replicatedJobs":[{"name":"r","replicas":1,"template":{"spec":{"template":{"spec":{"containers":[)" +
+           many([](auto) { return R"({"name":1,"image":[]})"; }) + "]}}}}}]}"},
       {"two billion replicas", kJobSet,
        R"("spec":{"suspend":true,"replicatedJobs":[{"name":"r","replicas":2147483647,"template":{"spec":{"parallelism":1,"template":{"spec":{"containers":[{"name":"c"}]}}}}}]})"},
   };

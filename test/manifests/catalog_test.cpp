@@ -86,7 +86,7 @@ TEST_CASE("v1beta1 is served, or is not where nobody speaks it, and v1beta2 is s
 }
 
 TEST_CASE("the files made from tables equal what the binary prints") {
-  for (const std::string name : {"webhooks", "rbac"}) {
+  for (const std::string name : {"webhooks", "rbac", "policies"}) {
     INFO("if the change is wanted: build/muster manifests --only ", name, " > manifests/", name, ".yaml");
     CHECK(test::read_source_file("manifests/" + name + ".yaml") ==
           print_yaml(manifests(*parse_manifest_set(name), {})));
@@ -235,12 +235,12 @@ TEST_CASE("muster explain finds the Service by the name that its Role allows to 
 }
 
 TEST_CASE("the parts of the manifests have names") {
-  for (const char* name : {"all", "crds", "rbac", "deployment", "webhooks", "samples"}) {
+  for (const char* name : {"all", "crds", "rbac", "deployment", "policies", "webhooks", "samples"}) {
     const auto set = parse_manifest_set(name);
     REQUIRE(set.ok());
     CHECK_FALSE(manifests(*set, {}).empty());
   }
   const auto wrong = parse_manifest_set("crd");
   REQUIRE_FALSE(wrong.ok());
-  CHECK(wrong.error().message.find("all, crds, rbac, deployment, webhooks, samples") != std::string::npos);
+  CHECK(wrong.error().message.find("all, crds, rbac, deployment, policies, webhooks, samples") != std::string::npos);
 }

@@ -89,9 +89,15 @@ TEST_CASE("muster lists and watches what it watches and reads nothing else one b
   for (const std::string& right : rights) {
     if (right.starts_with("get ")) gets.insert(right);
   }
+  CHECK(rights.contains("list coordination.k8s.io/leases c1f6bfd2.kueue.x-k8s.io"));
   CHECK(gets == Rights{"get apiextensions.k8s.io/customresourcedefinitions jobsets.jobset.x-k8s.io",
                        "get admissionregistration.k8s.io/validatingwebhookconfigurations "
                        "jobset-validating-webhook-configuration",
+                       "get admissionregistration.k8s.io/validatingadmissionpolicybindings muster-unqueued-kinds",
+                       "get admissionregistration.k8s.io/mutatingwebhookconfigurations "
+                       "kueue-mutating-webhook-configuration",
+                       "get admissionregistration.k8s.io/validatingwebhookconfigurations "
+                       "kueue-validating-webhook-configuration",
                        "get coordination.k8s.io/leases 6d4f6a47.jobset.x-k8s.io"});
 }
 
@@ -160,6 +166,11 @@ TEST_CASE("each mode has fewer rights than the one that is found out at start") 
   deletes.deletes_deactivated = true;
   CHECK(minus(rights_of(deletes), rights_of(external())) ==
         Rights{"delete batch/jobs", "delete jobset.x-k8s.io/jobsets"});
+
+  RightsOptions keeps;
+  keeps.keeps_policy = true;
+  CHECK(minus(rights_of(keeps), all) ==
+        Rights{"patch admissionregistration.k8s.io/validatingadmissionpolicybindings muster-unqueued-kinds"});
 }
 
 TEST_CASE("in its own namespace muster keeps its certificate and its Lease") {
@@ -207,6 +218,8 @@ TEST_CASE("the configuration decides which rights muster needs") {
   CHECK_FALSE(rights(kueue + own + "jobSetController: external\n").native_jobsets);
   CHECK_FALSE(rights(kueue + own + "groupScheduling: false\n").group_scheduling);
   CHECK_FALSE(rights(kueue + own + "patchJobSetDefinition: false\n").patches_jobset_definition);
+  CHECK_FALSE(usual.keeps_policy);
+  CHECK(rights(kueue + own + "unqueuedKinds: Warn\n").keeps_policy);
   CHECK(rights(kueue + "objectRetentionPolicies: {workloads: {afterDeactivatedByKueue: 1h}}\n").deletes_deactivated);
   CHECK(rights(kueue + "internalCertManagement: {enable: false}\n").secret.empty());
   CHECK(rights(kueue + "leaderElection: {leaderElect: false}\n").lease.empty());

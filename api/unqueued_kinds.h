@@ -1,0 +1,54 @@
+// Kinds that users give queue names to and that muster does not queue. Whatever says so derives
+// from this table: the admission policy (manifests/unqueued_policy.h), `muster review`, `muster
+// explain`, and the names of frameworks that a configuration may hold. A kind that muster learns
+// to queue leaves the table.
+//
+// Source: Kueue's integrations; Kubernetes' own kinds that make pods.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace muster {
+
+struct UnqueuedKind {
+  // Kueue's name of its integration: "ray.io/rayjob". Empty: Kueue does not queue the kind either.
+  std::string_view framework;
+  // "" for the core group; the version that Kueue manages, though the kind counts in each.
+  std::string_view group, version, kind, resource;
+};
+
+// Ordered by framework; those without one come last.
+std::span<const UnqueuedKind> unqueued_kinds();
+// nullptr: it is queued, or nothing is known about it.
+const UnqueuedKind* find_unqueued_kind(std::string_view group, std::string_view kind);
+// Of "rayjob", "rayjobs" or "RayJob"; nullptr as above.
+const UnqueuedKind* find_unqueued_kind(std::string_view word);
+
+// How the keys of labels and annotations begin that Kueue and muster act on.
+inline constexpr std::string_view kKueueKeyPrefix = "kueue.x-k8s.io/";
+inline constexpr std::string_view kMusterKeyPrefix = "muster.batch/";
+
+// The object has a label or an annotation of kueue.x-k8s.io or muster.batch, or the label with the
+// queue's name in its pod template. False for null.
+bool asks_for_queue(const nlohmann::json& object);
+
+// That objects of this kind are not queued, that they run without quota, and what to do.
+std::string unqueued_sentence(std::string_view kind);
+
+// For an object that is created, or updated from `old_object` (null on CREATE): the sentence, when
+// its kind is of the table and this request is the first that asks for a queue. nullopt: nothing is
+// to be said, also of an object with a controller, which is part of another one that can be queued.
+std::optional<std::string> unqueued_notice(const nlohmann::json& object, const nlohmann::json& old_object);
+
+// What happens to such a request.
+enum class UnqueuedKinds { kWarn, kDeny };
+// "Warn" or "Deny"; the error says which words there are.
+Result<UnqueuedKinds> parse_unqueued_kinds(std::string_view text);
+
+}  // namespace muster

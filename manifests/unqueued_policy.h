@@ -1,0 +1,34 @@
+// An admission policy that tells users whose objects ask for a queue that muster does not queue
+// objects of that kind (api/unqueued_kinds.h). The API server evaluates it by itself (CEL), so it
+// also speaks while muster is down, and costs no call. Pure.
+//
+//   on CREATE  of an object with a label or an annotation of kueue.x-k8s.io or muster.batch, or with
+//              the label of the queue's name in its pod template
+//   on UPDATE  that brings the first of these
+//   never      for objects with a controller (pods of Jobs, ReplicaSets of Deployments), objects
+//              that are being deleted, kube-system, and muster's own namespace
+//
+// Source: admissionregistration.k8s.io/v1, Kubernetes 1.30.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "api/resource_type.h"
+#include "api/unqueued_kinds.h"
+
+namespace muster {
+
+inline constexpr ResourceType kValidatingAdmissionPolicyBindings{
+    "admissionregistration.k8s.io",     "v1",  "validatingadmissionpolicybindings",
+    "ValidatingAdmissionPolicyBinding", false, "admissionregistration.k8s.io/v1",
+};
+
+// spec.validationActions of the binding. A warning stands in the audit log as well.
+nlohmann::json validation_actions(UnqueuedKinds action);
+
+// The policy and its binding.
+std::vector<nlohmann::json> unqueued_kinds_policy(const std::string& own_namespace, UnqueuedKinds action);
+
+}  // namespace muster

@@ -1,0 +1,56 @@
+#include "manifests/unqueued_policy.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "jobs/job_kind.h"
+#include "manifests/names.h"
+
+using namespace muster;
+using nlohmann::json;
+
+TEST_CASE("the admission policy matches the kinds that are not queued and no other") {
+  std::set<std::string> matched, wanted;
+  const json policy = unqueued_kinds_policy("batch", UnqueuedKinds::kWarn).at(0);
+  for (const json& rule : policy.at("/spec/matchConstraints/resourceRules"_json_pointer)) {
+    CHECK(rule.at("operations") == json{"CREATE", "UPDATE"});
+    for (const json& resource : rule.at("resources"))
+      matched.insert(rule.at("apiGroups").at(0).get<std::string>() + "/" + resource.get<std::string>());
+  }
+  for (const UnqueuedKind& kind : unqueued_kinds())
+    wanted.insert(std::string(kind.group) + "/" + std::string(kind.resource));
+  CHECK(matched == wanted);
+  for (const JobKind* kind : job_kinds())
+    CHECK_FALSE(matched.contains(std::string(kind->group) + "/" + std::string(kind->resource)));
+}
+
+TEST_CASE("the admission policy spares the control plane and muster's own namespace and asks nobody") {
+  const json policy = unqueued_kinds_policy("batch", UnqueuedKinds::kWarn).at(0);
+  CHECK(policy.at("/spec/matchConstraints/namespaceSelector/matchExpressions/0/values"_json_pointer) ==
+        json{"kube-system", "batch"});
+  // An expression that cannot be evaluated stops no pod.
+  CHECK(policy.at("/spec/failurePolicy"_json_pointer) == "Ignore");
+  std::set<std::string> conditions;
+  for (const json& condition : policy.at("/spec/matchConditions"_json_pointer)) conditions.insert(condition.at("name"));
+  CHECK(conditions == std::set<std::string>{"not-being-deleted", "without-controller", "first-asks-for-queue"});
+}
+
+TEST_CASE("the binding of the admission policy warns or denies") {
+  const auto warns = unqueued_kinds_policy("batch", UnqueuedKinds::kWarn);
+  const auto denies = unqueued_kinds_policy("batch", UnqueuedKinds::kDeny);
+  CHECK(warns.at(0) == denies.at(0));
+  CHECK(warns.at(1).at("spec").at("policyName") == warns.at(0).at("metadata").at("name"));
+  CHECK(warns.at(1).at("spec").at("validationActions") == json{"Warn", "Audit"});
+  CHECK(denies.at(1).at("spec").at("validationActions") == json{"Deny"});
+}
+
+TEST_CASE("the admission policy says what muster review says") {
+  const std::string expression = unqueued_kinds_policy("batch", UnqueuedKinds::kWarn)
+                                     .at(0)
+                                     .at("/spec/validations/0/messageExpression"_json_pointer);
+  std::string said = unqueued_sentence("RayJob");
+  said.replace(said.find("RayJob"), 6, "' + request.kind.kind + '");
+  CHECK(expression == "'" + said + "'");
+}
