@@ -39,6 +39,7 @@ RuleSettings make_rule_settings(const Configuration& configuration, const Muster
   settings.waiter.image = muster.waiter_image.value_or(context.own_image);
   settings.waiter.shell_loop = repository_name(settings.waiter.image) != repository_name(context.own_image);
   settings.group_scheduling = muster.group_scheduling;
+  settings.deny_unqueued = muster.unqueued_kinds == UnqueuedKinds::kDeny;
   settings.jobset_feature_gates = muster.jobset_feature_gates;
   return settings;
 }

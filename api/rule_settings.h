@@ -42,6 +42,8 @@ struct RuleSettings {
   WaiterSettings waiter;
   // Whether jobs may start as a group; off, what asks for it is refused.
   bool group_scheduling = true;
+  // A queue name on a kind that is not queued here is refused; else it is told of.
+  bool deny_unqueued = false;
   // muster itself is the JobSet controller of this cluster, so JobSets get from it what
   // they get from JobSet's own webhook elsewhere. Off beside that webhook.
   bool native_jobsets = false;

@@ -120,6 +120,9 @@ TEST_CASE("rules are given what both documents and muster's surroundings say") {
   CHECK(settings.manage_jobs_without_queue_name);
   CHECK(settings.managed_jobs_namespace_selector.text() == "team=a");
   CHECK(settings.frameworks == std::set<std::string, std::less<>>{"batch/job", "pod"});
+  CHECK_FALSE(settings.deny_unqueued);
+  muster.unqueued_kinds = UnqueuedKinds::kDeny;
+  CHECK(make_rule_settings(configuration, muster, {"muster:0.1", ""}).deny_unqueued);
   CHECK(settings.suspend_guard == SuspendGuard::kObserve);
   CHECK(settings.admitters == std::set<std::string, std::less<>>{"alice", "system:serviceaccount:m:m"});
   CHECK(settings.waiter.image == "registry.example.com/muster@sha256:00");

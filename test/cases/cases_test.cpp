@@ -8,7 +8,7 @@
 //   user, uid    who sends it, and the request's uid (both optional)
 //   settings     manageJobsWithoutQueueName, managedJobsNamespaceSelector, frameworks,
 //                featureGates, suspendGuard, admitters, waiterImage, nativeJobSets,
-//                jobSetFeatureGates, groupScheduling (all optional)
+//                jobSetFeatureGates, groupScheduling, denyUnqueued (all optional)
 //   view         objects that are in the cluster
 //   expect       object (the whole of it after mutation), or patch (operations), or
 //                errors ("field: message", any order), or refused (the message);
@@ -55,9 +55,9 @@ std::set<std::string, std::less<>> names_in(const json& list) {
 }
 
 RuleSettings settings_of(const json& wanted) {
-  check_keys(wanted,
-             {"manageJobsWithoutQueueName", "managedJobsNamespaceSelector", "frameworks", "featureGates",
-              "suspendGuard", "admitters", "waiterImage", "nativeJobSets", "jobSetFeatureGates", "groupScheduling"});
+  check_keys(wanted, {"manageJobsWithoutQueueName", "managedJobsNamespaceSelector", "frameworks", "featureGates",
+                      "suspendGuard", "admitters", "waiterImage", "nativeJobSets", "jobSetFeatureGates",
+                      "groupScheduling", "denyUnqueued"});
   RuleSettings settings;
   settings.manage_jobs_without_queue_name = wanted.value("manageJobsWithoutQueueName", false);
   if (wanted.contains("managedJobsNamespaceSelector")) {
@@ -74,6 +74,7 @@ RuleSettings settings_of(const json& wanted) {
   settings.waiter.image = wanted.value("waiterImage", settings.waiter.image);
   settings.waiter.shell_loop = wanted.contains("waiterImage");
   settings.group_scheduling = wanted.value("groupScheduling", true);
+  settings.deny_unqueued = wanted.value("denyUnqueued", false);
   settings.native_jobsets = wanted.value("nativeJobSets", false);
   settings.jobset_feature_gates = wanted.value("jobSetFeatureGates", std::map<std::string, bool, std::less<>>());
   return settings;
