@@ -35,7 +35,7 @@ constexpr FeatureGate kGates[] = {
     {"KueueDRAIntegrationConsumableCapacity", false, GateStage::kAlpha},
     {"KueueDRAIntegrationExtendedResource", true, GateStage::kBeta},
     {"KueueDRAIntegrationPartitionableDevices", true, GateStage::kBeta},
-    {"KueueDRARejectWorkloadsWhenDRADisabled", true, GateStage::kBeta},
+    {"KueueDRARejectWorkloadsWhenDRADisabled", true, GateStage::kBeta, true},
     {"LWSImmutableGroupSize", true, GateStage::kBeta},
     {"LocalQueueMetrics", true, GateStage::kBeta, true},
     {"ManagedJobsNamespaceSelectorAlwaysRespected", true, GateStage::kStable},

@@ -150,6 +150,9 @@ struct SchedulerSettings {
   // waitForPodsReady.blockAdmission: who is admitted keeps all others out until
   // Scheduler::await_ready() says otherwise.
   bool one_by_one = false;
+  // The gate TopologyAwareScheduling: pods that ask for a place in a topology get no flavor without one.
+  // Off, what they ask for is as if it were not there, as in Kueue.
+  bool topology_requests = true;
   // The gate ReclaimablePods: pods that are done give their quota back (status.reclaimablePods).
   bool reclaims = true;
 };
