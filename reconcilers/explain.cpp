@@ -100,7 +100,7 @@ void explain_without_workload(const ExplainScene& scene, const QueuedJob& job, E
                                    ", which is not there or in no queue.");
     told.change.push_back("Give " + std::string(meta.controller->kind) + " " + std::string(meta.controller->name) +
                           " a queue, or this job a queue of its own.");
-  } else if (job.active() && !job.elastic(scene.queues().rules)) {
+  } else if (job.active()) {
     told.say("Stopping", told.subject() + " gets its Workload when the pods that it still has are gone.");
   } else if (!priority_of(making, unused)) {
     explain_priority(making, told);

@@ -62,7 +62,7 @@ void without_workload(const JobScene& scene, Plan& plan) {
   if (prebuilt) {
     // Its making leads back here.
     is_stopped(scene, nullptr, "missing workload", plan);
-  } else if (!scene.job.active() || scene.job.elastic(rules)) {
+  } else if (!scene.job.active()) {
     create(scene, plan);
   }
 }
@@ -172,8 +172,7 @@ void with_workload(const JobScene& scene, const Workload& workload, Plan& plan) 
   if (evicted != nullptr && evicted->is_true()) return evict(scene, workload, *evicted, plan);
   if (job.stopped()) return workload.admitted() ? start(scene, workload, plan) : wait(scene, workload, plan);
   // A stop that was begun is completed; the Workload may have been admitted again since.
-  const bool may_run = workload.admitted() || job.elastic(scene.settings.rules);
-  if (!may_run || job.suspended()) is_stopped(scene, &workload, "Not admitted by cluster queue", plan);
+  if (!workload.admitted() || job.suspended()) is_stopped(scene, &workload, "Not admitted by cluster queue", plan);
 }
 
 Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
