@@ -4,9 +4,10 @@
 //
 // What comes out is what Kueue's own types would print: fields that they always print
 // are filled in, empty optional ones are left out, quantities are in canonical form. A
-// field that the other version does not have is lost, as with Kueue; one that neither
-// version knows stays, and the API server prunes it. muster's own additions (flavor
-// fallback) are the same in both.
+// field that the other version does not have is lost, as with Kueue, but for what v1beta1
+// manifests say of concurrent admission, which must reach the webhook to be refused; a field that
+// neither version knows stays, and the API server prunes it. Of muster's own additions v1beta1's
+// flavorFallbackStrategy becomes fallbackStrategy; the others are the same in both.
 //
 // Pure, and in place: nothing of a pod template is copied.
 // Source: Kueue apis/kueue/v1beta1, *_conversion.go.
