@@ -89,9 +89,6 @@ Outcome<> convert_cluster_queue_spec(Fields& spec, QueueVersion to) {
       if (auto converted = convert_fallback(*fungibility); !converted) return converted;
     }
   } else {
-    // v1beta1 of Kueue does not know it. What a v1beta1 manifest says of it is kept, so that the
-    // webhook can refuse it.
-    drop(spec, {"concurrentAdmissionPolicy"});
     rename(spec, "cohortName", "cohort");
     drop(spec, {"admissionChecks"});
   }
