@@ -22,6 +22,7 @@ inline constexpr std::string_view kAdmissionGatedByAnnotation = "kueue.x-k8s.io/
 inline constexpr std::string_view kStoppingAnnotation = "kueue.x-k8s.io/stopping";
 inline constexpr std::string_view kAdmissionRequestPrefix = "provreq.kueue.x-k8s.io/";
 inline constexpr std::string_view kMultiKueueControllerName = "kueue.x-k8s.io/multikueue";
+inline constexpr std::string_view kProvisioningControllerName = "kueue.x-k8s.io/provisioning-request";
 inline constexpr std::string_view kDefaultLocalQueueName = "default";
 inline constexpr std::string_view kDefaultPriorityClassName = "default";
 

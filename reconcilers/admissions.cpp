@@ -5,6 +5,7 @@
 #include "api/pod_requests.h"
 #include "base/overloaded.h"
 #include "reconcilers/cluster_state.h"
+#include "reconcilers/unsupported.h"
 
 namespace muster {
 namespace {
@@ -147,7 +148,8 @@ void Admissions::remove(const TypedObject& object, const ClusterState& state, No
 
 void Admissions::put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now) {
   Demand demand = asks_for_quota(*workload) ? demand_of(*workload, state, settings_) : Demand();
-  scheduler_.put(workload, demand.per_pod, now, std::move(demand.misconfigured));
+  scheduler_.put(workload, demand.per_pod, now, std::move(demand.misconfigured),
+                 can_be_stopped(*workload, settings_.rules));
   advance(*workload);
   note_block(*workload, now);
   note_admission(*workload, now);

@@ -94,6 +94,7 @@ struct WorkloadState {
   bool assumed = false;           // admitted by a decision that is not yet seen in the object
   bool assumed_eviction = false;  // the same for evicting
   bool taken_away = false;        // by a simulation
+  bool can_be_stopped = true;     // otherwise it is no candidate for preemption
   std::vector<Eviction> evictions;
 
   int32_t priority() const { return rank; }
