@@ -2,7 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/constants.h"
 #include "api/json.h"
+#include "api/workload_conditions.h"
 
 namespace muster {
 namespace {
@@ -115,6 +117,14 @@ json to_json(const std::vector<FlavorUsage>& usages) {
 
 }  // namespace
 
+bool AdmissionCheck::has_no_controller() const {
+  return controller == kMultiKueueControllerName || controller == kProvisioningControllerName;
+}
+
+bool AdmissionCheck::active() const {
+  return condition_is_true(conditions, kActiveCondition) && !has_no_controller();
+}
+
 json to_json(const QueueStatus& status) {
   return {{"conditions", to_json(status.conditions)},
           {"pendingWorkloads", status.pending_workloads},
@@ -144,6 +154,11 @@ ClusterQueuePtr read_cluster_queue(const json& object) {
   }
   queue->stop_policy = read_stop_policy(spec);
   queue->fair_weight = quantity_at(object_at(spec, {"fairSharing"}), "weight");
+  if (find_path(spec, {"concurrentAdmissionPolicy"})) queue->unsupported.emplace_back("spec.concurrentAdmissionPolicy");
+  if (find_path(spec, {"flavorFungibility", "fallbackStrategy"}))
+    queue->unsupported.emplace_back("spec.flavorFungibility.fallbackStrategy");
+  if (string_at(spec, {"admissionScope", "admissionMode"}) == "UsageBasedAdmissionFairSharing")
+    queue->unsupported.emplace_back("spec.admissionScope");
   queue->status = read_status(object);
   return queue;
 }
@@ -154,6 +169,7 @@ LocalQueuePtr read_local_queue(const json& object) {
   queue->meta = read_meta(object);
   queue->cluster_queue = string_at(spec, {"clusterQueue"});
   queue->stop_policy = read_stop_policy(spec);
+  queue->has_share = find_path(spec, {"fairSharing"}) != nullptr;
   queue->status = read_status(object);
   return queue;
 }
@@ -175,6 +191,7 @@ ResourceFlavorPtr read_resource_flavor(const json& object) {
   flavor->node_labels = read_string_map(object_at(spec, {"nodeLabels"}));
   flavor->node_taints = read_taints(array_at(spec, {"nodeTaints"}));
   flavor->tolerations = read_tolerations(array_at(spec, {"tolerations"}));
+  flavor->topology = string_at(spec, {"topologyName"});
   return flavor;
 }
 

@@ -96,6 +96,8 @@ struct ClusterQueue {
   std::vector<AdmissionCheckRule> admission_checks;
   StopPolicy stop_policy = StopPolicy::kNone;
   std::optional<Quantity> fair_weight;  // nullopt: 1
+  // Fields that are set and that muster does not act on. Its webhook refuses new ones.
+  std::vector<std::string> unsupported;
   QueueStatus status;
 };
 using ClusterQueuePtr = std::shared_ptr<const ClusterQueue>;
@@ -104,6 +106,7 @@ struct LocalQueue {
   ObjectMeta meta;
   std::string cluster_queue;
   StopPolicy stop_policy = StopPolicy::kNone;
+  bool has_share = false;  // spec.fairSharing, which muster does not act on
   QueueStatus status;
 };
 using LocalQueuePtr = std::shared_ptr<const LocalQueue>;
@@ -121,6 +124,7 @@ struct ResourceFlavor {
   Labels node_labels;
   std::vector<Taint> node_taints;
   std::vector<Toleration> tolerations;  // given to the pods
+  std::string topology;                 // spec.topologyName, which muster does not act on
 };
 using ResourceFlavorPtr = std::shared_ptr<const ResourceFlavor>;
 
@@ -128,6 +132,11 @@ struct AdmissionCheck {
   ObjectMeta meta;
   std::string controller;
   Conditions conditions;
+
+  // It is one of Kueue's own controllers, which muster does not have: nobody answers the check.
+  bool has_no_controller() const;
+  // By its condition, which a controller that is gone may have left behind.
+  bool active() const;
 };
 using AdmissionCheckPtr = std::shared_ptr<const AdmissionCheck>;
 

@@ -16,10 +16,13 @@ inline constexpr std::string_view kMinParallelismAnnotation = "kueue.x-k8s.io/jo
 inline constexpr std::string_view kCompletionsEqualParallelismAnnotation =
     "kueue.x-k8s.io/job-completions-equal-parallelism";
 inline constexpr std::string_view kElasticJobAnnotation = "kueue.x-k8s.io/elastic-job";
+// A scheduling gate of Kueue's slices of elastic jobs. muster removes it where it starts a job.
+inline constexpr std::string_view kElasticJobGate = "kueue.x-k8s.io/elastic-job";
 inline constexpr std::string_view kAdmissionGatedByAnnotation = "kueue.x-k8s.io/admission-gated-by";
 inline constexpr std::string_view kStoppingAnnotation = "kueue.x-k8s.io/stopping";
 inline constexpr std::string_view kAdmissionRequestPrefix = "provreq.kueue.x-k8s.io/";
 inline constexpr std::string_view kMultiKueueControllerName = "kueue.x-k8s.io/multikueue";
+inline constexpr std::string_view kProvisioningControllerName = "kueue.x-k8s.io/provisioning-request";
 inline constexpr std::string_view kDefaultLocalQueueName = "default";
 inline constexpr std::string_view kDefaultPriorityClassName = "default";
 

@@ -4,9 +4,11 @@
 //
 // What comes out is what Kueue's own types would print: fields that they always print
 // are filled in, empty optional ones are left out, quantities are in canonical form. A
-// field that the other version does not have is lost, as with Kueue; one that neither
-// version knows stays, and the API server prunes it. muster's own additions (flavor
-// fallback) are the same in both.
+// field that the other version does not have is lost, as with Kueue; one that neither version knows
+// stays, and the API server prunes it. Two things go beyond Kueue's v1beta1. concurrentAdmissionPolicy
+// stays in both directions: an object of v1beta1 is converted there and back for each webhook, and the
+// policy must reach the one that refuses it. And flavorFallbackStrategy becomes fallbackStrategy; muster's
+// other additions are the same in both.
 //
 // Pure, and in place: nothing of a pod template is copied.
 // Source: Kueue apis/kueue/v1beta1, *_conversion.go.

@@ -66,15 +66,27 @@ void convert_admission_checks(Fields& spec) {
   spec["admissionChecksStrategy"] = json::object({{"admissionChecks", std::move(checks)}});
 }
 
-void convert_cluster_queue_spec(Fields& spec, QueueVersion to) {
-  // v1beta1 never had it, so there it is nobody's field.
-  drop(spec, {"concurrentAdmissionPolicy"});
+// The older spelling, which names the only strategy that there is.
+Outcome<> convert_fallback(Fields& fungibility) {
+  if (!fungibility.contains("flavorFallbackStrategy")) return Done{};
+  if (fungibility.contains("fallbackStrategy"))
+    return fail(
+        "spec.flavorFungibility: fallbackStrategy and flavorFallbackStrategy are two names of one field; give "
+        "one of them");
+  json strategy = take(fungibility, "flavorFallbackStrategy");
+  if (strategy.is_object()) strategy.erase("strategy");
+  fungibility["fallbackStrategy"] = std::move(strategy);
+  return Done{};
+}
+
+Outcome<> convert_cluster_queue_spec(Fields& spec, QueueVersion to) {
   if (to == QueueVersion::kV1Beta2) {
     rename(spec, "cohort", "cohortName");
     convert_admission_checks(spec);
     if (Fields* fungibility = object_at(spec, "flavorFungibility")) {
       replace(*fungibility, "whenCanBorrow", "Borrow", kMayStopSearch);
       replace(*fungibility, "whenCanPreempt", "Preempt", kMayStopSearch);
+      if (auto converted = convert_fallback(*fungibility); !converted) return converted;
     }
   } else {
     rename(spec, "cohortName", "cohort");
@@ -92,6 +104,7 @@ void convert_cluster_queue_spec(Fields& spec, QueueVersion to) {
   }
   convert_resource_groups(spec, to);
   convert_fair_sharing(spec);
+  return Done{};
 }
 
 }  // namespace
@@ -115,7 +128,7 @@ Outcome<> convert_local_queue(Fields& spec, Fields& status, QueueVersion to) {
 }
 
 Outcome<> convert_cluster_queue(Fields& spec, Fields& status, QueueVersion to) {
-  convert_cluster_queue_spec(spec, to);
+  if (auto converted = convert_cluster_queue_spec(spec, to); !converted) return converted;
   convert_conditions(status);
   convert_fair_sharing_status(status);
   fill_counts(status);

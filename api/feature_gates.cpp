@@ -37,7 +37,7 @@ constexpr FeatureGate kGates[] = {
     {"KueueDRAIntegrationConsumableCapacity", false, GateStage::kAlpha, kValidates},
     {"KueueDRAIntegrationExtendedResource", true, GateStage::kBeta},
     {"KueueDRAIntegrationPartitionableDevices", true, GateStage::kBeta, kValidates},
-    {"KueueDRARejectWorkloadsWhenDRADisabled", true, GateStage::kBeta},
+    {"KueueDRARejectWorkloadsWhenDRADisabled", true, GateStage::kBeta, kActs},
     {"LWSImmutableGroupSize", true, GateStage::kBeta},
     {"LocalQueueMetrics", true, GateStage::kBeta, kActs},
     {"ManagedJobsNamespaceSelectorAlwaysRespected", true, GateStage::kStable},

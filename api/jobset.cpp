@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/constants.h"
 #include "api/json.h"
 
 namespace muster {
@@ -53,6 +54,44 @@ std::optional<FailurePolicy> read_failure_policy(const json& object) {
                           .targets = strings_at(rule, {"targetReplicatedJobs"})});
   }
   return read;
+}
+
+constexpr std::string_view kActions[] = {"", "FailJobSet", "RestartJobSet", "RestartJobSetAndIgnoreMaxRestarts"};
+constexpr std::string_view kStrategies[] = {"", "Recreate", "BlockingRecreate"};
+
+template <size_t N>
+void note_unless(const std::string_view (&known)[N], const std::string& field, std::string_view value,
+                 std::vector<std::string>& found) {
+  if (std::find(std::begin(known), std::end(known), value) == std::end(known))
+    found.push_back(field + ": " + std::string(value));
+}
+
+void note_exclusive_placement(const json& owner, const std::string& field, std::vector<std::string>& found) {
+  const json* topology = find_path(owner, {"metadata", "annotations", kExclusiveTopologyAnnotation});
+  if (topology != nullptr && topology->is_string())
+    found.push_back(field + "metadata.annotations[" + std::string(kExclusiveTopologyAnnotation) +
+                    "]: " + topology->get<std::string>());
+}
+
+std::vector<std::string> read_unsupported(const json& object) {
+  std::vector<std::string> found;
+  note_exclusive_placement(object, "", found);
+  size_t i = 0;
+  for (const json& replicated : array_at(object, {"spec", "replicatedJobs"})) {
+    const std::string field = "spec.replicatedJobs[" + std::to_string(i++) + "].template.";
+    const json& job = object_at(replicated, {"template"});
+    note_exclusive_placement(job, field, found);
+    note_exclusive_placement(object_at(job, {"spec", "template"}), field + "spec.template.", found);
+  }
+  if (const size_t count = array_at(object, {"spec", "volumeClaimPolicies"}).size(); count > 0)
+    found.push_back("spec.volumeClaimPolicies: " + std::to_string(count));
+  const json& policy = object_at(object, {"spec", "failurePolicy"});
+  note_unless(kStrategies, "spec.failurePolicy.restartStrategy", string_at(policy, {"restartStrategy"}), found);
+  i = 0;
+  for (const json& rule : array_at(policy, {"rules"}))
+    note_unless(kActions, "spec.failurePolicy.rules[" + std::to_string(i++) + "].action", string_at(rule, {"action"}),
+                found);
+  return found;
 }
 
 JobSetStatus read_status(const json& object) {
@@ -110,6 +149,7 @@ JobSetPtr read_jobset(const json& object) {
     jobset->coordinator = Coordinator{std::string(string_at(*coordinator, {"replicatedJob"})),
                                       int32_at(*coordinator, {"jobIndex"}), int32_at(*coordinator, {"podIndex"})};
   }
+  jobset->unsupported = read_unsupported(object);
   jobset->status = read_status(object);
   return jobset;
 }

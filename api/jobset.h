@@ -43,7 +43,7 @@ struct SuccessPolicy {
   std::vector<std::string> targets;  // none: all replicated jobs
 };
 
-// RestartJob and RestartJobAndIgnoreMaxRestarts are refused by muster's webhook.
+// Other actions and strategies of JobSet's own controller are named in JobSet::unsupported.
 enum class FailureAction { kFailJobSet, kRestartJobSet, kRestartJobSetAndIgnoreMaxRestarts };
 struct FailureRule {
   std::string name;
@@ -99,6 +99,9 @@ struct JobSet {
   bool in_order = false;  // startupPolicyOrder: InOrder
   std::optional<int32_t> ttl_seconds_after_finished;
   std::optional<Coordinator> coordinator;
+  // What it asks for and muster cannot do, as "field: value": such a JobSet is not started.
+  // muster's webhook refuses new ones; those that are older than muster are as they are.
+  std::vector<std::string> unsupported;
   JobSetStatus status;
 
   bool finished() const { return !status.terminal_state.empty() || ended_by("Completed") || ended_by("Failed"); }

@@ -27,10 +27,14 @@ enum class Measured {
   kFinished,
   kExecuted,  // finished; `seconds`: all the time that it was admitted
 
+  kJobSetCompleted,  // `ns`, `jobset`
+  kJobSetFailed,     // the same
+
   // Their series end, so that a queue of the same name begins anew.
   kClusterQueueGone,  // `cluster_queue`
   kLocalQueueGone,    // `ns`, `local_queue`
   kCohortGone,        // `cohorts`: its name
+  kJobSetGone,        // `ns`, `jobset`
 };
 
 inline constexpr const char* kAttemptSuccess = "success";
@@ -41,6 +45,7 @@ struct Measurement {
   std::string cluster_queue{};  // empty: none of which there are metrics
   std::string ns{};
   std::string local_queue{};  // empty: the same
+  std::string jobset{};
   std::string priority_class{};
   std::string reason{};
   std::string cause{};
@@ -79,6 +84,7 @@ enum class Gauge {
   kLocalQueueStatus,          // name, namespace, active
   kLocalResourceReservation,  // name, namespace, flavor, resource
   kLocalResourceUsage,        // the same
+  kUnsupportedObjects,        // kind, what
 };
 
 struct GaugeReading {

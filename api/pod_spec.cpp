@@ -57,7 +57,8 @@ PodSpec::PodSpec(const json& pod_spec)
       runtime_class(string_at(pod_spec, {"runtimeClassName"})),
       priority_class(string_at(pod_spec, {"priorityClassName"})),
       tolerations(read_tolerations(array_at(pod_spec, {"tolerations"}))),
-      node_affinity(pod_spec) {}
+      node_affinity(pod_spec),
+      resource_claims(!array_at(pod_spec, {"resourceClaims"}).empty()) {}
 
 json PodTemplate::to_json() const {
   return {{"metadata", json::parse(metadata_text)}, {"spec", json::parse(spec->text)}};

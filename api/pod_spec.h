@@ -46,6 +46,7 @@ struct PodSpec {
   std::string priority_class;
   std::vector<Toleration> tolerations;
   RequiredNodeAffinity node_affinity;
+  bool resource_claims = false;  // it asks for devices by claims (dynamic resource allocation)
 
   explicit PodSpec(const nlohmann::json& pod_spec);
 };

@@ -28,7 +28,8 @@ PodSet read_pod_set(const json& object) {
           .count = int32_at(object, {"count"}, 1),
           .min_count = optional_int32(object, "minCount"),
           .pod_template = read_pod_template(object_at(object, {"template"})),
-          .topology_request_text = text_of_object(object_at(object, {"topologyRequest"}))};
+          .topology_request_text = text_of_object(object_at(object, {"topologyRequest"})),
+          .asks_for_topology = asks_for_topology(object_at(object, {"topologyRequest"}))};
 }
 
 std::optional<Admission> read_admission(const json& status) {
@@ -147,6 +148,16 @@ json to_json(const ReclaimablePod& pod) {
 }
 
 }  // namespace
+
+bool asks_for_topology(const json& topology_request) {
+  // unconstrained: false and an empty level are requests too, which no flavor can fulfil.
+  for (const char* key : {"required", "preferred", "unconstrained", "podSetGroupName", "podSetSliceRequiredTopology",
+                          "podSetSliceSize"}) {
+    const json* value = find_path(topology_request, {key});
+    if (value != nullptr && !value->is_null()) return true;
+  }
+  return !array_at(topology_request, {"podsetSliceRequiredTopologyConstraints"}).empty();
+}
 
 const PodSetAssignment* Admission::find(std::string_view pod_set) const {
   const auto found = std::find_if(pod_sets.begin(), pod_sets.end(),

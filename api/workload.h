@@ -19,6 +19,9 @@
 
 namespace muster {
 
+// Whether a topologyRequest names a place: a level, no level at all (unconstrained), slices or a group.
+bool asks_for_topology(const nlohmann::json& topology_request);
+
 struct PodSet {
   std::string name;
   int32_t count = 1;
@@ -26,6 +29,8 @@ struct PodSet {
   PodTemplate pod_template;
   // JSON text of topologyRequest, which muster hands on as it is; empty: none.
   std::string topology_request_text;
+  // The request names a place for the pods, and does not only say how they are indexed.
+  bool asks_for_topology = false;
 };
 
 // spec.priorityClassRef; `kind` is "WorkloadPriorityClass" or "PriorityClass".

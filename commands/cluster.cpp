@@ -196,7 +196,9 @@ WriteFinished Cluster::write(const Command& command, MonotonicTime not_after, st
       log_.write_failed(object, answer.error().message, outcome == WriteOutcome::kRefused);
     else
       log_debug("a write came too late", {{"object", object}, {"why", answer.error().message}});
-    return {command.id, outcome};
+    // Trouble on the way is nobody's but the operator's; a webhook that fails is told with 500.
+    const bool was_read = outcome == WriteOutcome::kRefused || answer.error().code == 500;
+    return {.id = command.id, .outcome = outcome, .why = was_read ? answer.error().message : ""};
   }
   log_debug("written", {{"object", to_text(write.target)}});
   // A delete is answered with the object, or with a Status when it is gone already.

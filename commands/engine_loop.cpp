@@ -174,6 +174,9 @@ void EngineLoop::take_in(const std::deque<Event>& events) {
     for (ObjectEvent& event : commands.events) callbacks_.tell(std::move(event));
   }
   tell_of_breakages(commands.breakages);
+  if (callbacks_.unsupported) {
+    for (const UnsupportedFound& found : commands.unsupported) callbacks_.unsupported(found);
+  }
   if (!callbacks_.measure) return;
   for (Measurement& measurement : commands.measurements) {
     // The engine has no clock of its own.

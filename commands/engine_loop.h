@@ -30,6 +30,8 @@ class EngineLoop {
     // A key was set aside (engine/quarantine.h), or a question broke. On the engine's thread;
     // may be empty.
     std::function<void(const Breakage&)> broke{};
+    // An object asks for what muster does not do; the first of its kind. On the engine's thread; may be empty.
+    std::function<void(const UnsupportedFound&)> unsupported{};
     // How many are aside now, whenever that changed. On the engine's thread; may be empty.
     std::function<void(size_t)> quarantined{};
     // Which CA bundles the webhook configurations hold, whenever that changed; answered

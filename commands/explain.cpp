@@ -87,7 +87,7 @@ class Asking {
     auto settings = load_settings(flags, options_.muster_namespace);
     if (!settings) return fail(settings.error().message);
     const bool native = settings->configuration.muster.jobset_controller == JobSetController::kNative;
-    return explain_locally(*client_, key, reconciler_settings_of(*settings, native), clock_);
+    return explain_locally(*client_, key, reconciler_settings_of(*settings, native, options_.muster_namespace), clock_);
   }
 
  private:

@@ -113,12 +113,14 @@ RuleSettings rule_settings_of(const Settings& settings, const OwnIdentity& own, 
   return rules;
 }
 
-ReconcilerSettings reconciler_settings_of(const Settings& settings, bool native_jobsets) {
+ReconcilerSettings reconciler_settings_of(const Settings& settings, bool native_jobsets,
+                                          const std::string& own_namespace) {
   const MusterConfiguration& muster = settings.configuration.muster;
   const auto elastic = muster.jobset_feature_gates.find("ElasticJobSet");
   return {.native_jobsets = native_jobsets,
           .elastic_jobsets = elastic != muster.jobset_feature_gates.end() && elastic->second,
           .patch_jobset_crd = muster.patch_jobset_definition && muster.group_scheduling,
+          .own_namespace = own_namespace,
           .group_scheduling = muster.group_scheduling,
           .queues = make_queue_settings(settings.configuration.kueue, muster,
                                         rule_settings_of(settings, {}, native_jobsets))};

@@ -53,7 +53,8 @@ struct OwnIdentity {
 
 // `native_jobsets`: muster is the JobSet controller.
 RuleSettings rule_settings_of(const Settings& settings, const OwnIdentity& own, bool native_jobsets);
-ReconcilerSettings reconciler_settings_of(const Settings& settings, bool native_jobsets);
+ReconcilerSettings reconciler_settings_of(const Settings& settings, bool native_jobsets,
+                                          const std::string& own_namespace);
 
 // How muster is registered with the API server; `url` is empty for the Service.
 WebhookRegistration registration_of(const Settings& settings, const std::string& own_namespace, const std::string& url,

@@ -17,6 +17,16 @@ std::optional<int> LogThrottle::pass(const std::string& kind, MonotonicTime now)
   return std::exchange(seen->second.swallowed, 0);
 }
 
+std::optional<int> TextThrottle::pass(const std::string& text, MonotonicTime now) {
+  bool known = true;
+  {
+    MutexLock lock(mutex_);
+    if (texts_.size() < kTexts) texts_.insert(text);
+    known = texts_.contains(text);
+  }
+  return throttle_.pass(known ? "text " + text : "others", now);
+}
+
 void ServerLog::on_event(ServerEvent event, std::string_view detail) {
   const std::string what(to_text(event));
   const auto swallowed = throttle_.pass(what, clock_.now().monotonic);
@@ -28,6 +38,14 @@ void ServerLog::on_event(ServerEvent event, std::string_view detail) {
 
 void KubeLog::request_done(std::string_view method, std::string_view host, std::string_view code, Duration latency) {
   metrics_.request_done(method, host, code, latency);
+}
+
+void KubeLog::warned(std::string_view method, std::string_view path, const std::string& text) {
+  metrics_.warned();
+  if (auto swallowed = warnings_.pass(text, clock_.now().monotonic)) {
+    log_warning("the API server warns",
+                {{"method", method}, {"path", path}, {"warning", text}, {"repeated", *swallowed}});
+  }
 }
 
 void KubeLog::retrying(std::string_view method, std::string_view path, const std::string& why, Duration delay) {

@@ -34,6 +34,19 @@ class LogThrottle {
   std::map<std::string, Seen> seen_ GUARDED_BY(mutex_);
 };
 
+// The same for texts that others have written: each passes once in an hour, and past the first
+// hundred all further ones are as one. Thread-safe.
+class TextThrottle {
+ public:
+  static constexpr size_t kTexts = 100;
+  std::optional<int> pass(const std::string& text, MonotonicTime now) EXCLUDES(mutex_);
+
+ private:
+  LogThrottle throttle_{std::chrono::hours(1)};
+  Mutex mutex_;
+  std::set<std::string> texts_ GUARDED_BY(mutex_);
+};
+
 class ServerLog final : public ServerEventSink {
  public:
   explicit ServerLog(const Clock& clock) : clock_(clock) {}
@@ -49,6 +62,8 @@ class KubeLog final : public kube::KubeObserver {
  public:
   KubeLog(const Clock& clock, ClientMetrics& metrics) : clock_(clock), metrics_(metrics) {}
   void request_done(std::string_view method, std::string_view host, std::string_view code, Duration latency) override;
+  // Each text once in an hour, whatever request it is about.
+  void warned(std::string_view method, std::string_view path, const std::string& text) override;
   void retrying(std::string_view method, std::string_view path, const std::string& why, Duration delay) override;
   void throttled(std::string_view method, std::string_view path, Duration delay) override;
   void credentials_stale(const std::string& why) override;
@@ -66,6 +81,7 @@ class KubeLog final : public kube::KubeObserver {
   const Clock& clock_;
   ClientMetrics& metrics_;
   LogThrottle throttle_;
+  TextThrottle warnings_;
   Mutex mutex_;
   // Kinds that are not served: looking for them again and again is no news.
   std::set<std::string> absent_ GUARDED_BY(mutex_);

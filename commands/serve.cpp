@@ -266,7 +266,7 @@ void Process::begin(const Surroundings& surroundings) {
     deciding_ = loop_.get();
     if (!bundle_.empty()) loop_->post(CaBundleIssued{bundle_});
   }
-  cluster_->start_watches(*loop_, reconciler_settings_of(settings_, surroundings.native_jobsets),
+  cluster_->start_watches(*loop_, reconciler_settings_of(settings_, surroundings.native_jobsets, namespace_),
                           flags_.keep_webhook_configurations ? std::string(kWebhookConfigurationName) : "");
   leadership_->start(*loop_);
   guard_engine();
@@ -286,7 +286,7 @@ void Process::make_engine_loop(const Surroundings& surroundings) {
   engine.webhooks = registration_of(settings_, namespace_, flags_.webhook_url, surroundings.native_jobsets);
   engine.webhooks.jobset_controller = surroundings.own.jobset_controller;
   engine.keep_webhook_configurations = flags_.keep_webhook_configurations;
-  engine.reconcilers = reconciler_settings_of(settings_, surroundings.native_jobsets);
+  engine.reconcilers = reconciler_settings_of(settings_, surroundings.native_jobsets, namespace_);
   engine.admissions_at_a_time = kWriteConnections;
   engine_watch_ = std::make_unique<EngineWatch>(clock_, [this](const std::string& step, Duration took) {
     engine_metrics_.slow_step();
@@ -303,6 +303,13 @@ void Process::make_engine_loop(const Surroundings& surroundings) {
           .tell = [this](ObjectEvent event) { events_->record(std::move(event)); },
           .measure = [this](const Measurement& measurement) { queue_metrics_->record(measurement); },
           .broke = [this](const Breakage& breakage) { log_breakage(breakage); },
+          .unsupported =
+              [](const UnsupportedFound& found) {
+                log_warning("an object asks for what muster does not do; muster_unsupported_objects counts all of them",
+                            {{"object", to_text(found.object)},
+                             {"what", found.unsupported.what},
+                             {"note", found.unsupported.note}});
+              },
           .quarantined = [this](size_t keys) { engine_metrics_.set_quarantined(keys); },
           .bundles_seen = [this](std::vector<std::string> bundles) { answer_bundles(std::move(bundles)); },
           .webhooks_missing =
@@ -384,6 +391,8 @@ std::optional<GaugeReadings> Process::read_gauges() {
   EngineLoop* loop = deciding();
   const bool asked = loop != nullptr && loop->ask([&](const Engine& engine) {
     readings = {engine.leads(), queue_gauges(engine.state(), engine.queue_settings())};
+    const std::vector<GaugeReading> unsupported = engine.unsupported().gauges();
+    readings.gauges.insert(readings.gauges.end(), unsupported.begin(), unsupported.end());
   });
   return asked ? std::optional(std::move(readings)) : std::nullopt;
 }
@@ -447,7 +456,7 @@ std::optional<Explainer> Process::explainer() {
       *explain_authorizer_, [this] { return deciding(); },
       [this] {
         MutexLock lock(mutex_);
-        return reconciler_settings_of(settings_, native_jobsets_);
+        return reconciler_settings_of(settings_, native_jobsets_, namespace_);
       },
       [this] { return cluster_->metrics().watch_ages()->notes(); }, clock_);
 }

@@ -106,6 +106,7 @@ void Engine::put_unguarded(const TypedObject& object, bool watched, Now now) {
   if (change->before) note_ended_series(*change->before, state_, settings_.queues, measurements_);
   admit_to_quota(*change->after, now);
   show(object);
+  note_unsupported(object);
   if (!leads_) return;
   if (change->before) concern(*change->before);
   concern(object);
@@ -124,6 +125,13 @@ void Engine::show(const TypedObject& object) {
   } else if (is_shown(type_of(object))) {
     view_.put_typed(object);
     published_ = nullptr;
+  }
+}
+
+// Every replica counts; the leader tells the object's owner.
+void Engine::note_unsupported(const TypedObject& object) {
+  for (const Unsupported& news : unsupported_.put(key_of(object), unsupported_in(object, settings_))) {
+    if (leads_) events_.push_back(event_about_unsupported(object, news));
   }
 }
 
@@ -148,6 +156,7 @@ void Engine::forget_unguarded(const TypedObject& removed, Now now) {
   end_writes(unseen_.take_gone(removed), now);
   state_.admissions().remove(removed, state_, now);
   note_ended_series(removed, state_, settings_.queues, measurements_);
+  unsupported_.remove(key_of(removed));
   const ObjectMeta& meta = meta_of(removed);
   const ResourceType& type = type_of(removed);
   if (const auto* workload = std::get_if<WorkloadPtr>(&removed)) {
@@ -227,7 +236,12 @@ void Engine::lead(bool leads, Now now) {
   for (const auto& [id, write] : under_way_) {
     if (write.lane) lanes_.write_started(*write.lane);
   }
-  if (leads_) state_.for_each([this](const TypedObject& object) { concern(object); });
+  if (!leads_) return;
+  state_.for_each([this](const TypedObject& object) { concern(object); });
+  unsupported_.for_each([this](const ObjectKey& key, const Unsupported& unsupported) {
+    const TypedObject* object = state_.find(*key.type, key.ns, key.name);
+    if (object != nullptr) events_.push_back(event_about_unsupported(*object, unsupported));
+  });
 }
 
 void Engine::finish(const WriteFinished& finished, Now now) {
@@ -242,7 +256,7 @@ void Engine::finish(const WriteFinished& finished, Now now) {
     lanes_.rest(*write.lane, now.monotonic + write.rest);
   if (finished.outcome == WriteOutcome::kDone && !shows(write.target, finished.version))
     return unseen_.add(write.target, finished.version, *write.lane);
-  lanes_.write_finished(*write.lane, result_of(write, finished.outcome), now.monotonic);
+  lanes_.write_finished(*write.lane, result_of(write, finished), now.monotonic);
 }
 
 void Engine::end_writes(const std::vector<ObjectKey>& lanes, Now now) {
@@ -258,8 +272,9 @@ bool Engine::shows(const ObjectKey& target, uint64_t version) const {
 // That a name is taken or an object gone is an answer to act on at once, not trouble to
 // wait out: one pod that vanishes must not hold up the release of a gang. And what the
 // watch has shown before the answer came will not be shown again.
-Lanes::Result Engine::result_of(const UnderWay& write, WriteOutcome outcome) const {
-  switch (outcome) {
+Lanes::Result Engine::result_of(const UnderWay& write, const WriteFinished& finished) const {
+  if (only_it_waits(write, finished)) return Lanes::Result::kDone;
+  switch (finished.outcome) {
     case WriteOutcome::kDone:
     case WriteOutcome::kAlreadyExists:
       return Lanes::Result::kDone;
@@ -284,6 +299,9 @@ void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now
   if (done) {
     std::move(write.events.begin(), write.events.end(), std::back_inserter(events_));
     for (Measurement& measurement : write.measurements) measure(std::move(measurement));
+    if (write.verb == Verb::kCreate) state_.forget_rejection(*write.lane, target);
+  } else if (write.refusal && !finished.why.empty()) {
+    take_refusal(write, finished, now);
   }
   if (done && finished.object) return put(*finished.object, false, now);
   if (finished.outcome == WriteOutcome::kRefused && write.verb == Verb::kPatchStatus)
@@ -300,6 +318,20 @@ void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now
   const TypedObject* known = state_.find(*target.type, target.ns, target.name);
   if (known == nullptr || (!write.uid.empty() && meta_of(*known).uid != write.uid)) return;
   if (auto removed = state_.remove(target)) forget(*removed, now);
+}
+
+bool Engine::only_it_waits(const UnderWay& write, const WriteFinished& finished) {
+  return write.waits_alone && !finished.why.empty() && finished.outcome != WriteOutcome::kDone;
+}
+
+// What the API server, a quota of Kubernetes or a policy says to a create: its user's business. The
+// write is tried again after a growing delay; the recorder makes one series of repeated events.
+void Engine::take_refusal(UnderWay& write, const WriteFinished& finished, Now now) {
+  state_.note_rejection(*write.lane, write.target, finished.why);
+  if (only_it_waits(write, finished)) state_.note_refused(write.target, now.monotonic);
+  ObjectEvent event = *std::move(write.refusal);
+  event.note += finished.why;
+  events_.push_back(std::move(event));
 }
 
 Commands Engine::plan(Now now) {
@@ -321,6 +353,7 @@ Commands Engine::plan(Now now) {
   commands.events = std::move(events_);
   events_.clear();
   commands.measurements = std::exchange(measurements_, {});
+  commands.unsupported = unsupported_.take_first();
   return commands;
 }
 
@@ -331,10 +364,10 @@ void Engine::add(Commands& commands, std::optional<ObjectKey> lane, Write write)
   const bool admits = lane && is_to_be_admitted(*lane);
   if (admits) ++admissions_under_way_;
   const TypedObject* target = state_.find(*write.target.type, write.target.ns, write.target.name);
-  under_way_.emplace(
-      id, UnderWay{std::move(lane), write.verb, write.target, write.uid,
-                   target == nullptr ? 0 : meta_of(*target).resource_version, std::exchange(write.events, {}),
-                   std::exchange(write.measurements, {}), write.rest, admits});
+  under_way_.emplace(id, UnderWay{std::move(lane), write.verb, write.target, write.uid,
+                                  target == nullptr ? 0 : meta_of(*target).resource_version,
+                                  std::exchange(write.events, {}), std::exchange(write.measurements, {}),
+                                  std::exchange(write.refusal, std::nullopt), write.waits_alone, write.rest, admits});
   commands.writes.push_back({id, std::move(write), needs_leadership});
 }
 

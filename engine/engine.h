@@ -84,6 +84,7 @@ class Engine {
 
   const ClusterState& state() const { return state_; }
   const QueueSettings& queue_settings() const { return settings_.queues; }
+  const UnsupportedObjects& unsupported() const { return unsupported_; }
 
  private:
   struct UnderWay {
@@ -94,6 +95,8 @@ class Engine {
     uint64_t version;  // of the target when the write was planned; 0: it was not known
     std::vector<ObjectEvent> events;
     std::vector<Measurement> measurements;
+    std::optional<ObjectEvent> refusal;
+    bool waits_alone;
     Duration rest;
     bool admits;  // a Workload
   };
@@ -103,6 +106,7 @@ class Engine {
   void put_unguarded(const TypedObject& object, bool watched, Now now);
   void admit_to_quota(const TypedObject& object, Now now);
   void show(const TypedObject& object);
+  void note_unsupported(const TypedObject& object);
   void remove(const TypedObject& object, Now now);
   void forget(const TypedObject& removed, Now now);
   void forget_unguarded(const TypedObject& removed, Now now);
@@ -114,9 +118,12 @@ class Engine {
   bool is_whole() const { return synced() && missing_.empty(); }
   bool rests_on_unknown(const ObjectKey& key) const;
   void finish(const WriteFinished& finished, Now now);
-  Lanes::Result result_of(const UnderWay& write, WriteOutcome outcome) const;
+  Lanes::Result result_of(const UnderWay& write, const WriteFinished& finished) const;
+  // Refused by a word of the API server's, and nothing else of its key needs to wait.
+  static bool only_it_waits(const UnderWay& write, const WriteFinished& finished);
   bool shows(const ObjectKey& target, uint64_t version) const;
   void take_answer(UnderWay& write, const WriteFinished& finished, Now now);
+  void take_refusal(UnderWay& write, const WriteFinished& finished, Now now);
   void lead(bool leads, Now now);
 
   // When something broke (engine_recovery.cpp).
@@ -162,6 +169,7 @@ class Engine {
   std::vector<Measurement> measurements_;
   uint64_t last_id_ = 0;
   LateWrites late_writes_;
+  UnsupportedObjects unsupported_;
   bool leads_ = false;
 
   StepWatch* const watch_;

@@ -9,6 +9,7 @@
 
 #include "api/typed_object.h"
 #include "engine/quarantine.h"
+#include "engine/unsupported_objects.h"
 #include "reconcilers/command.h"
 
 namespace muster {
@@ -52,6 +53,8 @@ struct WriteFinished {
   // that version is for the watch to show.
   std::optional<TypedObject> object{};
   uint64_t version = 0;  // 0: not told
+  // The API server's sentence, where it has read the request and did not take it; empty otherwise.
+  std::string why{};
 };
 // This replica has become the leader, or is it no more.
 struct LeadershipChanged {
@@ -80,8 +83,12 @@ struct Commands {
   std::vector<Measurement> measurements;
   // Of keys that were set aside (engine/quarantine.h).
   std::vector<Breakage> breakages;
+  // For the log: the first object of each kind that asks for something that muster does not do.
+  std::vector<UnsupportedFound> unsupported;
 
-  bool empty() const { return writes.empty() && events.empty() && measurements.empty() && breakages.empty(); }
+  bool empty() const {
+    return writes.empty() && events.empty() && measurements.empty() && breakages.empty() && unsupported.empty();
+  }
 };
 
 }  // namespace muster

@@ -179,7 +179,8 @@ std::vector<PodSet> QueuedJob::pod_set_shapes(const RuleSettings& settings) cons
                         .count = pods_of(*job_),
                         .min_count = settings.enabled("PartialAdmission") ? min_count() : std::nullopt,
                         .pod_template = job_->pod_template,
-                        .topology_request_text = {}});
+                        .topology_request_text = {},
+                        .asks_for_topology = false});
     return pod_sets;
   }
   for (const ReplicatedJob& replicated : jobset_->replicated_jobs) {
@@ -187,7 +188,8 @@ std::vector<PodSet> QueuedJob::pod_set_shapes(const RuleSettings& settings) cons
                         .count = pods_of(replicated),
                         .min_count = std::nullopt,
                         .pod_template = replicated.pod_template,
-                        .topology_request_text = {}});
+                        .topology_request_text = {},
+                        .asks_for_topology = false});
   }
   return pod_sets;
 }

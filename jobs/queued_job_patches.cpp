@@ -69,6 +69,8 @@ Result<json> QueuedJob::start_patch(const std::vector<PodSetInfo>& infos) const 
     const PodSetInfo before = info_of_template(pod_template.to_json());
     PodSetInfo after = before;
     if (auto merged = merge(after, infos[i]); !merged) return fail(merged.error().message);
+    // Kueue put it there, for a controller of slices that is not here: nobody else would remove it.
+    std::erase(after.scheduling_gates, kElasticJobGate);
     patches.push_back(template_patch(before, after));
   }
   if (jobset_ != nullptr) {

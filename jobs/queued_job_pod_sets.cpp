@@ -78,7 +78,7 @@ std::string metadata_for_workload(const std::string& metadata_text, bool of_job)
 
 // What the annotations of a pod template ask for. Values that are no numbers or truths
 // were refused when the job was made.
-void put_wishes(const Labels& annotations, json& request) {
+void put_wishes(const Labels& annotations, bool with_layers, json& request) {
   const auto value = [&](std::string_view key) -> const std::string* {
     const auto found = annotations.find(key);
     return found == annotations.end() ? nullptr : &found->second;
@@ -95,17 +95,23 @@ void put_wishes(const Labels& annotations, json& request) {
   if (const auto* size = value(kSliceSize)) {
     if (const auto number = go_parse_int(*size, 32)) request["podSetSliceSize"] = *number;
   }
+  const auto* layers = value(kSliceLayers);
+  if (layers == nullptr || !with_layers) return;
+  const auto parsed = parse_slice_layers(*layers);
+  if (!parsed.ok()) return;
+  for (const SliceLayer& layer : *parsed)
+    request["podsetSliceRequiredTopologyConstraints"].push_back({{"topology", layer.topology}, {"size", layer.size}});
 }
 
-std::string topology_request(const PodTemplate& pod_template, const ReplicatedJob* replicated) {
+json topology_request(const PodTemplate& pod_template, const ReplicatedJob* replicated, bool with_layers) {
   json request = {{"podIndexLabel", kCompletionIndexAnnotation}};
   if (replicated != nullptr) {
     request["subGroupIndexLabel"] = kJobIndexKey;
     request["subGroupCount"] = replicated->replicas;
   }
   const json metadata = json::parse(pod_template.metadata_text);
-  put_wishes(read_string_map(object_at(metadata, {"annotations"})), request);
-  return to_text(request);
+  put_wishes(read_string_map(object_at(metadata, {"annotations"})), with_layers, request);
+  return request;
 }
 
 json list_of(const json& pod_spec, std::string_view key) {
@@ -124,8 +130,11 @@ std::vector<PodSet> QueuedJob::pod_sets(const RuleSettings& settings) const {
   for (size_t i = 0; i < pod_sets.size(); ++i) {
     PodSet& pod_set = pod_sets[i];
     if (settings.enabled("TopologyAwareScheduling")) {
-      pod_set.topology_request_text =
-          topology_request(pod_set.pod_template, jobset_ == nullptr ? nullptr : &jobset_->replicated_jobs[i]);
+      const json request =
+          topology_request(pod_set.pod_template, jobset_ == nullptr ? nullptr : &jobset_->replicated_jobs[i],
+                           settings.enabled("TASMultiLayerTopology"));
+      pod_set.topology_request_text = to_text(request);
+      pod_set.asks_for_topology = asks_for_topology(request);
     }
     pod_set.pod_template = {.metadata_text = metadata_for_workload(pod_set.pod_template.metadata_text, job_ != nullptr),
                             .spec = sanitized(pod_set.pod_template.spec)};

@@ -136,6 +136,7 @@ KubeClient::Attempt KubeClient::attempt(const KubeRequest& request, const Identi
   handlers.on_head = [&](const HttpHead& head) {
     result.status = head.status;
     result.retry_after = head.retry_after;
+    for (const std::string& text : head.warnings) observer_.warned(request.method, request.path, text);
   };
   handlers.on_body = [&](std::string_view bytes) {
     if (result.body.size() + bytes.size() > most_bytes) return !(too_large = true);
@@ -218,6 +219,7 @@ Outcome<StatusError> KubeClient::stream(const KubeRequest& request, const ByteSi
   HttpHandlers handlers;
   handlers.on_head = [&](const HttpHead& seen) {
     head = seen;
+    for (const std::string& text : head.warnings) observer_.warned(request.method, request.path, text);
     record(request, head.status, started);
   };
   handlers.on_body = [&](std::string_view bytes) {

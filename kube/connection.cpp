@@ -10,6 +10,7 @@
 #include <csignal>
 
 #include "base/mutex.h"
+#include "kube/warning_header.h"
 
 namespace muster::kube {
 namespace {
@@ -86,6 +87,14 @@ ConnectionError failure(httplib::Error error, bool timed_out, const std::string&
       if (timed_out) return {Kind::kTimedOut, place + " did not answer in time"};
       return {Kind::kBroken, "the connection to " + place + " broke"};
   }
+}
+
+std::vector<std::string> warnings_of(const httplib::Response& response) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < response.get_header_value_count("Warning"); ++i) {
+    for (std::string& text : parse_warnings(response.get_header_value("Warning", i))) texts.push_back(std::move(text));
+  }
+  return texts;
 }
 
 }  // namespace
@@ -179,7 +188,8 @@ Outcome<ConnectionError> Connection::exchange(const HttpRequest& request, const 
   bool head_seen = false;
   bool too_late = false;
   const auto take_head = [&](const httplib::Response& response) {
-    if (!std::exchange(head_seen, true)) handlers.on_head({response.status, response.get_header_value("Retry-After")});
+    if (!std::exchange(head_seen, true))
+      handlers.on_head({response.status, response.get_header_value("Retry-After"), warnings_of(response)});
     return true;
   };
   wire_request.response_handler = take_head;

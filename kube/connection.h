@@ -41,7 +41,8 @@ struct HttpRequest {
 
 struct HttpHead {
   int status = 0;
-  std::string retry_after;  // the header's text; empty when absent
+  std::string retry_after{};            // the header's text; empty when absent
+  std::vector<std::string> warnings{};  // the texts of Warning headers (kube/warning_header.h)
 };
 
 // on_head comes first and once; then on_body as bytes arrive, until it returns false:

@@ -34,6 +34,8 @@ class KubeObserver {
   // "<error>", as rest_client_requests_total spells it; `host` is host:port.
   virtual void request_done(std::string_view /*method*/, std::string_view /*host*/, std::string_view /*code*/,
                             Duration /*latency*/) {}
+  // The API server has taken a request and does not like something about it: a Warning header.
+  virtual void warned(std::string_view /*method*/, std::string_view /*path*/, const std::string& /*text*/) {}
   // A request will be sent again after `delay`.
   virtual void retrying(std::string_view /*method*/, std::string_view /*path*/, const std::string& /*why*/,
                         Duration /*delay*/) {}

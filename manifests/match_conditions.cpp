@@ -120,6 +120,12 @@ json with_min_count() {
   return condition("with-min-count", "has(object.spec.podSets) && object.spec.podSets.exists(s, has(s.minCount))");
 }
 
+json with_fair_sharing() {
+  return condition("with-fair-sharing",
+                   "has(object.spec) && has(object.spec.fairSharing) && (oldObject == null || !has(oldObject.spec) || "
+                   "!has(oldObject.spec.fairSharing) || object.spec.fairSharing != oldObject.spec.fairSharing)");
+}
+
 json more_than_conditions() {
   const std::string no_status_before = "!has(object.status) || !has(oldObject.status)";
   const std::string changed =

@@ -41,6 +41,8 @@ nlohmann::json not_by_muster(const std::string& own_namespace);
 
 // Workloads of which fewer pods than asked for may run: all that a mutator edits.
 nlohmann::json with_min_count();
+// Of a LocalQueue: it has a share among others, and had not the same one before.
+nlohmann::json with_fair_sharing();
 
 // All but writes to a Workload's status that change its conditions alone, such as that of its
 // end: what a condition may say is in the CRD. Except that one which reserves quota must

@@ -52,6 +52,10 @@ bool is_workload(const std::string& group, const std::string& resource) {
   return group == kQueueGroup && (resource == "workloads" || resource == "workloads/status");
 }
 
+bool is_local_queue(const std::string& group, const std::string& resource) {
+  return group == kQueueGroup && resource == "localqueues";
+}
+
 // Kubernetes' own group is the empty one.
 bool is_core(const std::string& group, const std::string& resource, const char* name) {
   return group.empty() && resource == name;
@@ -60,11 +64,12 @@ bool is_core(const std::string& group, const std::string& resource, const char* 
 // The rules for jobs, which the first three entries share, and those for what muster
 // always wants to see, Workloads apart.
 struct RuleLists {
-  json jobs = json::array(), own = json::array(), workloads = json::array(), pods = json::array(),
-       config_maps = json::array();
+  json jobs = json::array(), own = json::array(), workloads = json::array(), local_queues = json::array(),
+       pods = json::array(), config_maps = json::array();
 
   json& of(const std::string& group, const std::string& resource, bool every_jobset) {
     if (is_workload(group, resource)) return workloads;
+    if (is_local_queue(group, resource)) return local_queues;
     if (is_core(group, resource, "pods")) return pods;
     if (is_core(group, resource, "configmaps")) return config_maps;
     const bool always = !is_job(group, resource) || (every_jobset && resource == jobset.resource);
@@ -77,7 +82,8 @@ RuleLists rules_of(WebhookKind kind, bool every_jobset) {
   RuleLists lists;
   for (const auto& [target, operations] : wanted) {
     const auto& [group, resource] = target;
-    const bool namespaced = is_job(group, resource) || is_workload(group, resource) || group.empty();
+    const bool namespaced =
+        is_job(group, resource) || is_workload(group, resource) || is_local_queue(group, resource) || group.empty();
     lists.of(group, resource, every_jobset)
         .push_back({{"apiGroups", {group}},
                     {"apiVersions", {version_of(group, resource)}},
@@ -198,6 +204,8 @@ json webhook_entries(WebhookKind kind, const WebhookRegistration& registration,
               json::array({match_conditions::not_by_muster(registration.own_namespace),
                            kind == WebhookKind::kMutating ? match_conditions::with_min_count()
                                                           : match_conditions::more_than_conditions()}));
+  // Most LocalQueues never pass here: users make them in their namespaces, also while muster is away.
+  entries.add("local-queues", rules.local_queues, json::array(), json::array({match_conditions::with_fair_sharing()}));
   if (registration.group_scheduling) {
     entries.add("gang-pods", rules.pods, json::array(), json::array({match_conditions::not_by_the_job_controller()}),
                 {{"matchExpressions", json::array({requirement(kGroupLabel, "Exists", {})})}});

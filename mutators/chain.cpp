@@ -6,7 +6,6 @@
 #include "jobs/size_limit.h"
 #include "mutators/default_local_queue.h"
 #include "mutators/default_priority_class.h"
-#include "mutators/elastic_scheduling_gate.h"
 #include "mutators/group_scheduling.h"
 #include "mutators/jobset_defaults.h"
 #include "mutators/keep_suspended.h"
@@ -51,15 +50,14 @@ class Watch {
 }  // namespace
 
 std::span<const Mutator* const> mutator_chain() {
-  static constexpr std::array<const Mutator*, 12> chain = {
+  static constexpr std::array<const Mutator*, 11> chain = {
       &jobset_defaults,  // the others see the JobSet as its webhook would hand it over
       &jobset_keep_defaults,
       &default_local_queue,     // whoever comes next asks for the queue name
       &default_priority_class,  // of queued jobs only
       &suspend,
       &keep_suspended,
-      &multikueue_managed_by,  // by queue name
-      &elastic_scheduling_gate,
+      &multikueue_managed_by,    // by queue name
       &group_scheduling_inject,  // into the template that the others leave
       &group_scheduling_keep,
       &queue_defaults,  // of kinds that no other mutator knows

@@ -5,6 +5,7 @@
 #include "api/pod_requests.h"
 #include "base/overloaded.h"
 #include "reconcilers/cluster_state.h"
+#include "reconcilers/unsupported.h"
 
 namespace muster {
 namespace {
@@ -29,6 +30,17 @@ ResourceList whole_or_containers(PodResources resources) {
   return counted;
 }
 
+// Devices that a pod claims are counted by nobody; Kueue says so in these words where it does not
+// count them either.
+constexpr std::string_view kClaimsDevices =
+    "Workload uses DRA resources but the KueueDRAIntegration feature gate is not enabled";
+
+bool claims_devices(const Workload& workload, const QueueSettings& settings) {
+  return settings.rules.enabled("KueueDRARejectWorkloadsWhenDRADisabled") &&
+         std::any_of(workload.pod_sets.begin(), workload.pod_sets.end(),
+                     [](const PodSet& pod_set) { return pod_set.pod_template.spec->resource_claims; });
+}
+
 Demand demand_of(const Workload& workload, const ClusterState& state, const QueueSettings& settings) {
   Demand demand;
   const std::vector<const LimitRange*> limit_ranges = state.limit_ranges_in(workload.meta.ns);
@@ -41,6 +53,10 @@ Demand demand_of(const Workload& workload, const ClusterState& state, const Queu
     append(errors, check_limits(resources, path));
     if (!limit_ranges.empty()) append(errors, check_limit_ranges(resources, limit_ranges, path));
     demand.per_pod.push_back(quota_requests(whole_or_containers(resources), settings));
+  }
+  if (claims_devices(workload, settings)) {
+    demand.misconfigured = kClaimsDevices;
+    return demand;
   }
   for (const FieldError& error : errors) {
     demand.misconfigured += (demand.misconfigured.empty() ? "resources validation failed: " : ", ") + error.text();
@@ -75,6 +91,7 @@ constexpr Duration kBetweenMessages = std::chrono::seconds(30);
 SchedulerSettings scheduler_settings(const QueueSettings& settings) {
   SchedulerSettings made{.fair_sharing = settings.fair_sharing,
                          .ignore_undeclared_resources = settings.ignore_undeclared_resources,
+                         .topology_requests = settings.rules.enabled("TopologyAwareScheduling"),
                          .reclaims = settings.rules.enabled("ReclaimablePods")};
   if (settings.wait_for_pods_ready) {
     made.order_by_eviction =
@@ -131,7 +148,8 @@ void Admissions::remove(const TypedObject& object, const ClusterState& state, No
 
 void Admissions::put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now) {
   Demand demand = asks_for_quota(*workload) ? demand_of(*workload, state, settings_) : Demand();
-  scheduler_.put(workload, demand.per_pod, now, std::move(demand.misconfigured));
+  scheduler_.put(workload, demand.per_pod, now, std::move(demand.misconfigured),
+                 can_be_stopped(*workload, settings_.rules));
   advance(*workload);
   note_block(*workload, now);
   note_admission(*workload, now);

@@ -15,8 +15,7 @@ QueueSurroundings surroundings_of(const ClusterQueue& queue, const ClusterState&
               [&state](const std::string& name) {
                 const AdmissionCheck* check = state.admission_check(name);
                 if (check == nullptr) return CheckPresence::kMissing;
-                return condition_is_true(check->conditions, kActiveCondition) ? CheckPresence::kActive
-                                                                              : CheckPresence::kInactive;
+                return check->active() ? CheckPresence::kActive : CheckPresence::kInactive;
               },
           .in_cohort_cycle = cohorts_above(queue, state).cyclic};
 }

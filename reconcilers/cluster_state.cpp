@@ -20,6 +20,9 @@ auto pointer_to(const TypedObject* object) -> decltype(std::get_if<Pointer>(obje
 // Longer than anybody takes a name for.
 constexpr Duration kTakenKept = std::chrono::minutes(1);
 
+// Between two attempts of a create that the API server refuses.
+constexpr Duration kLongestRefusal = std::chrono::minutes(1);
+
 bool is_any(const TypedObject&) {
   return true;
 }
@@ -177,6 +180,36 @@ void ClusterState::note_taken(const ObjectKey& key, MonotonicTime until) {
   taken_[key] = until;
 }
 
+const ClusterState::Rejection* ClusterState::rejection(const ObjectKey& owner) const {
+  const auto found = rejections_.find(owner);
+  return found == rejections_.end() ? nullptr : &found->second;
+}
+
+void ClusterState::note_rejection(const ObjectKey& owner, const ObjectKey& target, std::string why) {
+  // Of an owner that has gone in between nobody would ask.
+  if (find(*owner.type, owner.ns, owner.name) != nullptr)
+    rejections_.insert_or_assign(owner, Rejection{target, std::move(why)});
+}
+
+void ClusterState::forget_rejection(const ObjectKey& owner, const ObjectKey& target) {
+  const auto found = rejections_.find(owner);
+  if (found != rejections_.end() && found->second.target == target) rejections_.erase(found);
+}
+
+std::optional<Duration> ClusterState::refused_for(const ObjectKey& key, MonotonicTime now) const {
+  const auto found = refused_.find(key);
+  if (found == refused_.end() || found->second.until <= now) return std::nullopt;
+  return found->second.until - now;
+}
+
+void ClusterState::note_refused(const ObjectKey& key, MonotonicTime now) {
+  // Of objects that nobody has asked for since.
+  std::erase_if(refused_, [&](const auto& entry) { return entry.second.until + 2 * kLongestRefusal < now; });
+  Refused& refused = refused_[key];
+  const int doublings = std::min(refused.times++, 6);
+  refused.until = now + std::min<Duration>(std::chrono::seconds(1 << doublings), kLongestRefusal);
+}
+
 void ClusterState::rebuild(const std::function<bool(const TypedObject&)>& takes, ObjectKey& putting) {
   ClusterState fresh(queues_);
   for_each([&](const TypedObject& object) {
@@ -186,6 +219,8 @@ void ClusterState::rebuild(const std::function<bool(const TypedObject&)>& takes,
   });
   fresh.seen_ = seen_;
   fresh.taken_ = taken_;
+  fresh.rejections_ = rejections_;
+  fresh.refused_ = refused_;
   *this = std::move(fresh);
 }
 
@@ -230,6 +265,7 @@ std::optional<ClusterState::Change> ClusterState::set(const TypedObject& object)
   }
   count_in(object);
   if (!taken_.empty()) taken_.erase(key_of(object));
+  if (!refused_.empty()) refused_.erase(key_of(object));
   return change;
 }
 
@@ -251,6 +287,7 @@ std::optional<TypedObject> ClusterState::remove(const ObjectKey& key) {
   count_out(*place);
   for_each_index(*place, [](auto& index, const auto& its) { index.erase(its); });
   TypedObject removed = *place;
+  if (!rejections_.empty()) rejections_.erase(key);
   kind->second.remove({key.ns, key.name});
   return removed;
 }

@@ -81,6 +81,16 @@ class ClusterState {
   Admissions& admissions() { return *admissions_; }
   // The Jobs and pods of gangs, counted.
   const GangIndex& gangs() const { return gangs_; }
+  // The last create for this object's sake that the API server refused and nobody has repeated with
+  // success; nullptr: none. Known to the leader, from its own writes.
+  struct Rejection {
+    ObjectKey target;
+    std::string why;  // the API server's sentence
+  };
+  const Rejection* rejection(const ObjectKey& owner) const;
+  // How long the create of this object, which was refused lately, is not to be tried again;
+  // nullopt: it may be tried.
+  std::optional<Duration> refused_for(const ObjectKey& key, MonotonicTime now) const;
   // Whether a create was answered with AlreadyExists, lately, by an object that muster
   // does not watch: somebody else's.
   bool taken(const ObjectKey& key, MonotonicTime now) const;
@@ -106,6 +116,12 @@ class ClusterState {
   std::vector<TypedObject> drop_missing(const ResourceType& type, const std::vector<ObjectKey>& listed,
                                         uint64_t version);
   void note_taken(const ObjectKey& key, MonotonicTime until);
+  void note_rejection(const ObjectKey& owner, const ObjectKey& target, std::string why);
+  // Another refusal of this create: it is tried again after 1 s, then twice as long each time, up to a
+  // minute.
+  void note_refused(const ObjectKey& key, MonotonicTime now);
+  // `target` was made, or nobody asks for it any more.
+  void forget_rejection(const ObjectKey& owner, const ObjectKey& target);
 
   // After an exception in the middle of a change nobody knows which index has it: the same
   // objects, put one after the other into a fresh state, which takes over how far the watches
@@ -147,6 +163,12 @@ class ClusterState {
   Queues cluster_queues_of_check_;
   QueueCountIndex queue_counts_;
   std::map<ObjectKey, MonotonicTime> taken_;
+  std::map<ObjectKey, Rejection> rejections_;  // by owner
+  struct Refused {
+    int times = 0;
+    MonotonicTime until{};
+  };
+  std::map<ObjectKey, Refused> refused_;
   GangIndex gangs_;
   TemplatePool templates_;
   std::unique_ptr<Admissions> admissions_;

@@ -33,6 +33,11 @@ struct Write {
   std::vector<ObjectEvent> events{};
   // Counted then, for the same reason.
   std::vector<Measurement> measurements{};
+  // Told instead when the API server does not take the write; its own sentence ends the note.
+  std::optional<ObjectEvent> refusal{};
+  // kCreate: after such a refusal only this object waits for its next attempt, and its reconciler asks
+  // ClusterState::refused_for(); otherwise all of its key waits, as after any failure.
+  bool waits_alone = false;
   // Once it is done, its key is left alone for so long: for what changes often and may
   // be told late, such as the counts of a queue.
   Duration rest{};

@@ -11,6 +11,7 @@
 #include "reconcilers/job_workload_make.h"
 #include "reconcilers/job_workload_owner.h"
 #include "reconcilers/prebuilt_difference.h"
+#include "reconcilers/unsupported.h"
 
 namespace muster {
 namespace {
@@ -100,7 +101,7 @@ void explain_without_workload(const ExplainScene& scene, const QueuedJob& job, E
                                    ", which does not exist or is in no queue.");
     told.change.push_back("Give " + std::string(meta.controller->kind) + " " + std::string(meta.controller->name) +
                           " a queue, or this job a queue of its own.");
-  } else if (job.active() && !job.elastic(scene.queues().rules)) {
+  } else if (job.active()) {
     told.say("Stopping", told.subject() + " gets its Workload when the pods that it still has are gone.");
   } else if (!priority_of(making, unused)) {
     explain_priority(making, told);
@@ -109,6 +110,7 @@ void explain_without_workload(const ExplainScene& scene, const QueuedJob& job, E
                                       " exists and has another owner.");
     told.change.push_back("Delete that Workload: " + kubectl(meta.ns, "delete workload " + name_of_workload(making)));
   } else {
+    if (explain_rejection(scene, key_of(job.type(), meta), told)) return;
     told.say("WorkloadNotMade", told.subject() + " has no Workload yet: muster creates it at once; ask again.");
     told.change.push_back(
         "If this continues, the leader of muster does not work: look at its log and at the events of the job.");
@@ -138,6 +140,17 @@ bool explain_prebuilt(const ExplainScene& scene, const QueuedJob& job, const Wor
   return true;
 }
 
+// A JobSet that muster does not run, although it is the JobSet controller. Whether it is told.
+bool explain_never_run(const ExplainScene& scene, const ObjectKey& key, Explained& told) {
+  const TypedObject* object = scene.state.find(*key.type, key.ns, key.name);
+  if (object == nullptr) return false;
+  const std::vector<Unsupported> found = unsupported_in(*object, scene.settings);
+  if (found.empty()) return false;
+  told.say("Unsupported", told.subject() + " asks for what muster does not do.");
+  for (const Unsupported& one : found) told.because.push_back(one.note);
+  return true;
+}
+
 void explain_job(const ExplainScene& scene, const ObjectKey& key, const QueuedJob& job, Explained& told) {
   const Workload* workload = workload_of(scene, job);
   if (job.meta().deleting) {
@@ -145,6 +158,8 @@ void explain_job(const ExplainScene& scene, const ObjectKey& key, const QueuedJo
   } else if (const auto end = job.end()) {
     told.say("Finished", told.subject() + (end->success ? " has succeeded" : " has failed") +
                              (end->message.empty() ? "." : ": " + end->message));
+    if (workload != nullptr) told.add_fact("Workload", workload->meta.name);
+  } else if (explain_never_run(scene, key, told)) {
     if (workload != nullptr) told.add_fact("Workload", workload->meta.name);
   } else if (is_unqueued(scene, job, told)) {
     explain_unqueued(scene, key, job, told);

@@ -107,6 +107,17 @@ void explain_not_ready(const ExplainScene& scene, const QueuedJob& job, const Wo
 
 }  // namespace
 
+bool explain_rejection(const ExplainScene& scene, const ObjectKey& key, Explained& told) {
+  const ClusterState::Rejection* rejection = scene.state.rejection(key);
+  if (rejection == nullptr) return false;
+  const ObjectKey& target = rejection->target;
+  if (scene.state.find(*target.type, target.ns, target.name) != nullptr) return false;
+  told.say("CreationRefused", told.subject() + " needs " + std::string(target.type->kind) + " " + target.name +
+                                  ", which cannot be created: " + rejection->why);
+  told.change.push_back("Correct what the API server names; muster tries again by itself.");
+  return true;
+}
+
 void explain_pods(const ExplainScene& scene, const QueuedJob& job, const Workload* workload, Explained& told) {
   const PodCounts pods = count_pods(scene, job);
   told.add_fact("Pods", pods.text());
@@ -115,7 +126,7 @@ void explain_pods(const ExplainScene& scene, const QueuedJob& job, const Workloa
     told.change.push_back("Nothing to do: ask again in a moment.");
     return;
   }
-  if (explain_gang(scene, job, told)) return;
+  if (explain_rejection(scene, key_of(job.type(), job.meta()), told) || explain_gang(scene, job, told)) return;
   if (!job.pods_ready()) return explain_not_ready(scene, job, workload, pods, told);
   told.say("Running", told.subject() + " is running: " + pods.text() + ".");
 }

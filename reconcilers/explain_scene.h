@@ -25,6 +25,8 @@ std::string when(TimePoint time, Now now);
 // "kubectl -n team-a <rest>".
 std::string kubectl(const std::string& ns, const std::string& rest);
 
+// An object that muster wanted to make for this one and that the API server refused. Whether it is told.
+bool explain_rejection(const ExplainScene& scene, const ObjectKey& key, Explained& told);
 // A job that is in no queue, by whoever's choice: how far its pods are, or who would start it.
 void explain_unqueued(const ExplainScene& scene, const ObjectKey& key, const QueuedJob& job, Explained& told);
 // A job that may run: whether it is started, its gang complete, its pods ready.

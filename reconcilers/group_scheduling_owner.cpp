@@ -87,7 +87,12 @@ Write create_config_map(const GangOwner& owner, json data) {
                  {"labels", {{kGroupLabel, kGroupLabelValue}, {"app.kubernetes.io/managed-by", "muster"}}},
                  {"ownerReferences", json::array({controller_reference(*owner.key.type, meta, false)})}}},
                {"data", std::move(data)}};
-  return {.verb = Verb::kCreate, .target = owner.config_map(), .body = std::move(body)};
+  const ObjectKey key = owner.config_map();
+  return {.verb = Verb::kCreate,
+          .target = key,
+          .body = std::move(body),
+          .refusal = event_on(owner, kWarningEvent, "ConfigMapCreationFailed",
+                              "ConfigMap " + path_of(key.ns, key.name) + " of the start barrier cannot be created: ")};
 }
 
 std::optional<Write> write_group_started(const GangOwner& owner, bool is_true, std::string_view reason,

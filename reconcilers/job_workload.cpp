@@ -15,6 +15,7 @@
 #include "reconcilers/job_workload_scene.h"
 #include "reconcilers/job_workload_standing.h"
 #include "reconcilers/job_workload_status.h"
+#include "reconcilers/unsupported.h"
 
 namespace muster {
 namespace {
@@ -53,7 +54,9 @@ void create(const JobScene& scene, Plan& plan) {
       {.verb = Verb::kCreate,
        .target = key,
        .body = make_workload(scene, *priority),
-       .events = {scene.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path_of(key.ns, name))}});
+       .events = {scene.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path_of(key.ns, name))},
+       .refusal = scene.event(kWarningEvent, "WorkloadCreationFailed",
+                              "Workload " + path_of(key.ns, name) + " cannot be created: ")});
 }
 
 void without_workload(const JobScene& scene, Plan& plan) {
@@ -62,7 +65,7 @@ void without_workload(const JobScene& scene, Plan& plan) {
   if (prebuilt) {
     // Its making leads back here.
     is_stopped(scene, nullptr, "missing workload", plan);
-  } else if (!scene.job.active() || scene.job.elastic(rules)) {
+  } else if (!scene.job.active()) {
     create(scene, plan);
   }
 }
@@ -172,8 +175,26 @@ void with_workload(const JobScene& scene, const Workload& workload, Plan& plan) 
   if (evicted != nullptr && evicted->is_true()) return evict(scene, workload, *evicted, plan);
   if (job.stopped()) return workload.admitted() ? start(scene, workload, plan) : wait(scene, workload, plan);
   // A stop that was begun is completed; the Workload may have been admitted again since.
-  const bool may_run = workload.admitted() || job.elastic(scene.settings.rules);
-  if (!may_run || job.suspended()) is_stopped(scene, &workload, "Not admitted by cluster queue", plan);
+  if (!workload.admitted() || job.suspended()) is_stopped(scene, &workload, "Not admitted by cluster queue", plan);
+}
+
+// muster is the JobSet controller and does not run this one (reconcilers/jobset.cpp).
+bool is_never_run(const QueuedJob& job, const ClusterState& state, const ReconcilerSettings& settings) {
+  if (!settings.native_jobsets || job.type().plural != kJobSets.plural) return false;
+  const JobSet* jobset = state.jobset(job.meta().ns, job.meta().name);
+  return jobset != nullptr && (!jobset->unsupported.empty() || is_outside_webhooks(jobset->meta.ns, settings));
+}
+
+// It neither waits for quota nor holds any.
+void leave_without_quota(const JobScene& scene, Plan& plan) {
+  for (const Workload* workload : scene.state.workloads_of_owner(scene.job.meta().uid)) {
+    drop_in_use_finalizer(kWorkloads, workload->meta, plan);
+    if (workload->meta.deleting) continue;
+    plan.writes.push_back({.verb = Verb::kDelete,
+                           .target = key_of(kWorkloads, workload->meta),
+                           .body = with_version(workload->meta, {}),
+                           .uid = workload->meta.uid});
+  }
 }
 
 Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
@@ -192,6 +213,10 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   if (*standing != Standing::kQueued) {
     if (*standing == Standing::kHeld) hold(scene, plan);
     if (plan.writes.empty()) leave_queue(scene, plan);
+    return plan;
+  }
+  if (is_never_run(*job, state, settings) && job->suspended() && !has_pods(scene)) {
+    if (!job->end()) leave_without_quota(scene, plan);
     return plan;
   }
   const WorkloadChoice choice = choose_workload(scene, plan);

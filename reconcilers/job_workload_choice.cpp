@@ -75,8 +75,6 @@ bool same_names(const std::vector<PodSet>& one, const std::vector<PodSet>& other
 // Pod sets may shrink at any time, and grow while no quota is reserved. nullopt: this is
 // another change, to be treated as that of any job.
 std::optional<WorkloadChoice> choose_elastic(const JobScene& scene, const Workloads& owned, Plan& plan) {
-  // Its pods wait behind a gate of their own, so it may run while its Workload is made.
-  if (owned.empty()) return WorkloadChoice{};
   Workloads alive;
   std::copy_if(owned.begin(), owned.end(), std::back_inserter(alive),
                [](const Workload* workload) { return !workload->finished(); });

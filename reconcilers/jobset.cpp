@@ -14,6 +14,7 @@
 #include "reconcilers/jobset_policies.h"
 #include "reconcilers/jobset_run.h"
 #include "reconcilers/jobset_status.h"
+#include "reconcilers/unsupported.h"
 
 namespace muster {
 namespace {
@@ -87,13 +88,25 @@ Plan tidy_up(const Scene& scene) {
 
 // --- Children ---
 
+// The API server has refused it a moment ago. The rest of the JobSet does not wait for it.
+bool waits_for_next_try(const Scene& scene, const ObjectKey& key, Plan& plan) {
+  const auto left = scene.state.refused_for(key, scene.now.monotonic);
+  if (left) plan.wake_at(scene.now.wall + *left);
+  return left.has_value();
+}
+
 void create_service(const Scene& scene, Plan& plan) {
   const JobSet& jobset = scene.jobset;
   const ObjectKey key{&kServices, jobset.meta.ns, jobset.subdomain};
   if (!jobset.dns_hostnames || scene.state.service(key.ns, key.name) != nullptr) return;
   // Somebody else's Service of that name is left alone, as upstream leaves it.
-  if (scene.state.taken(key, scene.now.monotonic)) return;
-  plan.writes.push_back({.verb = Verb::kCreate, .target = key, .body = headless_service(jobset)});
+  if (scene.state.taken(key, scene.now.monotonic) || waits_for_next_try(scene, key, plan)) return;
+  plan.writes.push_back({.verb = Verb::kCreate,
+                         .target = key,
+                         .body = headless_service(jobset),
+                         .refusal = event_about(jobset, kWarningEvent, "HeadlessServiceCreationFailed",
+                                                "Service " + path_of(key.ns, key.name) + " cannot be created: "),
+                         .waits_alone = true});
 }
 
 // A Job that goes by itself: one of ours that is being replaced, or what a deleted
@@ -121,9 +134,14 @@ void create_jobs_of(const Scene& scene, const ReplicatedJob& replicated, size_t 
       continue;
     }
     // Somebody has made one that the watch has not shown yet.
-    if (scene.state.taken(key, scene.now.monotonic)) continue;
+    if (scene.state.taken(key, scene.now.monotonic) || waits_for_next_try(scene, key, plan)) continue;
     if (!maker) maker.emplace(jobset, replicated);
-    plan.writes.push_back({.verb = Verb::kCreate, .target = key, .body = maker->make(index)});
+    plan.writes.push_back({.verb = Verb::kCreate,
+                           .target = key,
+                           .body = maker->make(index),
+                           .refusal = event_about(jobset, kWarningEvent, "JobCreationFailed",
+                                                  "Job " + path_of(key.ns, key.name) + " cannot be created: "),
+                           .waits_alone = true});
   }
 }
 
@@ -254,12 +272,34 @@ bool judge(const Scene& scene, const GangFailures& failures, StatusDraft& draft)
   return true;
 }
 
+// One that asks for what muster cannot do. Jobs that are there run to their end: a restart or an end
+// by failure would be a guess. They are stopped when the JobSet is suspended, since their quota goes then.
+Plan hold_jobset(const Scene& scene) {
+  Plan plan;
+  const std::vector<ReplicatedJobStatus> counts = count_jobs(scene.jobset, scene.run);
+  StartupGates gates = startup_gates(scene.jobset, scene.run, counts);
+  gates.open.assign(gates.open.size(), false);
+  StatusDraft draft(scene.jobset, counts, scene.now);
+  draft.unsupported(scene.jobset.unsupported);
+  if (scene.run.failed.empty() && has_succeeded(scene.jobset, scene.run.succeeded)) {
+    draft.complete();
+  } else if (scene.jobset.suspended) {
+    for (const Job* job : scene.run.active) {
+      if (!job->suspended && !job->meta.deleting) patch_job(*job, Verb::kPatch, {{"spec", {{"suspend", true}}}}, plan);
+    }
+    draft.suspend();
+  }
+  draft.write_into(plan, gates);
+  return plan;
+}
+
 Plan run_jobset(const Scene& scene) {
   Plan plan;
   delete_jobs(scene.run.older, plan);
   const std::vector<ReplicatedJobStatus> counts = count_jobs(scene.jobset, scene.run);
   const StartupGates gates = startup_gates(scene.jobset, scene.run, counts);
   StatusDraft draft(scene.jobset, counts, scene.now);
+  draft.supported();
   const GangFailures failures = sort_failures(scene.jobset, scene.run, scene.state);
   if (!judge(scene, failures, draft)) {
     delete_jobs(failures.to_be_remade, plan);
@@ -267,6 +307,7 @@ Plan run_jobset(const Scene& scene) {
     create_jobs(scene, gates, plan);
     adjust_jobs(scene, gates, plan);
     set_conditions(scene.jobset, gates, draft);
+    if (!scene.jobset.suspended) draft.all_jobs_ready();
   }
   draft.write_into(plan, gates);
   return plan;
@@ -276,9 +317,10 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   if (!settings.native_jobsets || key.type->plural != kJobSets.plural || definition_is_foreign(state)) return {};
   const JobSet* jobset = state.jobset(key.ns, key.name);
   if (jobset == nullptr || jobset->meta.deleting) return {};
-  if (!muster::jobset.is_managed_by(jobset->managed_by)) return {};
+  if (!muster::jobset.is_managed_by(jobset->managed_by) || is_outside_webhooks(key.ns, settings)) return {};
   const Scene scene{*jobset, state, settings, now, jobs_of(*jobset, state)};
-  return jobset->finished() ? tidy_up(scene) : run_jobset(scene);
+  if (jobset->finished()) return tidy_up(scene);
+  return jobset->unsupported.empty() ? run_jobset(scene) : hold_jobset(scene);
 }
 
 // A Job's name may be one that a JobSet wants: <jobset>-<replicated job>-<index>, each of

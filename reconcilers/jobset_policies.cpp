@@ -46,7 +46,8 @@ std::string naming(std::string_view message, const Job& first_failed) {
   return std::string(message) + " (first failed job: " + first_failed.meta.name + ")";
 }
 
-Verdict act(const JobSet& jobset, FailureAction action, const Job& job) {
+// `cause`: which rule decided, in the words of the condition RestartingJobSet.
+Verdict act(const JobSet& jobset, FailureAction action, const Job& job, std::string cause) {
   if (action == FailureAction::kFailJobSet) {
     return {.kind = Verdict::Kind::kFail,
             .reason = "FailJobSetFailurePolicyAction",
@@ -56,7 +57,8 @@ Verdict act(const JobSet& jobset, FailureAction action, const Job& job) {
   if (action == FailureAction::kRestartJobSetAndIgnoreMaxRestarts && countable) {
     return {.kind = Verdict::Kind::kRestart,
             .reason = "RestartJobSetAndIgnoreMaxRestartsFailurePolicyAction",
-            .message = naming("applying RestartJobSetAndIgnoreMaxRestarts failure policy action", job)};
+            .message = naming("applying RestartJobSetAndIgnoreMaxRestarts failure policy action", job),
+            .restarting_reason = std::move(cause)};
   }
   if (jobset.status.restarts_count_towards_max >= jobset.failure->max_restarts || !countable) {
     return {.kind = Verdict::Kind::kFail,
@@ -66,7 +68,8 @@ Verdict act(const JobSet& jobset, FailureAction action, const Job& job) {
   return {.kind = Verdict::Kind::kRestart,
           .reason = "RestartJobSetFailurePolicyAction",
           .message = naming("applying RestartJobSet failure policy action", job),
-          .counts_towards_max = true};
+          .counts_towards_max = true,
+          .restarting_reason = std::move(cause)};
 }
 
 }  // namespace
@@ -79,14 +82,18 @@ Verdict judge_failures(const JobSet& jobset, const std::vector<const Job*>& fail
             .reason = "FailedJobs",
             .message = naming("jobset failed due to one or more job failures", first)};
   }
-  for (const FailureRule& rule : jobset.failure->rules) {
+  for (size_t i = 0; i < jobset.failure->rules.size(); ++i) {
+    const FailureRule& rule = jobset.failure->rules[i];
     const Job* earliest = nullptr;
     for (const Job* job : failed) {
       if (fits(rule, *job) && (earliest == nullptr || failed_before(job, earliest))) earliest = job;
     }
-    if (earliest != nullptr) return act(jobset, rule.action, *earliest);
+    if (earliest == nullptr) continue;
+    // The webhook names the rules that have no name.
+    const std::string name = rule.name.empty() ? "failurePolicyRule" + std::to_string(i) : rule.name;
+    return act(jobset, rule.action, *earliest, "FailurePolicy_" + name);
   }
-  return act(jobset, FailureAction::kRestartJobSet, first);
+  return act(jobset, FailureAction::kRestartJobSet, first, "DefaultFailurePolicy");
 }
 
 bool has_succeeded(const JobSet& jobset, const std::vector<const Job*>& succeeded) {

@@ -19,6 +19,7 @@ struct Verdict {
   std::string reason{};  // of the condition Failed, and of the event
   std::string message{};
   bool counts_towards_max = false;  // kRestart
+  std::string restarting_reason{};  // kRestart: of the condition RestartingJobSet
 };
 
 // `failed` are Jobs of the present attempt, at least one. Without a policy any failure

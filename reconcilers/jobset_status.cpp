@@ -11,10 +11,13 @@ constexpr std::string_view kCompleted = "Completed";
 constexpr std::string_view kFailed = "Failed";
 constexpr std::string_view kSuspended = "Suspended";
 constexpr std::string_view kStartupPolicyInProgress = "StartupPolicyInProgress";
+constexpr std::string_view kRestarting = "RestartingJobSet";
+// muster's own.
+constexpr std::string_view kUnsupported = "Unsupported";
 
-constexpr Duration kBeat = std::chrono::seconds(30);
+constexpr Duration kBeat = std::chrono::seconds(1);
 // How late one may come and still be on the beat.
-constexpr Duration kBeatLasts = std::chrono::milliseconds(250);
+constexpr Duration kBeatLasts = std::chrono::milliseconds(50);
 
 // Time since the JobSet's last beat.
 Duration since_beat(const JobSet& jobset, TimePoint time) {
@@ -40,11 +43,13 @@ TimePoint next_beat(const JobSet& jobset, TimePoint now) {
   return after + kBeat - since_beat(jobset, after);
 }
 
-Write status_write(const JobSet& jobset, const JobSetStatus& status, std::vector<ObjectEvent> events) {
+Write status_write(const JobSet& jobset, const JobSetStatus& status, std::vector<ObjectEvent> events,
+                   std::vector<Measurement> measurements = {}) {
   return {.verb = Verb::kPatchStatus,
           .target = key_of(kJobSets, jobset.meta),
           .body = with_version(jobset.meta, {{"status", to_json(status)}}),
-          .events = std::move(events)};
+          .events = std::move(events),
+          .measurements = std::move(measurements)};
 }
 
 void count_out_unfinished(std::vector<ReplicatedJobStatus>& counts) {
@@ -97,26 +102,57 @@ void StatusDraft::end(std::string_view state) {
   urgent_ = true;
 }
 
+bool StatusDraft::end_restart(std::string_view reason, const std::string& message) {
+  const Condition* present = find_condition(status_.conditions, kRestarting);
+  if (present == nullptr || !present->is_true()) return false;
+  return set({std::string(kRestarting), "False", std::string(reason), message, {}});
+}
+
 void StatusDraft::complete() {
   turn(kCompleted, "True", "AllJobsCompleted", "jobset completed successfully", kNormalEvent);
+  end_restart("JobSetCompleted", "jobset completed");
+  measurements_.push_back({.what = Measured::kJobSetCompleted, .ns = jobset_.meta.ns, .jobset = jobset_.meta.name});
   end(kCompleted);
 }
 
 void StatusDraft::fail(const Verdict& verdict) {
   turn(kFailed, "True", verdict.reason, verdict.message, kWarningEvent);
+  end_restart("JobSetFailed", "jobset failed");
+  measurements_.push_back({.what = Measured::kJobSetFailed, .ns = jobset_.meta.ns, .jobset = jobset_.meta.name});
   end(kFailed);
+}
+
+void StatusDraft::all_jobs_ready() {
+  int64_t wanted = 0, ready = 0;
+  for (const ReplicatedJob& replicated : jobset_.replicated_jobs) wanted += replicated.replicas;
+  for (const ReplicatedJobStatus& entry : status_.replicated_jobs) ready += int64_t{entry.ready} + entry.succeeded;
+  if (ready >= wanted && end_restart("JobsReady", "all jobs are ready"))
+    events_.push_back(event_about(jobset_, kNormalEvent, "JobsReady", "all jobs are ready"));
+}
+
+void StatusDraft::unsupported(const std::vector<std::string>& what) {
+  std::string message = "muster does not create, resume or restart Jobs of this JobSet, because it does not support ";
+  for (const std::string& each : what) message += (&each == what.data() ? "" : ", ") + each;
+  set({std::string(kUnsupported), "True", "UnsupportedFeature", message, {}});
 }
 
 void StatusDraft::restart(const Verdict& verdict) {
   ++status_.restarts;
   if (verdict.counts_towards_max) ++status_.restarts_count_towards_max;
   for (ReplicatedJobStatus& entry : status_.replicated_jobs) entry = {.name = entry.name};
+  // Of several restarts in a row the last one is told; when the first began stays.
+  const Condition* present = find_condition(status_.conditions, kRestarting);
+  Condition restarting{std::string(kRestarting), "True", verdict.restarting_reason, verdict.message,
+                       whole_seconds(now_.wall)};
+  if (present != nullptr && present->is_true()) restarting.last_transition = present->last_transition;
+  set_condition(status_.conditions, std::move(restarting));
   events_.push_back(event_about(jobset_, kWarningEvent, verdict.reason, verdict.message));
   urgent_ = true;
 }
 
 void StatusDraft::suspend() {
   turn(kSuspended, "True", "SuspendedJobs", "jobset is suspended", kNormalEvent);
+  end_restart("JobSetSuspended", "jobset is suspended");
 }
 
 void StatusDraft::resume() {
@@ -135,6 +171,12 @@ void StatusDraft::startup_completed() {
   if (news) turn_off(kStartupPolicyInProgress);
 }
 
+void StatusDraft::supported() {
+  const Condition* present = find_condition(status_.conditions, kUnsupported);
+  if (present == nullptr || !present->is_true()) return;
+  set({std::string(kUnsupported), "False", "Supported", "muster runs this JobSet", {}});
+}
+
 bool StatusDraft::is_worth_a_write(const Plan& plan, const StartupGates& gates) const {
   if (urgent_) return true;
   if (!plan.writes.empty()) return false;
@@ -148,7 +190,7 @@ void StatusDraft::write_into(Plan& plan, const StartupGates& gates) const {
   if (!is_worth_a_write(plan, gates) && !on_beat(jobset_, now_.wall)) {
     return plan.wake_at(next_beat(jobset_, now_.wall));
   }
-  plan.writes.push_back(status_write(jobset_, status_, events_));
+  plan.writes.push_back(status_write(jobset_, status_, events_, measurements_));
 }
 
 void settle_counts_of_finished(const JobSet& jobset, Plan& plan) {

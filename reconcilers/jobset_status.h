@@ -9,7 +9,7 @@
 // that came of its own writes. Counts alone are written when they tell that every
 // replicated job that may start has settled (its Jobs are ready, finished or suspended),
 // or did tell so until now. What lies between, Jobs becoming active and ready one by
-// one, is written on a beat of 30 seconds, the first one when the JobSet is 30 seconds
+// one, is written on a beat of one second, the first one when the JobSet is a second
 // old: moments that follow from the clock and the JobSet alone, because nobody remembers
 // when the last write was, and that are spread by its uid, so that a thousand JobSets do
 // not write together.
@@ -46,6 +46,12 @@ class StatusDraft {
   void resume();
   void startup_in_progress();
   void startup_completed();
+  // Whether every Job of the attempt is ready or has succeeded: then a restart is over.
+  void all_jobs_ready();
+  // muster cannot run it; what is not supported is named once.
+  void unsupported(const std::vector<std::string>& what);
+  // It asks for none of that any more.
+  void supported();
 
   // Adds the write to the plan, or the time when it will be due.
   void write_into(Plan& plan, const StartupGates& gates) const;
@@ -58,6 +64,8 @@ class StatusDraft {
   // Without news, and for the reason that made it true.
   void turn_off(std::string_view type);
   bool set(Condition condition);
+  // A restart is over, for this reason; nothing when none was under way.
+  bool end_restart(std::string_view reason, const std::string& message);
   void end(std::string_view state);
   bool is_worth_a_write(const Plan& plan, const StartupGates& gates) const;
 
@@ -65,6 +73,7 @@ class StatusDraft {
   const Now now_;
   JobSetStatus status_;
   std::vector<ObjectEvent> events_;
+  std::vector<Measurement> measurements_;
   bool conditions_changed_ = false;
   bool urgent_ = false;
 };

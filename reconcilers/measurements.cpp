@@ -216,6 +216,8 @@ void note_ended_series(const TypedObject& before, const ClusterState& state, con
     // Also where ClusterQueues still name it: as with Kueue, what was counted ends with the object.
     if (present == nullptr) measurements.push_back({.what = Measured::kCohortGone, .cohorts = {meta.name}});
     if (present == nullptr || present->parent != (*cohort)->parent) end_cohort((*cohort)->parent, state, measurements);
+  } else if (std::holds_alternative<JobSetPtr>(before) && state.jobset(meta.ns, meta.name) == nullptr) {
+    measurements.push_back({.what = Measured::kJobSetGone, .ns = meta.ns, .jobset = meta.name});
   }
 }
 

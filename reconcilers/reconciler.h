@@ -8,6 +8,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct ReconcilerSettings {
   bool elastic_jobsets = false;
   // Not native: keep spec.groupSchedulingConfig in the foreign controller's CRD.
   bool patch_jobset_crd = false;
+  // Where muster runs; like kube-system no webhook of muster's is asked about objects there.
+  std::string own_namespace{};
   // Jobs and JobSets may start as a group. Off, no pods and ConfigMaps are known.
   bool group_scheduling = true;
   QueueSettings queues{};

@@ -122,7 +122,7 @@ void pass_queues(WorkloadDraft& draft, const ClusterState& state, const QueueSet
   if (!draft.is_true(kAdmittedCondition) || !reserved) sync_admission(draft, queues, state);
   if (!reserved) return;
   wake_when_block_ends(draft, settings, plan);
-  if (obey_checks(draft) || obey_stop_policies(draft, queues)) return;
+  if (obey_checks(draft) || release_unanswered(draft, state) || obey_stop_policies(draft, queues)) return;
   obey_pods_ready_timeouts(draft, settings.wait_for_pods_ready, plan);
   obey_execution_time(draft, plan);
 }

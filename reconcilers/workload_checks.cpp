@@ -109,4 +109,16 @@ bool obey_checks(WorkloadDraft& draft) {
   return true;
 }
 
+bool release_unanswered(WorkloadDraft& draft, const ClusterState& state) {
+  if (draft.is_true(kAdmittedCondition)) return false;
+  for (const AdmissionCheckState& check : draft.status.admission_checks) {
+    const AdmissionCheck* present = state.admission_check(check.name);
+    if (check.state != kCheckPending || present == nullptr || !present->has_no_controller()) continue;
+    draft.release(kSuspendedReason, "AdmissionCheck " + check.name + " is for " + present->controller +
+                                        ", a controller of Kueue that muster does not have");
+    return true;
+  }
+  return false;
+}
+
 }  // namespace muster

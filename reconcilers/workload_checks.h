@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/cluster_queue.h"
+#include "reconcilers/cluster_state.h"
 #include "reconcilers/workload_draft.h"
 
 namespace muster {
@@ -26,5 +27,8 @@ void note_retry_time(WorkloadDraft& draft);
 // A rejected check deactivates the Workload, one that wants a retry evicts it. Whether
 // one did.
 bool obey_checks(WorkloadDraft& draft);
+// Of a reservation that is not admitted: gives it back when a check that it waits for is one of Kueue's
+// own controllers, which would never answer. Whether that was so.
+bool release_unanswered(WorkloadDraft& draft, const ClusterState& state);
 
 }  // namespace muster

@@ -27,6 +27,8 @@ int64_t asked_before(const Refusal* refusal, uint32_t pod_set, FlavorId flavor, 
 std::string why_unsuitable(const Obstacle& obstacle) {
   if (obstacle.kind == Obstacle::Kind::kTaint) return "the pods do not tolerate its taint " + obstacle.detail;
   if (obstacle.kind == Obstacle::Kind::kAffinity) return "node selector or affinity of the pods exclude its labels";
+  if (obstacle.kind == Obstacle::Kind::kNoTopology)
+    return "the pods ask for a place in a topology; muster knows no topologies";
   return "the ResourceFlavor does not exist";
 }
 
@@ -73,7 +75,7 @@ void add_rows(const SchedulerState& state, const WorkloadState& workload, const 
     made.flavor = state.names.flavor_name(flavor);
     made.requested = saturating_add(request.amount, asked_before(refusal, pod_set, flavor, request.resource));
     compare(state, queue, flavor, request.resource, made);
-    const std::optional<Obstacle> obstacle = why_ineligible(state, flavor, *object.pod_template.spec);
+    const std::optional<Obstacle> obstacle = why_ineligible(state, flavor, object);
     if (!obstacle) continue;
     made.suitable = false;
     made.verdict = why_unsuitable(*obstacle);

@@ -95,14 +95,18 @@ bool FlavorAssigner::place_pod_set(size_t index, Placement& placement, PodSetPla
     }
     pod_set.obstacles.insert(pod_set.obstacles.end(), found.obstacles.begin(), found.obstacles.end());
   }
-  return true;
+  // Pods that ask for nothing that is counted have no flavor, and so no topology.
+  if (!pod_set.choices.empty() || !needs_topology(state_, workload_.object->pod_sets[index])) return true;
+  pod_set.obstacles = {{.kind = Obstacle::Kind::kNoFlavor}};
+  placement.no_fit_reason = PendingReason::kNoMatchingFlavor;
+  return false;
 }
 
 FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t pod_set,
                                           const std::vector<ResourceAmount>& requests, ResourceId first,
                                           const Amounts& before) const {
   Scan scan;
-  const PodSpec& spec = *workload_.object->pod_sets[pod_set].pod_template.spec;
+  const PodSet& asked = workload_.object->pod_sets[pod_set];
   const int count = static_cast<int>(group.flavors.size());
   Standing best{Rank::kNoFit, std::numeric_limits<int>::max()};
   int last = -1;
@@ -117,7 +121,7 @@ FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t pod_se
       scan.obstacles.push_back({.kind = Obstacle::Kind::kPinned, .flavor = flavor, .resource = first});
       continue;
     }
-    if (std::optional<Obstacle> obstacle = why_ineligible(state_, flavor, spec)) {
+    if (std::optional<Obstacle> obstacle = why_ineligible(state_, flavor, asked)) {
       scan.obstacles.push_back(std::move(*obstacle));
       refuse(PendingReason::kNoMatchingFlavor);
       continue;
@@ -136,9 +140,15 @@ FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t pod_se
   return scan;
 }
 
-std::optional<Obstacle> why_ineligible(const SchedulerState& state, FlavorId id, const PodSpec& spec) {
+bool needs_topology(const SchedulerState& state, const PodSet& pod_set) {
+  return state.settings.topology_requests && pod_set.asks_for_topology;
+}
+
+std::optional<Obstacle> why_ineligible(const SchedulerState& state, FlavorId id, const PodSet& pod_set) {
   const ResourceFlavor* flavor = state.flavor(id);
   if (flavor == nullptr) return Obstacle{.kind = Obstacle::Kind::kFlavorMissing, .flavor = id};
+  if (needs_topology(state, pod_set)) return Obstacle{.kind = Obstacle::Kind::kNoTopology, .flavor = id};
+  const PodSpec& spec = *pod_set.pod_template.spec;
   for (const Taint& taint : flavor->node_taints) {
     if (!taint.counts_for_scheduling() || any_tolerates(spec.tolerations, taint, ComparisonOperators::kHonoured) ||
         any_tolerates(flavor->tolerations, taint, ComparisonOperators::kHonoured))

@@ -17,8 +17,10 @@
 
 namespace muster {
 
-// Why pods of this spec cannot run on a flavor, whatever its quota; nullopt: they can.
-std::optional<Obstacle> why_ineligible(const SchedulerState& state, FlavorId flavor, const PodSpec& spec);
+// Why pods of this pod set cannot run on a flavor, whatever its quota; nullopt: they can.
+std::optional<Obstacle> why_ineligible(const SchedulerState& state, FlavorId flavor, const PodSet& pod_set);
+// Whether the pod set needs a flavor with a topology. muster knows none, so no flavor suits it.
+bool needs_topology(const SchedulerState& state, const PodSet& pod_set);
 
 // From worst to best.
 enum class FitMode { kNoFit, kPreempt, kDeferredFit, kFit };

@@ -15,6 +15,7 @@ std::string to_text(const QuotaNames& names, const Obstacle& obstacle) {
   using Kind = Obstacle::Kind;
   const std::string& resource = names.resource_name(obstacle.resource);
   if (obstacle.kind == Kind::kNotCovered) return "resource " + resource + " unavailable in ClusterQueue";
+  if (obstacle.kind == Kind::kNoFlavor) return "no flavor assigned, and so no topology";
   const std::string& flavor = names.flavor_name(obstacle.flavor);
   const auto text = [&](int64_t amount) { return amount_text(names, obstacle.resource, amount); };
   switch (obstacle.kind) {
@@ -24,6 +25,8 @@ std::string to_text(const QuotaNames& names, const Obstacle& obstacle) {
       return "untolerated taint " + obstacle.detail + " in flavor " + flavor;
     case Kind::kAffinity:
       return "flavor " + flavor + " doesn't match node affinity";
+    case Kind::kNoTopology:
+      return "Flavor \"" + flavor + "\" does not support TopologyAwareScheduling";
     case Kind::kExceedsMax:
       return "insufficient quota for " + resource + " in flavor " + flavor +
              ", previously considered podsets requests (" + text(obstacle.earlier) + ") + current podset request (" +

@@ -49,6 +49,8 @@ struct Obstacle {
     kFlavorMissing,  // no such ResourceFlavor
     kTaint,          // `detail`: the taint
     kAffinity,
+    kNoTopology,  // the pods ask for a place in a topology, and the flavor has none
+    kNoFlavor,    // the same, and they ask for no resource that a flavor could hold
     kExceedsMax,  // more than the ClusterQueue could ever have
     kNoneUnused,  // more than is unused
     kPinned       // flavors were decided earlier in the cycle

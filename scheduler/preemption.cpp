@@ -66,7 +66,7 @@ int recent_evictions(const WorkloadState& victim, const WorkloadState& preemptor
 }
 
 bool may_evict(const PreemptionRequest& request, PreemptionPolicy policy, const WorkloadState& candidate) {
-  return !candidate.taken_away && uses_any(candidate, request.contested) &&
+  return !candidate.taken_away && candidate.can_be_stopped && uses_any(candidate, request.contested) &&
          satisfies(policy, request.preemptor, candidate) &&
          (candidate.evicting || recent_evictions(candidate, request.preemptor, request.now) < kMostEvictions);
 }

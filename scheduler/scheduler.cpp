@@ -191,7 +191,7 @@ void Scheduler::remove_resource_flavor(const std::string& name) {
 }
 
 void Scheduler::put(const AdmissionCheckPtr& check) {
-  const bool active = condition_is_true(check->conditions, kActiveCondition);
+  const bool active = check->active();
   const auto [it, added] = checks_.try_emplace(check->meta.name, active);
   if (!added && std::exchange(it->second, active) == active) return;
   structure_changed();

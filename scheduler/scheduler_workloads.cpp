@@ -85,7 +85,7 @@ void Scheduler::unset_local_queue(WorkloadState& state) {
 }
 
 void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_requests, Now now,
-                    std::string misconfigured) {
+                    std::string misconfigured, bool can_be_stopped) {
   // What is done asks for nothing and holds nothing; there may be very many.
   if (object->finished()) return remove_workload(object->meta.ns, object->meta.name);
   const Timestamp at = to_timestamp(now.wall);
@@ -100,6 +100,7 @@ void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_
   if (!known) slot = std::make_unique<WorkloadState>();
   WorkloadState& state = *slot;
   const WorkloadPtr before = std::exchange(state.object, object);
+  state.can_be_stopped = can_be_stopped;
   if (state.assumed && !holds_quota(state) && object->active && !object->meta.deleting) return;
 
   if (state.place == Place::kReserved) {

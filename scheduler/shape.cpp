@@ -57,7 +57,9 @@ Shape Shapes::shape_of(const WorkloadState& workload) {
   for (size_t i = 0; i < workload.pod_sets.size(); ++i) {
     const PodSet& pod_set = workload.object->pod_sets[i];
     text += '/' + pod_set.name + ':' + std::to_string(workload.pod_sets[i].count) + ':' +
-            (pod_set.min_count ? std::to_string(*pod_set.min_count) : "") + ':' + digest_of(pod_set.pod_template.spec);
+            (pod_set.min_count ? std::to_string(*pod_set.min_count) : "") + ':' +
+            (pod_set.asks_for_topology ? pod_set.topology_request_text : "") + ':' +
+            digest_of(pod_set.pod_template.spec);
     for (const ResourceAmount& request : workload.pod_sets[i].per_pod)
       text += ',' + std::to_string(request.resource) + '=' + std::to_string(request.amount);
   }

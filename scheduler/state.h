@@ -94,6 +94,7 @@ struct WorkloadState {
   bool assumed = false;           // admitted by a decision that is not yet seen in the object
   bool assumed_eviction = false;  // the same for evicting
   bool taken_away = false;        // by a simulation
+  bool can_be_stopped = true;     // otherwise it is no candidate for preemption
   std::vector<Eviction> evictions;
 
   int32_t priority() const { return rank; }
@@ -150,6 +151,9 @@ struct SchedulerSettings {
   // waitForPodsReady.blockAdmission: who is admitted keeps all others out until
   // Scheduler::await_ready() says otherwise.
   bool one_by_one = false;
+  // The gate TopologyAwareScheduling: pods that ask for a place in a topology get no flavor without one.
+  // Off, what they ask for is as if it were not there, as in Kueue.
+  bool topology_requests = true;
   // The gate ReclaimablePods: pods that are done give their quota back (status.reclaimablePods).
   bool reclaims = true;
 };

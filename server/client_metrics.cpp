@@ -31,6 +31,11 @@ struct ClientMetrics::Families {
                                                        .Name("leader_election_master_status")
                                                        .Help("1 while this replica holds the lease of that name.")
                                                        .Register(*registry);
+  prometheus::Counter& warnings = prometheus::BuildCounter()
+                                      .Name("muster_api_warnings_total")
+                                      .Help("Warning headers in answers of the API server; the log has their texts.")
+                                      .Register(*registry)
+                                      .Add({});
   prometheus::Family<prometheus::Counter>& events =
       prometheus::BuildCounter()
           .Name("muster_events_total")
@@ -54,6 +59,10 @@ void ClientMetrics::request_done(std::string_view method, std::string_view host,
 
 void ClientMetrics::set_leading(const std::string& name, bool leads) {
   families_->leading.Add({{"name", name}}).Set(leads ? 1 : 0);
+}
+
+void ClientMetrics::warned() {
+  families_->warnings.Increment();
 }
 
 void ClientMetrics::event_done(std::string_view outcome) {

@@ -29,6 +29,8 @@ class ClientMetrics {
   // leader_election_master_status{name}, `name` of the Lease: 1 while this replica
   // leads. Call it with false when the election starts.
   void set_leading(const std::string& name, bool leads);
+  // muster_api_warnings_total: one Warning header of the API server.
+  void warned();
   // muster_events_total{outcome}: Events about objects, whether written or lost.
   void event_done(std::string_view outcome);
 

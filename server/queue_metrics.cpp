@@ -101,6 +101,10 @@ const std::vector<GaugeFamily>& gauge_families() {
        "Quota that is reserved, by LocalQueue."},
       {Gauge::kLocalResourceUsage, "kueue_local_queue_resource_usage", kLocalQuota,
        "Quota that admitted Workloads use, by LocalQueue."},
+      {Gauge::kUnsupportedObjects,
+       "muster_unsupported_objects",
+       {"kind", "what"},
+       "Objects that ask for what muster does not do, by kind and field or feature."},
   };
   return families;
 }

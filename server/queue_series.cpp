@@ -19,7 +19,7 @@ using prometheus::Histogram;
 using prometheus::Labels;
 
 // Whose series it is: it ends with its owner.
-enum class Owner : size_t { kNobody, kClusterQueue, kPreemptor, kLocalQueue, kCohort };
+enum class Owner : size_t { kNobody, kClusterQueue, kPreemptor, kLocalQueue, kCohort, kJobSet };
 // Beside those that name the owner.
 enum LabelSet : unsigned { kNone = 0, kResult = 1, kClass = 2, kReason = 4, kCause = 8 };
 
@@ -101,6 +101,11 @@ constexpr Row kRows[] = {
      "How long a finished Workload was admitted, all its admissions together."},
     {Measured::kExecuted, Owner::kLocalQueue, "kueue_local_queue_execution_time_seconds", Buckets::kWait, kClass,
      "How long a finished Workload was admitted, all its admissions together, by LocalQueue."},
+
+    {Measured::kJobSetCompleted, Owner::kJobSet, "jobset_completed_total", Buckets::kCount, kNone,
+     "JobSets that have completed, where muster runs them; a series ends with its JobSet."},
+    {Measured::kJobSetFailed, Owner::kJobSet, "jobset_failed_total", Buckets::kCount, kNone,
+     "JobSets that have failed, where muster runs them; a series ends with its JobSet."},
 };
 
 Histogram::BucketBoundaries boundaries(Buckets buckets) {
@@ -136,6 +141,8 @@ class QueueSeries::Recorder {
       case Measured::kCohortGone:
         for (const std::string& cohort : measurement.cohorts) end(Owner::kCohort, cohort);
         return;
+      case Measured::kJobSetGone:
+        return end(Owner::kJobSet, jobset_name(measurement));
       default:
         break;
     }
@@ -173,6 +180,8 @@ class QueueSeries::Recorder {
     return measurement.ns + "/" + measurement.local_queue;
   }
 
+  static std::string jobset_name(const Measurement& measurement) { return measurement.ns + "/" + measurement.jobset; }
+
   // Names; none where there is nothing that a series could end with.
   static std::vector<std::string> owners_of(Owner owner, const Measurement& measurement) {
     const auto unless_empty = [](const std::string& given, std::string name) {
@@ -188,6 +197,8 @@ class QueueSeries::Recorder {
         return unless_empty(measurement.local_queue, local_name(measurement));
       case Owner::kCohort:
         return measurement.cohorts;
+      case Owner::kJobSet:
+        return unless_empty(measurement.jobset, jobset_name(measurement));
     }
     return {};
   }
@@ -199,6 +210,10 @@ class QueueSeries::Recorder {
     if (row.owner == Owner::kCohort) labels["cohort"] = owner;
     if (row.owner == Owner::kLocalQueue) {
       labels["name"] = measurement.local_queue;
+      labels["namespace"] = measurement.ns;
+    }
+    if (row.owner == Owner::kJobSet) {
+      labels["jobset_name"] = measurement.jobset;
       labels["namespace"] = measurement.ns;
     }
     if (row.labels & kResult) labels["result"] = measurement.reason;
@@ -251,7 +266,7 @@ class QueueSeries::Recorder {
   const std::string role_;
   const std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
   std::multimap<Measured, Family> families_;
-  std::array<Owned, static_cast<size_t>(Owner::kCohort) + 1> owned_;
+  std::array<Owned, static_cast<size_t>(Owner::kJobSet) + 1> owned_;
 };
 
 QueueSeries::QueueSeries(std::string role) : recorder_(std::make_unique<Recorder>(std::move(role))) {}

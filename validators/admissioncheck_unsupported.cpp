@@ -15,7 +15,7 @@ using nlohmann::json;
 
 FieldErrors unsupported_in(const json& admission_check) {
   const std::string_view controller = string_at(admission_check, {"spec", "controllerName"});
-  if (controller != kMultiKueueControllerName && controller != "kueue.x-k8s.io/provisioning-request") return {};
+  if (controller != kMultiKueueControllerName && controller != kProvisioningControllerName) return {};
   return {invalid("spec.controllerName", controller,
                   "is not supported by muster; set controllerName to an admission check controller that runs in this "
                   "cluster")};

@@ -21,7 +21,15 @@ FieldErrors unsupported_in(const json& queue) {
   }
   if (find_path(queue, {"spec", "flavorFungibility", "fallbackStrategy"}) != nullptr) {
     errors.push_back(forbidden("spec.flavorFungibility.fallbackStrategy",
-                               "a fallback strategy is not acted on yet by this version of muster; leave it out"));
+                               "a fallback strategy (in v1beta1 also flavorFallbackStrategy) is not acted on yet by "
+                               "this version of muster; leave it out"));
+  }
+  // The other mode asks for what muster does anyway.
+  constexpr std::string_view kByUsage = "UsageBasedAdmissionFairSharing";
+  if (string_at(queue, {"spec", "admissionScope", "admissionMode"}) == kByUsage) {
+    errors.push_back(invalid("spec.admissionScope.admissionMode", kByUsage,
+                             "muster does not order LocalQueues by their past usage; leave admissionScope out, "
+                             "Workloads then queue by priority and age"));
   }
   return errors;
 }

@@ -7,7 +7,7 @@
 namespace muster {
 namespace {
 
-// Elastic jobs are gated when they are created; afterwards it is too late to become one.
+// As in Kueue, which gates the pods of elastic jobs when they are created: manifests and tools rely on it.
 FieldErrors check(const Review& review) {
   if (!enabled_kind(review)) return {};
   const bool elastic = is_elastic(review.settings, review.request.object);

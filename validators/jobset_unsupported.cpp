@@ -34,8 +34,11 @@ FieldErrors unsupported_in(const json& jobset) {
   find_exclusive_placement(jobset, FieldPath("metadata"), found);
   size_t i = 0;
   for (const json& replicated_job : replicated_jobs_of(jobset)) {
-    find_exclusive_placement(object_at(replicated_job, {"template"}),
-                             FieldPath("spec.replicatedJobs").index(i++).child("template").child("metadata"), found);
+    const json& job = object_at(replicated_job, {"template"});
+    const FieldPath path = FieldPath("spec.replicatedJobs").index(i++).child("template");
+    find_exclusive_placement(job, path.child("metadata"), found);
+    find_exclusive_placement(object_at(job, {"spec", "template"}),
+                             path.child("spec").child("template").child("metadata"), found);
   }
   if (!array_at(jobset, {"spec", "volumeClaimPolicies"}).empty()) {
     found.push_back(refuse(FieldPath("spec.volumeClaimPolicies"), "making volume claims (volumeClaimPolicies)"));

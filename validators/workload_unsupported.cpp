@@ -1,13 +1,12 @@
 // What a Workload can ask for and muster does not do is refused by name, rather than left undone:
-// a place in a topology, another cluster, gates on preemption. How pods are indexed, which
-// is written for every Job, asks for nothing. Rejected, for example:
+// an assigned place in a topology, another cluster, gates on preemption. A request for a place is
+// no error: such a Workload stays pending, as in a ClusterQueue of Kueue whose flavors have no
+// topology. Rejected, for example:
 //
-//   podSets: [{name: main, topologyRequest: {required: rack}}]
-#include <array>
+//   preemptionGates: [{name: example.com/later}]
 #include <nlohmann/json.hpp>
 
 #include "api/json.h"
-#include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
 namespace muster {
@@ -15,13 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 7> kTopologyRequests = {"required",
-                                                               "preferred",
-                                                               "unconstrained",
-                                                               "podSetGroupName",
-                                                               "podSetSliceSize",
-                                                               "podSetSliceRequiredTopology",
-                                                               "podsetSliceRequiredTopologyConstraints"};
 constexpr std::string_view kNoTopology =
     "topology-aware scheduling is not supported by muster; leave it out, pods are then placed by the scheduler alone";
 constexpr std::string_view kNoOtherCluster =
@@ -38,12 +30,6 @@ void refuse(FieldErrors& errors, const FieldPath& path, const json& owner, std::
 FieldErrors unsupported_in(const json& workload) {
   FieldErrors errors;
   size_t i = 0;
-  for (const json& pod_set : pod_sets_of(workload)) {
-    const FieldPath path = FieldPath("spec.podSets").index(i++).child("topologyRequest");
-    const json& request = object_at(pod_set, {"topologyRequest"});
-    for (std::string_view key : kTopologyRequests) refuse(errors, path, request, key, kNoTopology);
-  }
-  i = 0;
   for (const json& assignment : array_at(workload, {"status", "admission", "podSetAssignments"})) {
     const FieldPath path = FieldPath("status.admission.podSetAssignments").index(i++);
     refuse(errors, path, assignment, "topologyAssignment", kNoTopology);

@@ -96,7 +96,7 @@ TEST_CASE("settings: a flag wins over the file") {
   CHECK(rule_settings_of(*settings, {.image = "muster:1", .user = "", .name = "me"}, true).admitters.contains("me"));
   CHECK_FALSE(rules.enabled("AdmissionGatedBy"));
   CHECK(settings->configuration.muster.certificate_lifetime == std::chrono::hours(2));
-  const QueueSettings queues = reconciler_settings_of(*settings, true).queues;
+  const QueueSettings queues = reconciler_settings_of(*settings, true, "muster-system").queues;
   CHECK(queues.late_gang_requeuing.backoff_limit_timeout == Duration(std::chrono::hours(3)));
   CHECK(queues.late_gang_requeuing.backoff_jitter == 0.3);
 }
@@ -205,17 +205,17 @@ TEST_CASE("settings: who is the JobSet controller reaches rules and registration
     CHECK(rules.admitters.contains(theirs) == !native);
     CHECK(rule_settings_of(*settings, {}, native).admitters.empty());
     CHECK(registration_of(*settings, "muster-system", "", native).every_jobset == native);
-    const ReconcilerSettings reconcilers = reconciler_settings_of(*settings, native);
+    const ReconcilerSettings reconcilers = reconciler_settings_of(*settings, native, "muster-system");
     CHECK(reconcilers.native_jobsets == native);
     CHECK(reconcilers.elastic_jobsets);
     CHECK_FALSE(reconcilers.patch_jobset_crd);
   }
   auto usual = load_settings({}, "muster-system");
   REQUIRE(usual.ok());
-  CHECK(reconciler_settings_of(*usual, false).patch_jobset_crd);
-  CHECK(reconciler_settings_of(*usual, false).group_scheduling);
+  CHECK(reconciler_settings_of(*usual, false, "muster-system").patch_jobset_crd);
+  CHECK(reconciler_settings_of(*usual, false, "muster-system").group_scheduling);
   CHECK(rule_settings_of(*usual, {}, false).group_scheduling);
-  CHECK_FALSE(reconciler_settings_of(*usual, false).elastic_jobsets);
+  CHECK_FALSE(reconciler_settings_of(*usual, false, "muster-system").elastic_jobsets);
 }
 
 TEST_CASE("settings: whether jobs may start as a group reaches rules and reconcilers") {
@@ -224,9 +224,9 @@ TEST_CASE("settings: whether jobs may start as a group reaches rules and reconci
   auto settings = load_settings(flags, "muster-system");
   REQUIRE(settings.ok());
   CHECK_FALSE(rule_settings_of(*settings, {}, false).group_scheduling);
-  CHECK_FALSE(reconciler_settings_of(*settings, false).group_scheduling);
+  CHECK_FALSE(reconciler_settings_of(*settings, false, "muster-system").group_scheduling);
   // The field in the CRD is of no use then.
-  CHECK_FALSE(reconciler_settings_of(*settings, false).patch_jobset_crd);
+  CHECK_FALSE(reconciler_settings_of(*settings, false, "muster-system").patch_jobset_crd);
 }
 
 TEST_CASE("settings: flags about JobSets are refused with the words that there are") {

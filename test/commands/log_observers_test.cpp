@@ -44,3 +44,24 @@ TEST_CASE("log observers: the first of a kind passes and then one per interval w
   CHECK(throttle.pass("a", start + 10s) == 2);
   CHECK(throttle.pass("a", start + 21s) == 0);
 }
+
+TEST_CASE("log observers: a text of the API server is logged once in an hour and texts without end are one") {
+  TextThrottle throttle;
+  const MonotonicTime start(1h);
+  CHECK(throttle.pass("deprecated", start) == 0);
+  CHECK(throttle.pass("deprecated", start + 59min) == std::nullopt);
+  CHECK(throttle.pass("unknown field", start) == 0);
+  CHECK(throttle.pass("deprecated", start + 60min) == 1);
+  int passed = 0;
+  for (int i = 0; i < 1000; ++i) passed += throttle.pass("pod " + std::to_string(i), start) ? 1 : 0;
+  CHECK(passed == static_cast<int>(TextThrottle::kTexts) - 2 + 1);
+}
+
+TEST_CASE("log observers: warnings of the API server are counted") {
+  ClientMetrics client;
+  KubeLog observer(system_clock(), client);
+  for (int i = 0; i < 3; ++i) observer.warned("POST", "/apis/batch/v1/jobs", "unknown field");
+  Metrics metrics({.version = "1", .rules = {}});
+  metrics.include(client.collectable());
+  CHECK(metrics.expose().find("muster_api_warnings_total 3") != std::string::npos);
+}

@@ -19,6 +19,9 @@ class RecordingObserver final : public KubeObserver {
   void retrying(std::string_view, std::string_view, const std::string& why, Duration) override {
     note("retry: " + why);
   }
+  void warned(std::string_view method, std::string_view, const std::string& text) override {
+    note("warned: " + std::string(method) + ": " + text);
+  }
   void throttled(std::string_view, std::string_view, Duration) override { note("throttled"); }
   void credentials_stale(const std::string& why) override { note("stale: " + why); }
   void listing(const Resource&, const std::string& why) override { note("list: " + why); }

@@ -130,6 +130,16 @@ TEST_CASE("a list whose next page has expired begins again and ends in one piece
   CHECK(items == 1);
 }
 
+TEST_CASE("Warning headers are told with the request that they are about") {
+  FakeApiServer server([](const FakeRequest&, FakeExchange& exchange) {
+    exchange.respond(201, object("x", "1"), {{"Warning", R"(299 - "unknown field \"spec.a\"", 299 - "old")"}});
+  });
+  TestClient client(server);
+  CHECK(client->create(kJobs, "ns", json::object()).ok());
+  CHECK(client.observer.notes() ==
+        std::vector<std::string>{R"(warned: POST: unknown field "spec.a")", "warned: POST: old"});
+}
+
 TEST_CASE("429 with Retry-After is waited out and then succeeds") {
   std::atomic<int> turned_away = 0;
   FakeApiServer server([&](const FakeRequest&, FakeExchange& exchange) {

@@ -15,7 +15,7 @@ namespace {
 // One ClusterQueue of 10 cpu in which higher priority evicts; Workloads of any size.
 class Deciding {
  public:
-  Deciding() {
+  explicit Deciding(const QueueSettings& settings = {}) : state(settings) {
     put(kNamespaces, "team-a", {{"apiVersion", "v1"}, {"kind", "Namespace"}});
     put(kResourceFlavors, "f1", json::object());
     put(kClusterQueues, "cq",
@@ -119,6 +119,33 @@ TEST_CASE("admissions: containers count where the pod as a whole claims to ask f
     CHECK_FALSE(cluster.ruling<Admitted>(name));
     CHECK(cluster.ruling<Refused>(name));
   }
+}
+
+TEST_CASE("admissions: devices that pods claim are not counted so such Workloads wait") {
+  const json claims = {{"spec",
+                        {{"podSets",
+                          {{{"name", "main"},
+                            {"count", 1},
+                            {"template",
+                             {{"spec",
+                               {{"containers", {{{"name", "c"}, {"resources", {{"requests", {{"cpu", "1"}}}}}}}},
+                                {"resourceClaims", {{{"name", "gpu"}, {"resourceClaimTemplateName", "gpu"}}}}}}}}}}}}}};
+  Deciding deciding;
+  deciding.put_workload("claims", "1", 0);
+  deciding.patch_workload("claims", claims);
+  deciding.decide();
+  const auto* refused = deciding.ruling<Refused>("claims");
+  REQUIRE(refused != nullptr);
+  CHECK(refused->reason == "Misconfigured");
+  CHECK(refused->message == "Workload uses DRA resources but the KueueDRAIntegration feature gate is not enabled");
+  // As in Kueue, where this gate is off.
+  QueueSettings settings;
+  settings.rules.feature_gates = {{"KueueDRARejectWorkloadsWhenDRADisabled", false}};
+  Deciding counting_nothing(settings);
+  counting_nothing.put_workload("claims", "1", 0);
+  counting_nothing.patch_workload("claims", claims);
+  counting_nothing.decide();
+  CHECK(counting_nothing.ruling<Admitted>("claims") != nullptr);
 }
 
 TEST_CASE("admissions: one that is being written is evicted after it") {

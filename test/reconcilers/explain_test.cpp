@@ -310,5 +310,27 @@ TEST_CASE("explain: a gang outside of queues says how many have started and unti
   CHECK(told.headline == "Job team-a/train waits at its start barrier: 0 of 2 pods have started.");
 }
 
+TEST_CASE("explain: what muster does not do and what the API server refuses is told") {
+  ReconcilerSettings settings;
+  settings.native_jobsets = true;
+  ExplainCluster cluster(settings);
+  cluster.put(kJobSets, {{"metadata", {{"name", "sets"}, {"labels", {{kQueueNameLabel, "lq"}}}}},
+                         {"spec", {{"failurePolicy", {{"restartStrategy", "InPlaceRestart"}}}}}});
+  Explained told = cluster.ask(kJobSets, "sets");
+  CHECK(told.reason == "Unsupported");
+  CHECK(told.headline == "JobSet team-a/sets asks for what muster does not do.");
+  REQUIRE(told.because.size() == 1);
+  CHECK(told.because[0].starts_with("spec.failurePolicy.restartStrategy: InPlaceRestart is not supported"));
+
+  cluster.put(kJobs, ExplainCluster::job());
+  cluster.state.note_rejection({&kJobs, "team-a", "train"}, {&kWorkloads, "team-a", "job-train"},
+                               "exceeded quota: small");
+  told = cluster.ask();
+  CHECK(told.reason == "CreationRefused");
+  CHECK(told.headline == "Job team-a/train needs Workload job-train, which cannot be created: exceeded quota: small");
+  cluster.put(kWorkloads, ExplainCluster::workload());
+  CHECK(cluster.ask().reason != "CreationRefused");
+}
+
 }  // namespace
 }  // namespace muster::test

@@ -84,7 +84,21 @@ TEST_CASE("explain: what the scheduler refuses is told with what would change it
   limits["spec"]["podSets"][0]["template"]["spec"]["containers"][0]["resources"]["limits"] = {{"cpu", "1"}};
   json gpus = of_pods("3");
   gpus["spec"]["podSets"][0]["template"]["spec"]["containers"][0]["resources"]["requests"]["gpu"] = "1";
+  json rack = of_pods("3");
+  rack["spec"]["podSets"][0]["topologyRequest"] = {{"required", "rack"}};
+  json devices = of_pods("3");
+  devices["spec"]["podSets"][0]["template"]["spec"]["resourceClaims"] = {{{"name", "gpu"}}};
   const ExplainRow rows[] = {
+      {"a place in a topology",
+       with_workload([rack](ExplainCluster&) { return rack; }),
+       "NoMatchingFlavor",
+       "cannot run on any flavor of ClusterQueue cq",
+       {"Flavor f1: the pods ask for a place in a topology; muster knows no topologies"}},
+      {"devices",
+       with_workload([devices](ExplainCluster&) { return devices; }),
+       "Misconfigured",
+       "is refused whatever the quota",
+       {"Workload uses DRA resources"}},
       {"more than there could ever be",
        with_workload([](ExplainCluster&) { return of_pods("6"); }),
        "ExceedsMaxQuota",

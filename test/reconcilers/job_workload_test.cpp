@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "jobs/queued_job.h"
 #include "test/reconcilers/job_cluster.h"
 
 using namespace muster;
@@ -133,6 +134,81 @@ TEST_CASE("a job without an admitted Workload does not run") {
   cluster.edit(kJobs, "train", [](json& job) { job["spec"]["suspend"] = false; });
   CHECK(cluster.settle(kTrain) == 1);
   CHECK_FALSE(cluster.runs());
+}
+
+TEST_CASE("an elastic job that grows is stopped and queued again and one that shrinks runs on") {
+  Queued cluster;
+  cluster.edit(kJobs, "train", [](json& job) {
+    job["metadata"]["annotations"] = {{"kueue.x-k8s.io/elastic-job", "true"}};
+    job["spec"].erase("completions");
+  });
+  cluster.settle(kTrain);
+  cluster.admit();
+  cluster.settle(kTrain);
+  cluster.run();
+  const auto resize = [&](int pods) {
+    cluster.edit(kJobs, "train", [&](json& job) { job["spec"]["parallelism"] = pods; });
+    cluster.settle(kTrain);
+  };
+  resize(2);
+  CHECK(cluster.runs());
+  CHECK(cluster.get(kWorkloads, cluster.workload)["spec"]["podSets"][0]["count"] == 2);
+  CHECK(cluster.get(kWorkloads, cluster.workload)["status"].contains("admission"));
+  resize(5);
+  CHECK_FALSE(cluster.runs());
+  CHECK(cluster.get(kWorkloads, cluster.workload)["status"].contains("admission"));
+  cluster.edit(kJobs, "train", [](json& job) { job["status"]["active"] = 0; });
+  cluster.settle(kTrain);
+  const json workloads = cluster.list(kWorkloads);
+  REQUIRE(workloads.size() == 1);
+  CHECK(workloads[0]["spec"]["podSets"][0]["count"] == 5);
+  CHECK_FALSE(workloads[0].value("status", json::object()).contains("admission"));
+  CHECK_FALSE(cluster.runs());
+}
+
+TEST_CASE("an elastic job does not run before it is admitted") {
+  Queued cluster;
+  cluster.edit(kJobs, "train", [](json& job) {
+    job["metadata"]["annotations"] = {{"kueue.x-k8s.io/elastic-job", "true"}};
+    job["spec"]["suspend"] = false;
+  });
+  cluster.settle(kTrain);
+  CHECK_FALSE(cluster.runs());
+  cluster.admit();
+  cluster.settle(kTrain);
+  CHECK(cluster.runs());
+}
+
+TEST_CASE("a job is started without the gate that Kueue gave to the pods of elastic jobs") {
+  json object = train_job();
+  object["spec"]["template"]["spec"]["schedulingGates"] = {{{"name", "kueue.x-k8s.io/elastic-job"}},
+                                                           {{"name", "example.com/licence"}}};
+  const JobPtr job = read_job(object);
+  const auto patch = QueuedJob(*job).start_patch({PodSetInfo{}});
+  REQUIRE(patch.ok());
+  object.merge_patch(*patch);
+  CHECK(object["spec"]["template"]["spec"]["schedulingGates"] == json::array({{{"name", "example.com/licence"}}}));
+}
+
+TEST_CASE("what a job's pods ask of a topology is in its Workload") {
+  const auto request_of = [](const json& annotations) {
+    Queued cluster;
+    cluster.edit(kJobs, "train", [&](json& job) {
+      job["spec"]["template"]["metadata"] = {{"annotations", annotations}};
+    });
+    const QueuedJob job(*cluster.state.job("team-a", "train"));
+    const PodSet pod_set = job.pod_sets({})[0];
+    CHECK(pod_set.asks_for_topology == !annotations.empty());
+    json request = json::parse(pod_set.topology_request_text);
+    request.erase("podIndexLabel");
+    return request;
+  };
+  CHECK(request_of(json::object()) == json::object());
+  CHECK(request_of({{"kueue.x-k8s.io/podset-required-topology", "rack"}}) == json{{"required", "rack"}});
+  CHECK(request_of({{"kueue.x-k8s.io/podset-slice-required-topology-constraints",
+                     R"([{"topology": "rack", "size": 2}, {"topology": "host", "size": 1}])"}}) ==
+        json{{"podsetSliceRequiredTopologyConstraints",
+              {{{"topology", "rack"}, {"size", 2}}, {{"topology", "host"}, {"size", 1}}}}});
 }
 
 TEST_CASE("a Workload that is deleted by hand stops its job and is made anew") {

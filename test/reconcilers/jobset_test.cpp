@@ -404,3 +404,125 @@ TEST_CASE("jobset: once the definition is another controller's its JobSets are l
     CHECK(cluster.settle().empty() == (std::string(owner) != "muster"));
   }
 }
+
+TEST_CASE("jobset: a restart is a condition until all Jobs are ready or the JobSet ends") {
+  const auto restarted = [](json policy) {
+    JobSetCluster cluster = running({{"failurePolicy", std::move(policy)}});
+    cluster.fail("train-workers-1");
+    cluster.settle();
+    cluster.collect_garbage();
+    cluster.settle();
+    return cluster;
+  };
+  const json named = {{"maxRestarts", 9}, {"rules", {{{"name", "host"}, {"action", "RestartJobSet"}}}}};
+  const json ignoring = {{"maxRestarts", 1}, {"rules", {{{"action", "RestartJobSetAndIgnoreMaxRestarts"}}}}};
+  CHECK(restarted({{"maxRestarts", 1}}).condition("RestartingJobSet") == "True DefaultFailurePolicy");
+  CHECK(restarted(named).condition("RestartingJobSet") == "True FailurePolicy_host");
+  CHECK(restarted(ignoring).condition("RestartingJobSet") == "True FailurePolicy_failurePolicyRule0");
+
+  JobSetCluster ready = restarted({{"maxRestarts", 1}});
+  ready.run("train-driver-0");
+  ready.run("train-workers-0");
+  ready.settle();
+  CHECK(ready.condition("RestartingJobSet") == "True DefaultFailurePolicy");
+  ready.run("train-workers-1");
+  ready.settle();
+  CHECK(ready.condition("RestartingJobSet") == "False JobsReady");
+  CHECK(ready.events.back().reason == "JobsReady");
+  CHECK(ready.events.back().note == "all jobs are ready");
+
+  JobSetCluster failed = restarted({{"maxRestarts", 1}});
+  failed.fail("train-workers-0");
+  failed.settle();
+  CHECK(failed.condition("RestartingJobSet") == "False JobSetFailed");
+
+  JobSetCluster completed = restarted({{"maxRestarts", 1}});
+  for (const std::string& name : completed.jobs()) completed.complete(name);
+  completed.settle();
+  CHECK(completed.condition("RestartingJobSet") == "False JobSetCompleted");
+
+  JobSetCluster suspended = restarted({{"maxRestarts", 1}});
+  suspended.patch(kJobSets, "train", {{"spec", {{"suspend", true}}}});
+  suspended.settle();
+  CHECK(suspended.condition("RestartingJobSet") == "False JobSetSuspended");
+}
+
+TEST_CASE("jobset: a second restart before the first is over keeps the time of the first") {
+  JobSetCluster cluster = running({{"failurePolicy", {{"maxRestarts", 9}}}});
+  const auto condition = [&] {
+    const json status = cluster.status();
+    for (const json& each : status["conditions"]) {
+      if (each["type"] == "RestartingJobSet") return each;
+    }
+    return json();
+  };
+  cluster.fail("train-workers-1");
+  cluster.settle();
+  const json first = condition();
+  cluster.collect_garbage();
+  cluster.settle();
+  cluster.pass(5s);
+  cluster.fail("train-driver-0");
+  cluster.settle();
+  CHECK(cluster.status()["restarts"] == 2);
+  CHECK(condition()["lastTransitionTime"] == first["lastTransitionTime"]);
+  CHECK(condition()["message"] != first["message"]);
+}
+
+TEST_CASE("jobset: what the API server refuses to create is told on the JobSet") {
+  JobSetCluster cluster;
+  Texts reasons;
+  for (const Write& write : cluster.reconcile().writes) {
+    REQUIRE(write.refusal.has_value());
+    CHECK(write.refusal->type == kWarningEvent);
+    CHECK(write.refusal->regarding.uid == "train-uid");
+    reasons.push_back(write.refusal->reason + ": " + write.refusal->note);
+  }
+  CHECK(reasons == Texts{"HeadlessServiceCreationFailed: Service team-a/train cannot be created: ",
+                         "JobCreationFailed: Job team-a/train-driver-0 cannot be created: ",
+                         "JobCreationFailed: Job team-a/train-workers-0 cannot be created: ",
+                         "JobCreationFailed: Job team-a/train-workers-1 cannot be created: "});
+}
+
+TEST_CASE("jobset: its end is measured once") {
+  for (const bool success : {true, false}) {
+    JobSetCluster cluster = running();
+    if (success) {
+      for (const std::string& name : cluster.jobs()) cluster.complete(name);
+    } else {
+      cluster.fail("train-driver-0");
+    }
+    std::vector<Measurement> measured;
+    for (int rounds = 0; rounds < 4; ++rounds) {
+      const Plan plan = cluster.reconcile();
+      for (const Write& write : plan.writes)
+        measured.insert(measured.end(), write.measurements.begin(), write.measurements.end());
+      cluster.apply(plan);
+    }
+    REQUIRE(measured.size() == 1);
+    CHECK(measured[0] == Measurement{.what = success ? Measured::kJobSetCompleted : Measured::kJobSetFailed,
+                                     .ns = "team-a",
+                                     .jobset = "train"});
+  }
+}
+
+TEST_CASE("jobset: one Job that is refused does not hold back the others or the status") {
+  JobSetCluster cluster;
+  cluster.state.note_refused({&kJobs, kNs, "train-workers-1"}, cluster.now.monotonic);
+  CHECK(cluster.settle() ==
+        Texts{"create services/train", "create jobs/train-driver-0", "create jobs/train-workers-0"});
+  const Plan plan = cluster.reconcile();
+  REQUIRE(plan.again_at.has_value());
+  CHECK(*plan.again_at == cluster.now.wall + 1s);
+  cluster.run("train-driver-0");
+  cluster.run("train-workers-0");
+  cluster.pass(3s);
+  cluster.state.note_refused({&kJobs, kNs, "train-workers-1"}, cluster.now.monotonic);
+  for (int tries = 0; cluster.counts("driver") != "active=1 ready=1"; ++tries) {
+    REQUIRE(tries < 3);
+    const Plan next = cluster.reconcile();
+    cluster.apply(next);
+    if (next.again_at) cluster.pass(*next.again_at - cluster.now.wall);
+  }
+  CHECK(cluster.counts("workers") == "active=1 ready=1");
+}

@@ -164,6 +164,60 @@ TEST_CASE("flavors: a resource that the queue does not cover is refused unless i
   }
 }
 
+TEST_CASE("flavors: pods that ask for a place in a topology get no flavor and others do") {
+  struct Row {
+    const char* what;
+    json request;
+    const char* answer;
+  };
+  const char* const none =
+      "couldn't assign flavors to pod set main: Flavor \"default\" does not support TopologyAwareScheduling";
+  const Row rows[] = {
+      {"no request", json(), "default"},
+      {"how pods are indexed", {{"podIndexLabel", "index"}, {"subGroupCount", 1}}, "default"},
+      {"a required level", {{"required", "rack"}}, none},
+      {"a preferred level", {{"preferred", "rack"}}, none},
+      {"any place", {{"unconstrained", true}}, none},
+      {"no place at all", {{"unconstrained", false}}, none},
+      {"slices", {{"podSetSliceRequiredTopology", "rack"}, {"podSetSliceSize", 2}}, none},
+      {"layers of slices",
+       {{"podsetSliceRequiredTopologyConstraints", json::array({{{"topology", "rack"}, {"size", 2}}})}},
+       none},
+      {"a group", {{"podSetGroupName", "ring"}}, none},
+  };
+  for (const Row& row : rows) {
+    INFO(row.what);
+    for (const bool gate : {true, false}) {
+      Cluster cluster({.topology_requests = gate});
+      cluster.put(cluster_queue("a", "", {{.nominal = 8}}));
+      Workload asking = workload("asking", "a");
+      asking.pod_sets[0].asks_for_topology = asks_for_topology(row.request);
+      cluster.put(asking, 1);
+      CHECK_EQ(answer(cluster.scheduler.drain(at(0))), std::string(gate ? row.answer : "default"));
+    }
+  }
+}
+
+TEST_CASE("flavors: pods that ask for a topology and for no resource wait too") {
+  Cluster cluster;
+  cluster.put(cluster_queue("a", "", {{.nominal = 8}}));
+  Workload asking = workload("asking", "a");
+  asking.pod_sets[0].asks_for_topology = true;
+  cluster.scheduler.put(std::make_shared<const Workload>(asking), {{}}, at(0));
+  CHECK(Cluster::told(cluster.scheduler.drain(at(0))) == "?asking:noFit");
+}
+
+TEST_CASE("flavors: one that asks for a topology does not hold back its like that asks for none") {
+  Cluster cluster;
+  cluster.put(cluster_queue("a", "", {{.nominal = 8}}));
+  Workload asking = workload("asking", "a");
+  asking.pod_sets[0].asks_for_topology = true;
+  asking.pod_sets[0].topology_request_text = R"({"required":"rack"})";
+  cluster.put(asking, 1);
+  cluster.put(workload("plain", "a", 0, 10), 1);
+  CHECK(cluster.drain() == "?asking:noFit +plain");
+}
+
 TEST_CASE("flavors: the number of pods is a resource where the queue covers it") {
   Cluster cluster;
   ClusterQueue queue = cluster_queue("a", "", {{.nominal = 100}});

@@ -76,6 +76,30 @@ TEST_CASE("preemption: within a ClusterQueue the policy says who must give way")
   }
 }
 
+TEST_CASE("preemption: one that cannot be stopped keeps its quota and is never evicted") {
+  const auto make = [](bool can_be_stopped) {
+    auto cluster = std::make_unique<Cluster>();
+    cluster->put(
+        with(cluster_queue("a", "", {{.nominal = 4}}), {.within_cluster_queue = PreemptionPolicy::kLowerPriority}));
+    run(*cluster, 4, 0);
+    Workload low = workload("low", "a", 0, 0);
+    cluster->put(low, 4);
+    const auto decisions = cluster->scheduler.drain(at(0));
+    Workload written = *test::admission(decisions).workload;
+    written.status.admission = test::admission(decisions).admission;
+    set_condition(
+        written.status.conditions,
+        {.type = "QuotaReserved", .status = "True", .reason = "QuotaReserved", .message = {}, .last_transition = {}});
+    cluster->scheduler.put(std::make_shared<const Workload>(written), {{{"cpu", 4000}}}, at(0), "", can_be_stopped);
+    cluster->put(workload("high", "a", 10, 1), 4, 1);
+    return cluster;
+  };
+  CHECK(make(true)->drain(1) == "-low ?high:preempting");
+  const auto held = make(false);
+  CHECK(held->drain(1) == "?high:preemptNoCandidates");
+  CHECK(held->scheduler.usage_of("a", "default", "cpu") == 4000);
+}
+
 TEST_CASE("preemption: own quota is reclaimed from those that borrow it") {
   struct Row {
     const char* what;

@@ -186,6 +186,17 @@ TEST_CASE("Series add up and end with their queue and begin anew") {
   CHECK(shown.has(std::string("kueue_admitted_workloads_total{") + kQueue + "} 1"));
 }
 
+TEST_CASE("JobSets that have ended are counted until they are gone") {
+  Shown shown;
+  shown.queues.record({.what = Measured::kJobSetCompleted, .ns = "team-a", .jobset = "train"});
+  shown.queues.record({.what = Measured::kJobSetFailed, .ns = "team-a", .jobset = "other"});
+  CHECK(shown.has(R"(jobset_completed_total{jobset_name="train",namespace="team-a",replica_role="leader"} 1)"));
+  CHECK(shown.has(R"(jobset_failed_total{jobset_name="other",namespace="team-a",replica_role="leader"} 1)"));
+  shown.queues.record({.what = Measured::kJobSetGone, .ns = "team-a", .jobset = "train"});
+  CHECK_FALSE(shown.mentions("\"train\""));
+  CHECK(shown.mentions("\"other\""));
+}
+
 TEST_CASE("Queues that come and go leave the exposition as it was") {
   Shown shown;
   const size_t before = shown.lines();
@@ -219,6 +230,12 @@ TEST_CASE("Gauges are what is read at that moment and bear this replica's part")
   alone.queues.record(measurement(Measured::kFinished));
   CHECK(alone.has(
       R"(kueue_finished_workloads_total{cluster_queue="cq",priority_class="high",replica_role="standalone"} 1)"));
+}
+
+TEST_CASE("Objects that are not supported are shown by kind and what they ask for") {
+  Shown shown;
+  shown.readings = GaugeReadings{.leads = true, .gauges = {{Gauge::kUnsupportedObjects, {"JobSet", "action"}, 2}}};
+  CHECK(shown.has(R"(muster_unsupported_objects{kind="JobSet",what="action",replica_role="leader"} 2)"));
 }
 
 TEST_CASE("Limits that are none and shares without a weight are shown as Prometheus writes them") {

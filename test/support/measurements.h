@@ -11,13 +11,15 @@ namespace muster::test {
 
 inline std::string to_text(const Measurement& measurement) {
   static constexpr const char* kNames[] = {
-      "AdmissionAttempt", "QuotaReserved",    "Admitted",          "ChecksPassed", "Ready",     "ReadySinceAdmitted",
-      "Evicted",          "EvictedFirst",     "EvictedWhileReady", "EvictionOver", "Preempted", "Finished",
-      "Executed",         "ClusterQueueGone", "LocalQueueGone",    "CohortGone"};
+      "AdmissionAttempt",   "QuotaReserved",  "Admitted",     "ChecksPassed",      "Ready",
+      "ReadySinceAdmitted", "Evicted",        "EvictedFirst", "EvictedWhileReady", "EvictionOver",
+      "Preempted",          "Finished",       "Executed",     "JobSetCompleted",   "JobSetFailed",
+      "ClusterQueueGone",   "LocalQueueGone", "CohortGone",   "JobSetGone"};
   std::ostringstream text;
   text << kNames[static_cast<size_t>(measurement.what)];
   if (!measurement.cluster_queue.empty()) text << " " << measurement.cluster_queue;
   if (!measurement.local_queue.empty()) text << " " << measurement.ns << "/" << measurement.local_queue;
+  if (!measurement.jobset.empty()) text << " " << measurement.ns << "/" << measurement.jobset;
   if (!measurement.priority_class.empty()) text << " class=" << measurement.priority_class;
   if (!measurement.reason.empty()) text << " " << measurement.reason;
   if (!measurement.cause.empty()) text << "/" << measurement.cause;

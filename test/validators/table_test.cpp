@@ -12,8 +12,8 @@ using namespace muster;
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kQueueResources = {"admissionchecks", "clusterqueues", "cohorts",
-                                                             "resourceflavors", "workloads",     "workloads/status"};
+constexpr std::array<std::string_view, 7> kQueueResources = {
+    "admissionchecks", "clusterqueues", "cohorts", "localqueues", "resourceflavors", "workloads", "workloads/status"};
 
 bool is_known(const RuleMatch& match) {
   const auto kinds = job_kinds();

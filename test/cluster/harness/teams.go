@@ -66,6 +66,12 @@ func (s *Teams) Flavor(short string) {
 	s.flavorOf(short, "hollow")
 }
 
+// RealFlavor makes a ResourceFlavor of the real node.
+func (s *Teams) RealFlavor(short string) {
+	s.t.Helper()
+	s.flavorOf(short, "real")
+}
+
 // SoldOut makes a ResourceFlavor of nodes that nobody can buy: there are none.
 func (s *Teams) SoldOut(short string) {
 	s.t.Helper()

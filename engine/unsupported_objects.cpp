@@ -1,0 +1,45 @@
+#include "engine/unsupported_objects.h"
+
+#include <algorithm>
+
+namespace muster {
+
+std::vector<Unsupported> UnsupportedObjects::put(const ObjectKey& object, std::vector<Unsupported> found) {
+  const auto known = objects_.find(object);
+  if (found.empty() && known == objects_.end()) return {};
+  const std::vector<Unsupported> before = known == objects_.end() ? std::vector<Unsupported>() : known->second;
+  remove(object);
+  std::vector<Unsupported> news;
+  for (const Unsupported& one : found) {
+    const Feature feature(object.type->kind, one.what);
+    ++counts_[feature];
+    if (told_.insert(feature).second) first_.push_back({object, one});
+    if (std::find(before.begin(), before.end(), one) == before.end()) news.push_back(one);
+  }
+  if (!found.empty()) objects_.emplace(object, std::move(found));
+  return news;
+}
+
+void UnsupportedObjects::remove(const ObjectKey& object) {
+  const auto known = objects_.find(object);
+  if (known == objects_.end()) return;
+  // Down to 0, which is shown: a series that ends is no figure.
+  for (const Unsupported& one : known->second) --counts_[{std::string(object.type->kind), one.what}];
+  objects_.erase(known);
+}
+
+std::vector<GaugeReading> UnsupportedObjects::gauges() const {
+  std::vector<GaugeReading> readings;
+  for (const auto& [feature, count] : counts_)
+    readings.push_back({Gauge::kUnsupportedObjects, {feature.first, feature.second}, static_cast<double>(count)});
+  return readings;
+}
+
+ObjectEvent event_about_unsupported(const TypedObject& object, const Unsupported& unsupported) {
+  return {.regarding = reference_to(type_of(object), meta_of(object)),
+          .type = std::string(kWarningEvent),
+          .reason = "Unsupported",
+          .note = unsupported.note};
+}
+
+}  // namespace muster
