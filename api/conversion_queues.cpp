@@ -22,6 +22,10 @@ void convert_resource_groups(Fields& spec, QueueVersion to) {
   for_each_object(spec, "resourceGroups", [to](Fields& group) {
     for_each_object(group, "flavors", [to](Fields& flavor) {
       fill(flavor, "name", "");
+      if (to == QueueVersion::kV1Beta1)
+        fill(flavor, "resources", nullptr);
+      else
+        drop_empty(flavor, {"resources"});
       for_each_object(flavor, "resources", [to](Fields& quota) { convert_quota(quota, to); });
     });
     if (to == QueueVersion::kV1Beta1)
@@ -66,6 +70,17 @@ void convert_admission_checks(Fields& spec) {
   spec["admissionChecksStrategy"] = json::object({{"admissionChecks", std::move(checks)}});
 }
 
+// Texts that both versions leave out when they are empty; pointers (stopPolicy, preference) they print.
+void drop_empty_texts(Fields& spec) {
+  drop_empty(spec, {"queueingStrategy", "cohort", "cohortName"});
+  if (Fields* fungibility = object_at(spec, "flavorFungibility"))
+    drop_empty(*fungibility, {"whenCanBorrow", "whenCanPreempt"});
+  Fields* preemption = object_at(spec, "preemption");
+  if (preemption == nullptr) return;
+  drop_empty(*preemption, {"reclaimWithinCohort", "withinClusterQueue"});
+  if (Fields* borrow = object_at(*preemption, "borrowWithinCohort")) drop_empty(*borrow, {"policy"});
+}
+
 void convert_cluster_queue_spec(Fields& spec, QueueVersion to) {
   // v1beta1 never had it, so there it is nobody's field.
   drop(spec, {"concurrentAdmissionPolicy"});
@@ -80,7 +95,7 @@ void convert_cluster_queue_spec(Fields& spec, QueueVersion to) {
     rename(spec, "cohortName", "cohort");
     drop(spec, {"admissionChecks"});
   }
-  drop_empty(spec, {"cohort", "cohortName"});
+  drop_empty_texts(spec);
   if (Fields* strategy = object_at(spec, "admissionChecksStrategy")) {
     for_each_object(*strategy, "admissionChecks", [to](Fields& check) {
       drop_empty(check, {"onFlavors"});
@@ -100,6 +115,7 @@ Outcome<> convert_local_queue(Fields& spec, Fields& status, QueueVersion to) {
   std::erase_if(spec, [](const auto& field) {
     return field.first != "clusterQueue" && field.first != "stopPolicy" && field.first != "fairSharing";
   });
+  drop_empty(spec, {"clusterQueue"});
   convert_fair_sharing(spec);
   convert_conditions(status);
   fill_counts(status);
