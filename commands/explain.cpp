@@ -23,8 +23,8 @@ std::optional<std::string> environment(const char* name) {
   return value && *value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-// "job/train" in a namespace.
-Result<ObjectKey> read_target(const std::string& object, const std::string& ns) {
+// "job/train"; its namespace comes later.
+Result<ObjectKey> read_target(const std::string& object) {
   const size_t slash = object.find('/');
   const ResourceType* type = explainable_type(object.substr(0, slash));
   if (slash == std::string::npos || type == nullptr)
@@ -32,9 +32,14 @@ Result<ObjectKey> read_target(const std::string& object, const std::string& ns) 
   std::string name = object.substr(slash + 1);
   if (const auto wrong = is_dns1123_subdomain(name); !wrong.empty())
     return fail("no object can be named \"" + name + "\": " + join(wrong, "; "));
+  return ObjectKey{type, "", std::move(name)};
+}
+
+Outcome<> set_namespace(ObjectKey& key, const std::string& ns) {
   if (const auto wrong = is_dns1123_label(ns); !wrong.empty())
     return fail("no namespace can be named \"" + ns + "\": " + join(wrong, "; "));
-  return ObjectKey{type, ns, std::move(name)};
+  key.ns = ns;
+  return Done{};
 }
 
 // No answer, and whether it is worth looking for one here.
@@ -142,11 +147,18 @@ int explain(const ExplainOptions& options, std::ostream& out, std::ostream& err)
     err << "muster explain: " << why << "\n";
     return code;
   };
+  // What is wrong with the command line is said first, with a cluster or without.
+  auto key = read_target(options.object);
+  if (!key) return stop(kExplainUnusable, key.error().message);
+  if (!options.ns.empty()) {
+    if (auto named = set_namespace(*key, options.ns); !named) return stop(kExplainUnusable, named.error().message);
+  }
   auto access = kube::find_cluster_access(
       {.kubeconfig = options.kubeconfig, .context = options.context, .environment = environment});
   if (!access) return stop(kExplainNoAnswer, access.error().message);
-  const auto key = read_target(options.object, options.ns.empty() ? access->ns : options.ns);
-  if (!key) return stop(kExplainUnusable, key.error().message);
+  if (options.ns.empty()) {
+    if (auto named = set_namespace(*key, access->ns); !named) return stop(kExplainUnusable, named.error().message);
+  }
   Asking asking(options, std::move(*access));
   if (auto connected = asking.connect(); !connected) return stop(kExplainNoAnswer, connected.error().message);
   const auto answer = find_answer(asking, options, *key);

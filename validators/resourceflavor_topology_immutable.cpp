@@ -10,6 +10,8 @@ namespace muster {
 namespace {
 
 FieldErrors check(const Review& review) {
+  // Kueue's rule is about the spec, and is not asked when there is none any more.
+  if (!find_path(review.request.object, {"spec"})) return {};
   const std::string_view before = string_at(review.request.old_object, {"spec", "topologyName"});
   if (before.empty() || before == string_at(review.request.object, {"spec", "topologyName"})) return {};
   return {{"spec", FieldErrorType::kInvalid, "", "topologyName is immutable when topologyName is set"}};
