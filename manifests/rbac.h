@@ -28,6 +28,8 @@ struct RightsOptions {
   // Jobs whose Workloads muster has deactivated are deleted after a while
   // (objectRetentionPolicies.workloads.afterDeactivatedByKueue).
   bool deletes_deactivated = false;
+  // Fair sharing: Cohorts show their share.
+  bool writes_cohorts = false;
   // The Secret that holds the certificates; empty: somebody else makes them.
   std::string secret{kCertificateSecretName};
   // The leader's Lease; an empty name: no leader is elected. An empty namespace: muster's own.

@@ -160,6 +160,10 @@ TEST_CASE("each mode has fewer rights than the one that is found out at start") 
   deletes.deletes_deactivated = true;
   CHECK(minus(rights_of(deletes), rights_of(external())) ==
         Rights{"delete batch/jobs", "delete jobset.x-k8s.io/jobsets"});
+
+  RightsOptions shares = external();
+  shares.writes_cohorts = true;
+  CHECK(minus(rights_of(shares), rights_of(external())) == Rights{"patch kueue.x-k8s.io/cohorts/status"});
 }
 
 TEST_CASE("in its own namespace muster keeps its certificate and its Lease") {
@@ -199,6 +203,7 @@ TEST_CASE("the configuration decides which rights muster needs") {
   CHECK(usual.group_scheduling);
   CHECK(usual.patches_jobset_definition);
   CHECK_FALSE(usual.deletes_deactivated);
+  CHECK_FALSE(usual.writes_cohorts);
   CHECK(usual.secret == "kueue-webhook-server-cert");
   CHECK(usual.lease == kLeaseName);
   CHECK(usual.lease_namespace.empty());
@@ -208,6 +213,7 @@ TEST_CASE("the configuration decides which rights muster needs") {
   CHECK_FALSE(rights(kueue + own + "groupScheduling: false\n").group_scheduling);
   CHECK_FALSE(rights(kueue + own + "patchJobSetDefinition: false\n").patches_jobset_definition);
   CHECK(rights(kueue + "objectRetentionPolicies: {workloads: {afterDeactivatedByKueue: 1h}}\n").deletes_deactivated);
+  CHECK(rights(kueue + "fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}\n").writes_cohorts);
   CHECK(rights(kueue + "internalCertManagement: {enable: false}\n").secret.empty());
   CHECK(rights(kueue + "leaderElection: {leaderElect: false}\n").lease.empty());
   const RightsOptions elsewhere =
