@@ -84,7 +84,7 @@ constexpr FeatureGate kGates[] = {
     {"TASValidateWorkloadSliceSize", true, GateStage::kBeta},
     {"TLSOptions", true, GateStage::kStable},
     {"TopologyAwareScheduling", true, GateStage::kBeta, true},
-    {"UnadmittedWorkloadsExplicitStatus", false, GateStage::kBeta},
+    {"UnadmittedWorkloadsExplicitStatus", false, GateStage::kBeta, true},
     {"UnadmittedWorkloadsObservability", true, GateStage::kBeta, true},
     {"ValidateRayAndSparkJobUpdates", true, GateStage::kBeta},
     {"VectorizedResourceRequests", true, GateStage::kBeta},
