@@ -163,17 +163,26 @@ AdmissionResponse AdmissionResponse::patched(const AdmissionRequest& request, co
 }
 
 AdmissionResponse AdmissionResponse::denied(const AdmissionRequest& request, const FieldErrors& errors) {
+  return with_errors(request, 422, "Invalid", errors);
+}
+
+AdmissionResponse AdmissionResponse::forbidden(const AdmissionRequest& request, const FieldErrors& errors) {
+  return with_errors(request, 403, "Forbidden", errors);
+}
+
+AdmissionResponse AdmissionResponse::with_errors(const AdmissionRequest& request, int code, std::string_view reason,
+                                                 const FieldErrors& errors) {
   assert(!errors.empty());
   // Nobody reads a thousand of them, and the answer would be larger than the object.
   constexpr size_t kMostErrors = 500;
   if (errors.size() <= kMostErrors) {
-    AdmissionResponse response = refused(request, 422, "Invalid", join_errors(errors));
+    AdmissionResponse response = refused(request, code, reason, join_errors(errors));
     response.errors_ = errors;
     return response;
   }
   FieldErrors first(errors.begin(), errors.begin() + kMostErrors);
   const std::string rest = std::to_string(errors.size() - kMostErrors);
-  AdmissionResponse response = refused(request, 422, "Invalid", join_errors(first) + " and " + rest + " more errors");
+  AdmissionResponse response = refused(request, code, reason, join_errors(first) + " and " + rest + " more errors");
   response.errors_ = std::move(first);
   return response;
 }

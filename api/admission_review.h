@@ -55,6 +55,9 @@ class AdmissionResponse {
   static AdmissionResponse patched(const AdmissionRequest& request, const nlohmann::json& object);
   // Status 422 Invalid with every error as a cause. `errors` must not be empty.
   static AdmissionResponse denied(const AdmissionRequest& request, const FieldErrors& errors);
+  // The same with status 403 Forbidden, as the webhooks of Kueue and JobSet answer (controller-runtime's
+  // admission.Denied).
+  static AdmissionResponse forbidden(const AdmissionRequest& request, const FieldErrors& errors);
   // Another refusal: 403 Forbidden, 503 ServiceUnavailable, 400 BadRequest.
   static AdmissionResponse refused(const AdmissionRequest& request, int code, std::string_view reason,
                                    std::string message);
@@ -75,6 +78,8 @@ class AdmissionResponse {
 
  private:
   explicit AdmissionResponse(const AdmissionRequest& request);
+  static AdmissionResponse with_errors(const AdmissionRequest& request, int code, std::string_view reason,
+                                       const FieldErrors& errors);
 
   std::string uid_;
   bool allowed_ = true;

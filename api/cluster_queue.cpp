@@ -99,7 +99,8 @@ QueueStatus read_status(const json& object) {
           .reserving_workloads = int32_at(status, {"reservingWorkloads"}),
           .admitted_workloads = int32_at(status, {"admittedWorkloads"}),
           .flavors_reservation = read_usage(array_at(status, {"flavorsReservation"})),
-          .flavors_usage = read_usage(array_at(status, {"flavorsUsage"}))};
+          .flavors_usage = read_usage(array_at(status, {"flavorsUsage"})),
+          .weighted_share = int_at(status, {"fairSharing", "weightedShare"})};
 }
 
 json to_json(const std::vector<FlavorUsage>& usages) {
@@ -181,6 +182,7 @@ CohortPtr read_cohort(const json& object) {
   cohort->parent = string_at(spec, {"parentName"});
   cohort->resource_groups = read_groups(spec);
   cohort->fair_weight = quantity_at(object_at(spec, {"fairSharing"}), "weight");
+  cohort->weighted_share = int_at(object, {"status", "fairSharing", "weightedShare"});
   return cohort;
 }
 

@@ -79,6 +79,8 @@ struct QueueStatus {
   int32_t admitted_workloads = 0;
   std::vector<FlavorUsage> flavors_reservation;
   std::vector<FlavorUsage> flavors_usage;
+  // fairSharing.weightedShare, which only ClusterQueues show.
+  std::optional<int64_t> weighted_share{};
 
   bool operator==(const QueueStatus&) const = default;
 };
@@ -116,6 +118,7 @@ struct Cohort {
   std::string parent;  // empty: a root
   std::vector<ResourceGroup> resource_groups;
   std::optional<Quantity> fair_weight;
+  std::optional<int64_t> weighted_share{};  // of its status
 };
 using CohortPtr = std::shared_ptr<const Cohort>;
 

@@ -22,6 +22,10 @@ void convert_resource_groups(Fields& spec, QueueVersion to) {
   for_each_object(spec, "resourceGroups", [to](Fields& group) {
     for_each_object(group, "flavors", [to](Fields& flavor) {
       fill(flavor, "name", "");
+      if (to == QueueVersion::kV1Beta1)
+        fill(flavor, "resources", nullptr);
+      else
+        drop_empty(flavor, {"resources"});
       for_each_object(flavor, "resources", [to](Fields& quota) { convert_quota(quota, to); });
     });
     if (to == QueueVersion::kV1Beta1)
@@ -79,6 +83,17 @@ Outcome<> convert_fallback(Fields& fungibility) {
   return Done{};
 }
 
+// Texts that both versions leave out when they are empty; pointers (stopPolicy, preference) they print.
+void drop_empty_texts(Fields& spec) {
+  drop_empty(spec, {"queueingStrategy", "cohort", "cohortName"});
+  if (Fields* fungibility = object_at(spec, "flavorFungibility"))
+    drop_empty(*fungibility, {"whenCanBorrow", "whenCanPreempt"});
+  Fields* preemption = object_at(spec, "preemption");
+  if (preemption == nullptr) return;
+  drop_empty(*preemption, {"reclaimWithinCohort", "withinClusterQueue"});
+  if (Fields* borrow = object_at(*preemption, "borrowWithinCohort")) drop_empty(*borrow, {"policy"});
+}
+
 Outcome<> convert_cluster_queue_spec(Fields& spec, QueueVersion to) {
   if (to == QueueVersion::kV1Beta2) {
     rename(spec, "cohort", "cohortName");
@@ -92,7 +107,7 @@ Outcome<> convert_cluster_queue_spec(Fields& spec, QueueVersion to) {
     rename(spec, "cohortName", "cohort");
     drop(spec, {"admissionChecks"});
   }
-  drop_empty(spec, {"cohort", "cohortName"});
+  drop_empty_texts(spec);
   if (Fields* strategy = object_at(spec, "admissionChecksStrategy")) {
     for_each_object(*strategy, "admissionChecks", [to](Fields& check) {
       drop_empty(check, {"onFlavors"});
@@ -113,6 +128,7 @@ Outcome<> convert_local_queue(Fields& spec, Fields& status, QueueVersion to) {
   std::erase_if(spec, [](const auto& field) {
     return field.first != "clusterQueue" && field.first != "stopPolicy" && field.first != "fairSharing";
   });
+  drop_empty(spec, {"clusterQueue"});
   convert_fair_sharing(spec);
   convert_conditions(status);
   fill_counts(status);

@@ -86,7 +86,7 @@ constexpr FeatureGate kGates[] = {
     {"TASValidateWorkloadSliceSize", true, GateStage::kBeta},
     {"TLSOptions", true, GateStage::kStable},
     {"TopologyAwareScheduling", true, GateStage::kBeta, kValidates},
-    {"UnadmittedWorkloadsExplicitStatus", false, GateStage::kBeta},
+    {"UnadmittedWorkloadsExplicitStatus", false, GateStage::kBeta, kActs},
     {"UnadmittedWorkloadsObservability", true, GateStage::kBeta, kActs},
     {"ValidateRayAndSparkJobUpdates", true, GateStage::kBeta},
     {"VectorizedResourceRequests", true, GateStage::kBeta},

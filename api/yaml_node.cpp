@@ -55,6 +55,9 @@ class EventStream {
     } else if (problem == "found character that cannot start any token") {
       message += " (indent with blanks, not tabs, and put text that starts with @, ` or % in quotes)";
     }
+    // An open bracket or quote is noticed lines after it: name where its value begins.
+    const bool elsewhere = parser_.context != nullptr && parser_.context_mark.line < mark.line;
+    if (elsewhere) message += "; the value begins in line " + std::to_string(parser_.context_mark.line + 1);
     return {mark.line + 1, mark.column + 1, std::move(message)};
   }
 

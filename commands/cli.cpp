@@ -1,28 +1,21 @@
 #include "commands/cli.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
+#include "api/names.h"
 #include "api/time.h"
+#include "base/did_you_mean.h"
+#include "commands/cli_choice.h"
 #include "commands/explain.h"
 #include "commands/manifests.h"
-#include "commands/review.h"
+#include "commands/review_command.h"
 #include "commands/serve.h"
 #include "commands/version.h"
 
 namespace muster {
 namespace {
-
-// A check that accepts what one of our parse functions accepts, with its message.
-template <class Parse>
-CLI::Validator parsed_by(Parse parse) {
-  return CLI::Validator(
-      [parse](std::string& text) {
-        auto value = parse(text);
-        return value ? std::string() : value.error().message;
-      },
-      "");
-}
 
 // A flag of an earlier version: whoever still gives it is told what became of it.
 void refuse_old_flag(CLI::App& command, const std::string& flag, const std::string& why) {
@@ -114,25 +107,10 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
       ->check(parsed_by(parse_log_level));
 }
 
-void add_review(CLI::App& app, ReviewOptions& options) {
-  CLI::App& review = *app.add_subcommand("review",
-                                         "Say what the webhooks would do with files, without a cluster. "
-                                         "Exit code 0: all allowed; 1: something rejected; 2: unusable input");
-  review.add_option("-f,--filename", options.files, "Manifests, Lists or AdmissionReviews, YAML or JSON; - for stdin")
-      ->required();
-  static const std::map<std::string, ReviewFormat> formats = {
-      {"yaml", ReviewFormat::kYaml}, {"json", ReviewFormat::kJson}, {"patch", ReviewFormat::kPatch}};
-  review.add_option("-o,--output", options.format, "yaml, json or patch")
-      ->transform(CLI::CheckedTransformer(formats))
-      ->option_text("FORMAT");
-  static const std::map<std::string, Operation> operations = {
-      {"CREATE", Operation::kCreate}, {"UPDATE", Operation::kUpdate}, {"DELETE", Operation::kDelete}};
-  review.add_option("--operation", options.operation, "CREATE, UPDATE or DELETE")
-      ->transform(CLI::CheckedTransformer(operations))
-      ->option_text("OPERATION");
-  review.add_option("--old", options.old_file, "For UPDATE: the objects as they are stored")->type_name("FILE");
-  review.add_option("--config", options.config_file, "As for muster serve")->type_name("FILE");
-  review.add_option("--as", options.user, "Name of the user who asks; the suspend guard looks at it");
+Result<ExplainFormat> parse_explain_format(std::string_view text) {
+  if (text == "text") return ExplainFormat::kText;
+  if (text == "json") return ExplainFormat::kJson;
+  return fail("there is no output format \"" + std::string(text) + "\"; there are text and json");
 }
 
 void add_explain(CLI::App& app, ExplainOptions& options) {
@@ -144,11 +122,8 @@ void add_explain(CLI::App& app, ExplainOptions& options) {
       ->type_name("")
       ->option_text("KIND/NAME");
   explain.add_option("-n,--namespace", options.ns, "Of the object; default: the context's");
-  static const std::map<std::string, ExplainFormat> formats = {{"text", ExplainFormat::kText},
-                                                               {"json", ExplainFormat::kJson}};
-  explain.add_option("-o,--output", options.format, "text or json")
-      ->transform(CLI::CheckedTransformer(formats))
-      ->option_text("FORMAT");
+  add_choice(explain, "-o,--output", options.format, parse_explain_format, "text (default) or json")
+      ->type_name("FORMAT");
   explain.add_option("--kubeconfig", options.kubeconfig, "Default: KUBECONFIG, the pod's account, ~/.kube/config");
   explain.add_option("--context", options.context, "Context of the kubeconfig");
   explain.add_flag("--local", options.local, "Evaluate on this machine, from the objects that you can list");
@@ -162,33 +137,106 @@ void add_explain(CLI::App& app, ExplainOptions& options) {
   explain.add_option("--server-ca", options.server_ca, "Certificates to trust for --server")->type_name("FILE");
 }
 
-}  // namespace
+// The commands, and the options that go with each.
+struct CommandLine {
+  CommandLine() : app("muster: all-or-nothing start for batch jobs on Kubernetes", "muster") {
+    app.require_subcommand(0, 1);
+    app.get_formatter()->column_width(36);
+    add_serve(app, serve_flags);
+    add_review(app, review_options);
+    add_manifests(app, manifests_options);
+    add_explain(app, explain_options);
+    app.add_subcommand("version", "Print the version and those of the libraries");
+    app.add_flag("--version", wants_version, "Print the version and those of the libraries");
+  }
 
-int run_command_line(int argc, char** argv) {
-  CLI::App app("muster: all-or-nothing start for batch jobs on Kubernetes", "muster");
-  app.require_subcommand(1);
-  app.get_formatter()->column_width(36);
+  CLI::App app;
   ServeFlags serve_flags;
   ReviewOptions review_options;
   ManifestsOptions manifests_options;
-  add_serve(app, serve_flags);
-  add_review(app, review_options);
-  add_manifests(app, manifests_options);
   ExplainOptions explain_options;
-  add_explain(app, explain_options);
-  app.add_subcommand("version", "Print the version and those of the libraries");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    // 0 for --help; a wrong command line is unusable input.
-    return app.exit(error) == 0 ? 0 : 2;
+  bool wants_version = false;
+};
+
+std::vector<std::string> command_names(CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  return names;
+}
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
-  if (app.got_subcommand("serve")) return serve(serve_flags);
-  if (app.got_subcommand("review")) return review(review_options, {std::cin, std::cout, std::cerr});
-  if (app.got_subcommand("explain")) return explain(explain_options, std::cout, std::cerr);
-  if (app.got_subcommand("manifests")) return print_manifests(manifests_options, std::cout, std::cerr);
-  std::cout << version_text();
-  return 0;
+  return names;
+}
+
+// The first word decides: what is no command is named, before anything is said of its flags.
+std::string wrong_command(CLI::App& app, const std::vector<std::string>& arguments) {
+  const std::vector<std::string> names = command_names(app);
+  const std::string known = "the commands are " + join(names, ", ");
+  if (arguments.empty()) return "a command is missing; " + known;
+  const std::string& first = arguments.front();
+  if (first.starts_with("-") || std::find(names.begin(), names.end(), first) != names.end()) return "";
+  return "there is no command \"" + first + "\"; " + known + did_you_mean(first, names);
+}
+
+// CLI11 puts the words that it does not expect behind a colon, several of them in brackets.
+std::string first_unexpected(const CLI::ParseError& error) {
+  const std::string message = error.what();
+  const size_t colon = message.find(": ");
+  const bool unexpected = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  if (!unexpected || colon == std::string::npos) return "";
+  const size_t from = message.find_first_not_of(" [", colon + 1);
+  if (from == std::string::npos) return "";
+  return message.substr(from, message.find_first_of(" ]=", from) - from);
+}
+
+// What CLI11 has to say, with a suggestion where a flag is not known.
+std::string wrong_arguments(const CLI::App& app, const CLI::ParseError& error) {
+  const auto chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  const std::string name = chosen.empty() ? "" : command.get_name() + ": ";
+  const std::string word = first_unexpected(error);
+  if (word.empty()) return name + error.what();
+  if (!word.starts_with("-")) return name + "the argument \"" + word + "\" is not expected here";
+  return name + "there is no flag " + word + did_you_mean(word, option_names(command));
+}
+
+}  // namespace
+
+int run_command_line(const std::vector<std::string>& arguments, ReviewStreams streams) {
+  CommandLine line;
+  CLI::App& app = line.app;
+  const auto stop = [&](const std::string& why) {
+    streams.err << "muster: " << why << "\nmuster --help says more\n";
+    return 2;
+  };
+  if (const std::string wrong = wrong_command(app, arguments); !wrong.empty()) return stop(wrong);
+  try {
+    // CLI11 takes them from the end.
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp& help) {
+    app.exit(help, streams.out, streams.err);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return stop(wrong_arguments(app, error));
+  }
+  if (line.wants_version || app.got_subcommand("version")) {
+    streams.out << version_text();
+    return 0;
+  }
+  if (app.got_subcommand("serve")) return serve(line.serve_flags);
+  if (app.got_subcommand("review")) return review(line.review_options, streams);
+  if (app.got_subcommand("explain")) return explain(line.explain_options, streams.out, streams.err);
+  if (app.got_subcommand("manifests")) return print_manifests(line.manifests_options, streams.out, streams.err);
+  return stop("a command is missing; the commands are " + join(command_names(app), ", "));
+}
+
+int run_command_line(int argc, char** argv) {
+  return run_command_line(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc),
+                          {std::cin, std::cout, std::cerr});
 }
 
 }  // namespace muster

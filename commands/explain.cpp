@@ -31,19 +31,24 @@ struct Target {
   std::string ns, name;
 };
 
-// "job/train" in a namespace.
-Result<Target> read_target(const std::string& object, const std::string& ns) {
+// "job/train"; its namespace comes later.
+Result<Target> read_target(const std::string& object) {
   const size_t slash = object.find('/');
   const std::string kind = object.substr(0, slash);
-  Target target{explainable_type(kind), find_unqueued_kind(kind), ns, {}};
+  Target target{explainable_type(kind), find_unqueued_kind(kind), {}, {}};
   if (slash == std::string::npos || (target.type == nullptr && target.unqueued == nullptr))
     return fail("\"" + object + "\" is not job/NAME, jobset/NAME or workload/NAME");
   target.name = object.substr(slash + 1);
   if (const auto wrong = is_dns1123_subdomain(target.name); !wrong.empty())
     return fail("no object can be named \"" + target.name + "\": " + join(wrong, "; "));
+  return target;
+}
+
+Outcome<> set_namespace(Target& target, const std::string& ns) {
   if (const auto wrong = is_dns1123_label(ns); !wrong.empty())
     return fail("no namespace can be named \"" + ns + "\": " + join(wrong, "; "));
-  return target;
+  target.ns = ns;
+  return Done{};
 }
 
 // No answer, and whether it is worth looking for one here.
@@ -158,11 +163,18 @@ int explain(const ExplainOptions& options, std::ostream& out, std::ostream& err)
     err << "muster explain: " << why << "\n";
     return code;
   };
+  // What is wrong with the command line is said first, with a cluster or without.
+  auto key = read_target(options.object);
+  if (!key) return stop(kExplainUnusable, key.error().message);
+  if (!options.ns.empty()) {
+    if (auto named = set_namespace(*key, options.ns); !named) return stop(kExplainUnusable, named.error().message);
+  }
   auto access = kube::find_cluster_access(
       {.kubeconfig = options.kubeconfig, .context = options.context, .environment = environment});
   if (!access) return stop(kExplainNoAnswer, access.error().message);
-  const auto target = read_target(options.object, options.ns.empty() ? access->ns : options.ns);
-  if (!target) return stop(kExplainUnusable, target.error().message);
+  if (options.ns.empty()) {
+    if (auto named = set_namespace(*target, access->ns); !named) return stop(kExplainUnusable, named.error().message);
+  }
   Asking asking(options, std::move(*access));
   if (auto connected = asking.connect(); !connected) return stop(kExplainNoAnswer, connected.error().message);
   const auto answer = find_answer(asking, options, *target);

@@ -1,8 +1,6 @@
 #include "commands/load_settings.h"
 
-#include <fstream>
-#include <iterator>
-
+#include "commands/read_file.h"
 #include "commands/version.h"
 #include "jobs/job_kind.h"
 
@@ -11,10 +9,9 @@ namespace {
 
 Result<LoadedConfiguration> read_configuration(const SettingsFlags& flags, const std::string& own_namespace) {
   if (flags.config_file.empty()) return default_configuration(own_namespace);
-  std::ifstream file(flags.config_file, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file.is_open() || file.bad()) return fail(flags.config_file + ": cannot be read; is the path right?");
-  auto loaded = load_configuration(text, own_namespace);
+  const auto text = read_file(flags.config_file);
+  if (!text) return fail(text.error().message);
+  auto loaded = load_configuration(*text, own_namespace);
   if (!loaded) return fail(flags.config_file + ": " + loaded.error().text());
   return std::move(*loaded);
 }

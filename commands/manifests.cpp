@@ -1,11 +1,10 @@
 #include "commands/manifests.h"
 
 #include <CLI/CLI.hpp>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "commands/load_settings.h"
+#include "commands/read_file.h"
 #include "manifests/catalog.h"
 
 namespace muster {
@@ -54,8 +53,9 @@ int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ost
   fitted.registration.group_scheduling = configuration.muster.group_scheduling;
   if (!options.config_file.empty()) {
     fitted.registration = registration_of(*settings, fitted.registration.own_namespace, "", native);
-    std::ifstream file(options.config_file, std::ios::binary);
-    fitted.configuration.assign(std::istreambuf_iterator<char>(file), {});
+    auto text = read_file(options.config_file);
+    if (!text) return unusable(text.error().message);
+    fitted.configuration = std::move(*text);
   }
   fitted.rights = rights_for(configuration);
   fitted.unqueued_kinds = configuration.muster.unqueued_kinds.value_or(UnqueuedKinds::kWarn);

@@ -4,20 +4,19 @@
 #include <ostream>
 
 #include "api/json.h"
-#include "api/yaml.h"
 #include "commands/load_settings.h"
 #include "commands/review_input.h"
-#include "mutators/mutator.h"
-#include "validators/validator.h"
+#include "commands/review_judge.h"
 
 namespace muster {
 namespace {
 
 using nlohmann::json;
 
+// Without the version: what is stored as v1beta2 can be changed as v1beta1.
 std::string identity_of(const json& object) {
-  return std::string(string_at(object, {"apiVersion"})) + "/" + std::string(string_at(object, {"kind"})) + "/" +
-         std::string(string_at(object, {"metadata", "namespace"})) + "/" +
+  return std::string(group_of(string_at(object, {"apiVersion"}))) + "/" + std::string(string_at(object, {"kind"})) +
+         "/" + std::string(string_at(object, {"metadata", "namespace"})) + "/" +
          std::string(string_at(object, {"metadata", "name"}));
 }
 
@@ -34,9 +33,12 @@ ClusterView view_of(const std::vector<InputDocument>& documents) {
   for (const InputDocument& document : documents) {
     if (document.is_review()) continue;
     json object = document.value;
-    if (string_at(object, {"kind"}) == "Namespace") {
-      object["metadata"]["labels"]["kubernetes.io/metadata.name"] = string_at(object, {"metadata", "name"});
+    if (string_at(object, {"kind"}) == "Namespace" && object.contains("metadata") && object["metadata"].is_object()) {
+      json& labels = object["metadata"]["labels"];
+      if (!labels.is_object()) labels = json::object();
+      labels["kubernetes.io/metadata.name"] = string_at(object, {"metadata", "name"});
     }
+    (void)to_stored_version(object);  // what cannot be converted is reported when it is its turn
     view.put(object);
   }
   for (const InputDocument& document : documents) {
@@ -46,77 +48,11 @@ ClusterView view_of(const std::vector<InputDocument>& documents) {
   return view;
 }
 
-struct Verdict {
-  json object;  // after the mutators; null when it was deleted
-  json patch;
-  AdmissionResponse response;
-};
-
-// What the API server does with both webhooks: mutate, then validate the outcome.
-Verdict judge(AdmissionRequest request, const ClusterView& view, const RuleSettings& settings) {
-  AdmissionResponse mutated = mutate({request, view, settings});
-  if (!mutated.is_allowed()) return {nullptr, json::array(), std::move(mutated)};
-  json patch = mutated.patch();
-  if (!patch.empty()) request.object = request.object.patch(patch);
-  AdmissionResponse validated = validate({request, view, settings});
-  validated.with_warnings(mutated.warnings());
-  return {std::move(request.object), std::move(patch), std::move(validated)};
-}
-
-// What muster's admission policy says of objects that the webhooks never see.
-Verdict judge_by_policy(const AdmissionRequest& request, UnqueuedKinds action, Verdict verdict) {
-  const bool changes = request.operation == Operation::kCreate || request.operation == Operation::kUpdate;
-  if (!changes || !request.sub_resource.empty() || !verdict.response.is_allowed()) return verdict;
-  auto notice = unqueued_notice(request.object, request.old_object);
-  if (!notice) return verdict;
-  if (action == UnqueuedKinds::kWarn) {
-    verdict.response.with_warnings({*std::move(notice)});
-    return verdict;
-  }
-  return {nullptr, json::array(), AdmissionResponse::refused(request, 403, "Forbidden", *std::move(notice))};
-}
-
-class Printer {
- public:
-  Printer(ReviewFormat format, ReviewStreams streams) : format_(format), streams_(streams) {}
-
-  void allowed(const std::string& name, const json& object, const json& patch) {
-    if (format_ == ReviewFormat::kPatch) {
-      streams_.out << to_text({{"object", name}, {"patch", patch}}) << "\n";
-    } else if (!object.is_null()) {
-      document(object);
-    }
-  }
-  void document(const json& value) {
-    if (format_ == ReviewFormat::kJson) {
-      streams_.out << to_text(value) << "\n";
-      return;
-    }
-    if (!first_) streams_.out << "---\n";
-    first_ = false;
-    streams_.out << write_yaml(value);
-  }
-  void rejected(const std::string& name, const AdmissionResponse& response) {
-    if (response.errors().empty()) streams_.err << name << ": Forbidden: " << response.message() << "\n";
-    for (const FieldError& error : response.errors()) streams_.err << name << ": " << error.text() << "\n";
-  }
-  void warned(const std::string& name, const AdmissionResponse& response) {
-    for (const std::string& warning : response.warnings()) streams_.err << name << ": warning: " << warning << "\n";
-  }
-  void unusable(const std::string& why) { streams_.err << "muster review: " << why << "\n"; }
-
- private:
-  ReviewFormat format_;
-  ReviewStreams streams_;
-  bool first_ = true;
-};
-
 // One run over all documents.
 class Run {
  public:
-  Run(const ReviewOptions& options, const RuleSettings& settings, UnqueuedKinds unqueued, const ClusterView& view,
-      Printer& printer)
-      : options_(options), settings_(settings), unqueued_(unqueued), view_(view), printer_(printer) {}
+  Run(const ReviewOptions& options, const RuleSettings& settings, UnqueuedKinds unqueued, const ClusterView& view)
+      : options_(options), settings_(settings), unqueued_(unqueued), view_(view) {}
 
   Outcome<> remember_old(const std::vector<InputDocument>& documents) {
     for (const InputDocument& document : documents) {
@@ -128,78 +64,60 @@ class Run {
   }
 
   Outcome<> take(const InputDocument& document) {
-    return document.is_review() ? take_review(document) : take_manifest(document);
+    auto reviewed = document.is_review() ? take_review(document) : take_manifest(document);
+    if (!reviewed) return fail(reviewed.error().message);
+    reviewed->file = document.file;
+    reviewed->line = document.line;
+    const std::string below = document.is_review() ? "request.object." : "";
+    for (ReviewFinding& finding : reviewed->findings)
+      finding.line = lines_.line_of(document, finding.field.empty() ? "" : below + finding.field);
+    objects_.push_back(std::move(*reviewed));
+    return Done{};
   }
-  bool any_rejected() const { return rejected_; }
+  const std::vector<ReviewedObject>& objects() const { return objects_; }
 
  private:
-  Outcome<> take_manifest(const InputDocument& document) {
-    const json& object = document.value;
-    const std::string name = display_name(object);
-    json old_object;
+  Result<ReviewedObject> take_manifest(const InputDocument& document) {
+    JudgedRequest request{.object = document.value, .old_object = nullptr, .operation = options_.operation};
+    const std::string name = display_name(document.value);
     if (options_.operation == Operation::kUpdate) {
-      auto found = old_.find(identity_of(object));
+      auto found = old_.find(identity_of(document.value));
       if (found == old_.end()) {
         return fail(document.place() + ": " + name + " is not among the old objects; an UPDATE needs it in --old");
       }
-      old_object = found->second;
+      request.old_object = found->second;
     }
-    const bool deleting = options_.operation == Operation::kDelete;
-    AdmissionRequest request = make_request(deleting ? json(nullptr) : object, deleting ? object : old_object,
-                                            options_.operation, position_++);
-    request.user.username = options_.user;
-    const Verdict verdict = judge_by_policy(request, unqueued_, judge(request, view_, settings_));
-    report(name, verdict);
-    if (verdict.response.is_allowed()) printer_.allowed(name, verdict.object, verdict.patch);
-    return Done{};
+    request.user = options_.user;
+    request.position = objects_.size();
+    ReviewedObject reviewed = judge_manifest(request, view_, settings_);
+    judge_by_policy(unqueued_, request.object, request.old_object, options_.operation, reviewed);
+    reviewed.name = name;
+    return reviewed;
   }
 
-  Outcome<> take_review(const InputDocument& document) {
+  Result<ReviewedObject> take_review(const InputDocument& document) {
     auto request = decode_review(to_text(document.value));
     if (!request) return fail(document.place() + ": " + request.error().message);
-    const json& subject = request->operation == Operation::kDelete ? request->old_object : request->object;
-    json named = subject;
+    json named = request->operation == Operation::kDelete ? request->old_object : request->object;
     if (named.is_object() && !named.contains("kind")) named["kind"] = request->kind;
-    const std::string name = display_name(named);
-    const AdmissionRequest original = *request;
-    const Verdict verdict = judge_by_policy(original, unqueued_, judge(std::move(*request), view_, settings_));
-    report(name, verdict);
-    if (options_.format == ReviewFormat::kPatch) {
-      if (verdict.response.is_allowed()) printer_.allowed(name, verdict.object, verdict.patch);
-      return Done{};
-    }
-    printer_.document(answered(document.value, original, verdict));
-    return Done{};
-  }
-
-  // The review with its response, as one webhook that did both steps would answer.
-  static json answered(json review, const AdmissionRequest& request, const Verdict& verdict) {
-    AdmissionResponse response = verdict.response;
-    if (response.is_allowed()) {
-      response = AdmissionResponse::patched(request, verdict.object).with_warnings(verdict.response.warnings());
-    }
-    review["response"] = json::parse(response.encode())["response"];
-    return review;
-  }
-
-  void report(const std::string& name, const Verdict& verdict) {
-    printer_.warned(name, verdict.response);
-    if (verdict.response.is_allowed()) return;
-    rejected_ = true;
-    printer_.rejected(name, verdict.response);
+    ReviewedObject reviewed = judge_review(document.value, *request, view_, settings_);
+    if (request->sub_resource.empty()) judge_by_policy(unqueued_, *request, reviewed);
+    reviewed.name = display_name(named);
+    return reviewed;
   }
 
   const ReviewOptions& options_;
   const RuleSettings& settings_;
   const UnqueuedKinds unqueued_;
   const ClusterView& view_;
-  Printer& printer_;
+  LineFinder lines_;
   std::map<std::string, json> old_;
-  size_t position_ = 0;
-  bool rejected_ = false;
+  std::vector<ReviewedObject> objects_;
 };
 
 Outcome<> check_options(const ReviewOptions& options) {
+  if (options.sources.files.empty() && options.sources.kustomizations.empty())
+    return fail("name what to review: -f FILE, -f FOLDER, -f - for standard input, or -k FOLDER");
   if (options.operation == Operation::kUpdate && options.old_file.empty()) {
     return fail("--operation UPDATE needs --old FILE with the objects as they are stored");
   }
@@ -209,37 +127,56 @@ Outcome<> check_options(const ReviewOptions& options) {
   return Done{};
 }
 
-}  // namespace
+Result<std::vector<InputDocument>> read_input(const SourceNames& names, std::istream& standard_input) {
+  const auto sources = read_sources(names, standard_input);
+  if (!sources) return fail(sources.error().message);
+  auto documents = read_documents(*sources);
+  if (documents && documents->empty()) return fail("the files hold no object");
+  return documents;
+}
 
-int review(const ReviewOptions& options, ReviewStreams streams) {
-  Printer printer(options.format, streams);
-  auto unusable = [&](const std::string& why) {
-    printer.unusable(why);
-    return kReviewUnusable;
-  };
-  if (auto checked = check_options(options); !checked) return unusable(checked.error().message);
+Outcome<> review_all(const ReviewOptions& options, std::istream& standard_input, std::vector<ReviewedObject>& objects) {
+  if (auto checked = check_options(options); !checked) return checked;
   SettingsFlags flags;
   flags.config_file = options.config_file;
-  auto settings = load_settings(flags, std::string(kDefaultNamespace));
-  if (!settings) return unusable(settings.error().message);
+  const auto settings = load_settings(flags, std::string(kDefaultNamespace));
+  if (!settings) return fail(settings.error().message);
   // Without a cluster to ask, JobSets are muster's own unless somebody says otherwise.
   const bool native_jobsets = settings->configuration.muster.jobset_controller != JobSetController::kExternal;
   const RuleSettings rules = rule_settings_of(*settings, {}, native_jobsets);
-  auto documents = read_documents(options.files, streams.in);
-  if (!documents) return unusable(documents.error().message);
+  const auto documents = read_input(options.sources, standard_input);
+  if (!documents) return fail(documents.error().message);
 
   const ClusterView view = view_of(*documents);
   const UnqueuedKinds unqueued = settings->configuration.muster.unqueued_kinds.value_or(UnqueuedKinds::kWarn);
-  Run run(options, rules, unqueued, view, printer);
+  Run run(options, rules, unqueued, view);
   if (!options.old_file.empty()) {
-    auto old_documents = read_documents({options.old_file}, streams.in);
-    if (!old_documents) return unusable(old_documents.error().message);
-    if (auto kept = run.remember_old(*old_documents); !kept) return unusable(kept.error().message);
+    const auto old_documents = read_input({.files = {options.old_file}}, standard_input);
+    if (!old_documents) return fail(old_documents.error().message);
+    if (auto kept = run.remember_old(*old_documents); !kept) return kept;
   }
   for (const InputDocument& document : *documents) {
-    if (auto taken = run.take(document); !taken) return unusable(taken.error().message);
+    if (auto taken = run.take(document); !taken) return taken;
   }
-  return run.any_rejected() ? kReviewRejected : kReviewAllowed;
+  objects = run.objects();
+  return Done{};
+}
+
+}  // namespace
+
+int review(const ReviewOptions& options, ReviewStreams streams) {
+  std::vector<ReviewedObject> objects;
+  if (auto done = review_all(options, streams.in, objects); !done) {
+    streams.err << "muster review: " << done.error().message << "\n";
+    return kReviewUnusable;
+  }
+  const ReviewOutput output = print_review(options.format, objects);
+  streams.out << output.out;
+  streams.err << output.err;
+  for (const ReviewedObject& object : objects) {
+    if (!object.allowed) return kReviewRejected;
+  }
+  return kReviewAllowed;
 }
 
 }  // namespace muster

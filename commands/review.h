@@ -1,6 +1,6 @@
-// `muster review`: the rules of the webhooks, without a cluster. The same mutators and
-// validators run over files; Namespaces, LocalQueues and owners among them serve as
-// the cluster that the rules see.
+// `muster review`: what the API server and muster's webhooks would say of files, without a cluster. Schemas,
+// mutators and validators run over them; Namespaces, queues and owners among the files serve as the cluster
+// that the rules see.
 #pragma once
 
 #include <iosfwd>
@@ -8,20 +8,16 @@
 #include <vector>
 
 #include "api/admission_review.h"
+#include "commands/review_files.h"
+#include "commands/review_print.h"
 
 namespace muster {
 
-enum class ReviewFormat {
-  kYaml,   // the resulting objects
-  kJson,   // the same, one compact object per line
-  kPatch,  // {"object": "Job/train", "patch": [...]}, one per line
-};
-
 struct ReviewOptions {
-  std::vector<std::string> files{};
+  SourceNames sources{};
   ReviewFormat format = ReviewFormat::kYaml;
   Operation operation = Operation::kCreate;
-  std::string old_file{};     // the stored objects, for UPDATE
+  std::string old_file{};     // the stored objects, for UPDATE: a file or folder
   std::string config_file{};  // as for `muster serve`
   std::string user{};         // who asks; matters to the suspend guard
 };
@@ -33,12 +29,12 @@ struct ReviewStreams {
 };
 
 // Exit codes, part of the interface that scripts rely on.
-inline constexpr int kReviewAllowed = 0;
-inline constexpr int kReviewRejected = 1;
-inline constexpr int kReviewUnusable = 2;
+inline constexpr int kReviewAllowed = 0;   // every object is allowed, with warnings or without
+inline constexpr int kReviewRejected = 1;  // at least one is rejected
+inline constexpr int kReviewUnusable = 2;  // the input or the options cannot be used; nothing is printed on `out`
 
-// Prints what is allowed on `out`, in the order of the input, and each rejection on
-// `err` as "Kind/name: field: reason: sentence". Returns one of the codes above.
+// Prints the outcome in the order of the input (review_print.h). Returns one of the codes above. Never aborts,
+// whatever the files hold.
 int review(const ReviewOptions& options, ReviewStreams streams);
 
 }  // namespace muster

@@ -1,11 +1,9 @@
 #include "commands/review_input.h"
 
-#include <fstream>
-#include <iterator>
-
 #include "api/cluster_view.h"
 #include "api/json.h"
 #include "api/yaml.h"
+#include "api/yaml_place.h"
 #include "base/encoding.h"
 #include "jobs/job_kind.h"
 
@@ -14,21 +12,15 @@ namespace {
 
 using nlohmann::json;
 
-Result<std::string> read_all(const std::string& file, std::istream& standard_input) {
-  if (file == "-") return std::string(std::istreambuf_iterator<char>(standard_input), {});
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return fail(file + ": cannot be read; is the path right?");
-  std::string bytes(std::istreambuf_iterator<char>(stream), {});
-  if (stream.bad()) return fail(file + ": cannot be read; is it a folder?");
-  return bytes;
-}
-
 bool is_list(const json& value) {
   return string_at(value, {"kind"}).ends_with("List") && find_path(value, {"items"}) != nullptr;
 }
 
+// Lists of Lists end somewhere.
+constexpr size_t kDeepestList = 8;
+
 // Appends a document, or the items of a List one by one.
-Outcome<> append_objects(InputDocument document, std::vector<InputDocument>& to) {
+Outcome<> append_objects(InputDocument document, std::vector<InputDocument>& to, LineFinder& lines, size_t depth = 0) {
   const json& value = document.value;
   if (!value.is_object())
     return fail(document.place() + ": a Kubernetes object was expected, a mapping with apiVersion and kind");
@@ -38,10 +30,20 @@ Outcome<> append_objects(InputDocument document, std::vector<InputDocument>& to)
     to.push_back(std::move(document));
     return Done{};
   }
-  for (const json& item : array_at(value, {"items"})) {
-    if (auto added = append_objects({document.file, document.line, item}, to); !added) return added;
+  if (depth == kDeepestList) return fail(document.place() + ": Lists are nested more than 8 deep");
+  const json& items = array_at(value, {"items"});
+  for (size_t i = 0; i < items.size(); ++i) {
+    InputDocument item{document.file, document.line, items[i], document.text, document.position, document.path};
+    item.path += (item.path.empty() ? "items[" : ".items[") + std::to_string(i) + "]";
+    item.line = lines.line_of(item, "");
+    if (auto added = append_objects(std::move(item), to, lines, depth + 1); !added) return added;
   }
   return Done{};
+}
+
+// kustomization.yaml lies beside the manifests that it names.
+bool is_for_kustomize(const json& value) {
+  return string_at(value, {"apiVersion"}).starts_with("kustomize.config.k8s.io/");
 }
 
 std::string plural_of(std::string_view kind) {
@@ -62,24 +64,42 @@ bool InputDocument::is_review() const {
   return string_at(value, {"kind"}) == "AdmissionReview";
 }
 
-Result<std::vector<InputDocument>> read_documents(const std::vector<std::string>& files, std::istream& standard_input) {
+Result<std::vector<InputDocument>> read_documents(const std::vector<SourceText>& sources) {
   std::vector<InputDocument> documents;
-  for (const std::string& file : files) {
-    auto bytes = read_all(file, standard_input);
-    if (!bytes) return fail(bytes.error().message);
-    auto parsed = read_yaml(*bytes);
+  LineFinder lines;
+  for (const SourceText& source : sources) {
+    auto parsed = read_yaml(*source.text);
     if (!parsed) {
-      return fail(file + ":" + std::to_string(parsed.error().line) + ": " + parsed.error().message);
+      return fail(source.name + ":" + std::to_string(parsed.error().line) + ": " + parsed.error().message);
     }
     const size_t before = documents.size();
-    for (YamlDocument& document : *parsed) {
+    for (size_t position = 0; position < parsed->size(); ++position) {
+      YamlDocument& document = (*parsed)[position];
       if (document.value.is_null()) continue;  // "---" with nothing behind it
-      auto added = append_objects({file, document.line, std::move(document.value)}, documents);
+      if (source.listed && is_for_kustomize(document.value)) continue;
+      auto added = append_objects({source.name, document.line, std::move(document.value), source.text, position},
+                                  documents, lines);
       if (!added) return fail(added.error().message);
     }
-    if (documents.size() == before) return fail(file + ": holds no object");
+    if (documents.size() == before && !source.listed) return fail(source.name + ": holds no object");
   }
   return documents;
+}
+
+size_t LineFinder::line_of(const InputDocument& document, const std::string& field) {
+  if (text_ != document.text) {
+    text_ = document.text;
+    tree_.reset();
+    if (text_) {
+      auto tree = parse_yaml_tree(*text_, YamlLimits().max_depth);
+      if (tree) tree_ = std::make_shared<const YamlTree>(std::move(*tree));
+    }
+  }
+  // Several JSON values in a row are no YAML.
+  if (!tree_ || document.position >= tree_->documents.size()) return document.line;
+  std::string path = document.path;
+  if (!field.empty()) path += (path.empty() || field.starts_with('[') ? "" : ".") + field;
+  return line_of_field(*tree_, tree_->documents[document.position], path);
 }
 
 std::string display_name(const json& object) {

@@ -54,11 +54,14 @@ Documents queue_definitions() {
                    "crds/resourceflavor.yaml", "crds/workload.yaml", "crds/workloadpriorityclass.yaml"});
 }
 
-Documents samples() {
+Documents samples(const ManifestOptions& options) {
   Documents all;
   for (const EmbeddedFile& file : manifests_files()) {
     if (!file.path.starts_with("samples/")) continue;
-    for (json& document : read_embedded(file.path)) all.push_back(std::move(document));
+    for (json& document : read_embedded(file.path)) {
+      const bool older = string_at(document, {"apiVersion"}) == "kueue.x-k8s.io/v1beta1";
+      if (!older || options.serves_v1beta1) all.push_back(std::move(document));
+    }
   }
   return all;
 }
@@ -148,7 +151,7 @@ Documents manifests(ManifestSet set, const ManifestOptions& options) {
     case ManifestSet::kWebhooks:
       return webhooks(options);
     case ManifestSet::kSamples:
-      return samples();
+      return samples(options);
     case ManifestSet::kAll:
       break;
   }

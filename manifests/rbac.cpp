@@ -66,10 +66,11 @@ void add_job_rules(const RightsOptions& options, json& rules) {
   rules.push_back(rule({""}, {"pods/status"}, {"patch"}));
 }
 
-void add_queue_rules(json& rules) {
+void add_queue_rules(const RightsOptions& options, json& rules) {
   rules.push_back(rule({"kueue.x-k8s.io"}, {"workloads"}, {"create", "patch", "delete"}));
   rules.push_back(
       rule({"kueue.x-k8s.io"}, {"workloads/status", "clusterqueues/status", "localqueues/status"}, {"patch"}));
+  if (options.writes_cohorts) rules.push_back(rule({"kueue.x-k8s.io"}, {"cohorts/status"}, {"patch"}));
   // Their finalizers.
   rules.push_back(rule({"kueue.x-k8s.io"}, {"clusterqueues", "resourceflavors", "admissionchecks"}, {"patch"}));
   rules.push_back(rule({"events.k8s.io"}, {"events"}, {"create", "patch"}));
@@ -92,7 +93,7 @@ void add_definition_rules(const RightsOptions& options, json& rules) {
 json cluster_rules(const RightsOptions& options) {
   json rules = reading_rules(options);
   add_job_rules(options, rules);
-  add_queue_rules(rules);
+  add_queue_rules(options, rules);
   add_definition_rules(options, rules);
   rules.push_back(rule({"admissionregistration.k8s.io"},
                        {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}, {"list", "watch", "patch"},
@@ -159,6 +160,7 @@ RightsOptions rights_for(const LoadedConfiguration& configuration) {
   options.keeps_policy = muster.unqueued_kinds.has_value();
   options.deletes_deactivated =
       !string_at(kueue.effective, {"objectRetentionPolicies", "workloads", "afterDeactivatedByKueue"}).empty();
+  options.writes_cohorts = find_path(kueue.effective, {"fairSharing"}) != nullptr;
   options.secret = kueue.cert_management.enable ? kueue.cert_management.webhook_secret_name : "";
   options.lease = kueue.leader_election.leader_elect ? kueue.leader_election.resource_name : "";
   options.lease_namespace = kueue.leader_election.resource_namespace;

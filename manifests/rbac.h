@@ -30,6 +30,8 @@ struct RightsOptions {
   bool deletes_deactivated = false;
   // muster keeps the actions of its admission policy as its configuration says (unqueuedKinds).
   bool keeps_policy = false;
+  // Fair sharing: Cohorts show their share.
+  bool writes_cohorts = false;
   // The Secret that holds the certificates; empty: somebody else makes them.
   std::string secret{kCertificateSecretName};
   // The leader's Lease; an empty name: no leader is elected. An empty namespace: muster's own.

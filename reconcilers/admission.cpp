@@ -14,6 +14,8 @@
 namespace muster {
 namespace {
 
+using nlohmann::json;
+
 // Refusals come and go while a queue moves; who looks for the reason looks later.
 constexpr Duration kRefusalStands = std::chrono::seconds(1);
 
@@ -48,6 +50,7 @@ void admit(const Admitted& admitted, const ClusterState& state, const QueueSetti
   if (const ClusterQueue* cluster_queue = state.cluster_queue(queue)) sync_checks(draft, *cluster_queue);
   draft.sync_admitted();
   await_pods(settings, draft);
+  draft.attach("resourceRequests", nullptr);  // status.admission says it now
   draft.tell(kNormalEvent, std::string(kQuotaReservedReason),
              "Quota reserved in ClusterQueue " + queue + ", wait time since queued was " + waited(draft));
   if (!draft.is_true(kAdmittedCondition)) return;
@@ -55,10 +58,37 @@ void admit(const Admitted& admitted, const ClusterState& state, const QueueSetti
              "Admitted by ClusterQueue " + queue + ", wait time since reservation was 0s");
 }
 
+// Told of the Workload that gets the room. Nothing boosts a priority in muster.
+ObjectEvent preemption_for(const Preempted& preempted) {
+  const Workload& victim = *preempted.workload;
+  const auto priority = [](const Workload& workload) {
+    const std::string value = std::to_string(workload.priority);
+    return value + " (base: " + value + ", boost: 0)";
+  };
+  return event_about(*preempted.preemptor, kNormalEvent, "PreemptedWorkload",
+                     "Preempted workload " + victim.meta.ns + "/" + victim.meta.name + " (UID: " + victim.meta.uid +
+                         ") in ClusterQueue " + preempted.cluster_queue + "; preemptor effective priority: " +
+                         priority(*preempted.preemptor) + "; preemptee effective priority: " + priority(victim));
+}
+
 void evict(const Preempted& preempted, WorkloadDraft& draft) {
   draft.evict(kPreemptedReason, "", preempted.message);
   draft.set(kPreemptedCondition, true, to_text(preempted.reason), preempted.message);
   draft.tell(kNormalEvent, std::string(kPreemptedReason), preempted.message);
+  draft.tell(preemption_for(preempted));
+}
+
+// What quota was sought for: after defaults, limits and the configured transformations, for all pods of each set.
+json requested(const Workload& workload, const ClusterState& state, const QueueSettings& settings) {
+  json pod_sets = json::array();
+  const std::vector<Requests> per_pod = quota_requests_of(workload, state, settings);
+  for (size_t i = 0; i < per_pod.size(); ++i) {
+    json resources = json::object();
+    for (const auto& [resource, amount] : per_pod[i])
+      resources[resource] = to_quantity(resource, saturating_multiply(amount, workload.pod_sets[i].count)).to_json();
+    pod_sets.push_back({{"name", workload.pod_sets[i].name}, {"resources", std::move(resources)}});
+  }
+  return pod_sets;
 }
 
 void refuse(const Refused& refused, const ClusterState& state, const QueueSettings& settings, Now now,
@@ -73,6 +103,7 @@ void refuse(const Refused& refused, const ClusterState& state, const QueueSettin
   draft.set(kQuotaReservedCondition, false, refused.reason, refused.message);
   draft.sync_admitted();
   if (draft.find(kPodsReadyCondition) == nullptr) await_pods(settings, draft);
+  draft.attach("resourceRequests", requested(draft.workload(), state, settings));
   if (news && refused.evaluated) draft.tell(kWarningEvent, refused.reason, refused.message);
 }
 

@@ -41,26 +41,34 @@ bool claims_devices(const Workload& workload, const QueueSettings& settings) {
                      [](const PodSet& pod_set) { return pod_set.pod_template.spec->resource_claims; });
 }
 
+// As Kueue words it: one error by itself, several in brackets.
+std::string misconfigured(std::string_view what, const FieldErrors& errors) {
+  std::string list;
+  for (const FieldError& error : errors) list += (list.empty() ? "" : ", ") + error.text();
+  return std::string(what) + ": " + (errors.size() > 1 ? "[" + list + "]" : list);
+}
+
 Demand demand_of(const Workload& workload, const ClusterState& state, const QueueSettings& settings) {
   Demand demand;
   const std::vector<const LimitRange*> limit_ranges = state.limit_ranges_in(workload.meta.ns);
-  FieldErrors errors;
+  FieldErrors beyond_limits, outside_ranges;
   for (size_t i = 0; i < workload.pod_sets.size(); ++i) {
     const PodSpec& spec = *workload.pod_sets[i].pod_template.spec;
     const PodResources resources = adjusted_resources(
         spec, {limit_ranges, spec.runtime_class.empty() ? nullptr : state.runtime_class(spec.runtime_class)});
     const FieldPath path = FieldPath("spec.podSets").index(i).child("template").child("spec");
-    append(errors, check_limits(resources, path));
-    if (!limit_ranges.empty()) append(errors, check_limit_ranges(resources, limit_ranges, path));
+    append(beyond_limits, check_limits(resources, path));
+    if (!limit_ranges.empty()) append(outside_ranges, check_limit_ranges(resources, limit_ranges, path));
     demand.per_pod.push_back(quota_requests(whole_or_containers(resources), settings));
   }
   if (claims_devices(workload, settings)) {
     demand.misconfigured = kClaimsDevices;
     return demand;
   }
-  for (const FieldError& error : errors) {
-    demand.misconfigured += (demand.misconfigured.empty() ? "resources validation failed: " : ", ") + error.text();
-  }
+  if (!beyond_limits.empty())
+    demand.misconfigured = misconfigured("resources validation failed", beyond_limits);
+  else if (!outside_ranges.empty())
+    demand.misconfigured = misconfigured("resources didn't satisfy LimitRange constraints", outside_ranges);
   return demand;
 }
 
@@ -102,6 +110,11 @@ SchedulerSettings scheduler_settings(const QueueSettings& settings) {
 }
 
 }  // namespace
+
+std::vector<Requests> quota_requests_of(const Workload& workload, const ClusterState& state,
+                                        const QueueSettings& settings) {
+  return demand_of(workload, state, settings).per_pod;
+}
 
 Admissions::Admissions(const QueueSettings& settings) : settings_(settings), scheduler_(scheduler_settings(settings)) {}
 

@@ -36,6 +36,11 @@ struct Refused {
 };
 using Ruling = std::variant<Admitted, Preempted, Refused>;
 
+// What quota is sought for, per pod of each pod set: with the defaults of LimitRanges and RuntimeClasses, and after
+// the transformations that are configured.
+std::vector<Requests> quota_requests_of(const Workload& workload, const ClusterState& state,
+                                        const QueueSettings& settings);
+
 // One thread.
 class Admissions {
  public:

@@ -1,6 +1,8 @@
 #include "reconcilers/cluster_queue.h"
 
 #include "api/workload_conditions.h"
+#include "reconcilers/admissions.h"
+#include "reconcilers/cohort.h"
 #include "reconcilers/cohorts_above.h"
 #include "reconcilers/in_use.h"
 #include "reconcilers/queue_status.h"
@@ -29,7 +31,7 @@ int32_t pending_in(const ClusterQueue& queue, const ClusterState& state) {
   return pending;
 }
 
-Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings&, Now now) {
+Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
   Plan plan;
   if (key.type->plural != kClusterQueues.plural) return plan;
   const ClusterQueue* queue = state.cluster_queue(key.name);
@@ -41,6 +43,9 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   QueueStatus status = queue->status;
   status.pending_workloads = pending_in(*queue, state);
   show_counts(status, *queue, counts, true);
+  status.weighted_share = std::nullopt;
+  if (!settings.queues.fair_sharing.empty())
+    status.weighted_share = state.admissions().scheduler().share_of_cluster_queue(key.name);
   const QueueReadiness readiness = readiness_of(*queue, surroundings_of(*queue, state));
   set_active(status, queue->meta, readiness.ready, readiness.reason, readiness.message, now);
   write_queue_status(kClusterQueues, queue->meta, queue->status, status, plan);
@@ -51,9 +56,15 @@ void add_key(const std::string& name, std::vector<ObjectKey>& keys) {
   if (!name.empty()) keys.push_back({&kClusterQueues, "", name});
 }
 
+void add_all(const ClusterState& state, std::vector<ObjectKey>& keys) {
+  state.for_each_of(kClusterQueues, [&](const TypedObject& queue) { keys.push_back(key_of(queue)); });
+}
+
 void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
-  if (std::holds_alternative<ClusterQueuePtr>(object)) {
+  if (const auto* changed = std::get_if<ClusterQueuePtr>(&object)) {
     keys.push_back(key_of(object));
+    // What it lends is part of the shares of the others.
+    if (!(*changed)->cohort.empty() && changes_quota(**changed, state)) add_all(state, keys);
   } else if (const auto* local_queue = std::get_if<LocalQueuePtr>(&object)) {
     add_key((*local_queue)->cluster_queue, keys);
   } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
@@ -66,9 +77,9 @@ void concerns(const ClusterState& state, const TypedObject& object, std::vector<
   } else if (std::holds_alternative<AdmissionCheckPtr>(object)) {
     for (const ClusterQueue* queue : state.cluster_queues_of_check(meta_of(object).name))
       add_key(queue->meta.name, keys);
-  } else if (std::holds_alternative<CohortPtr>(object)) {
-    // It may be anywhere above any of them.
-    state.for_each_of(kClusterQueues, [&](const TypedObject& queue) { keys.push_back(key_of(queue)); });
+  } else if (const auto* cohort = std::get_if<CohortPtr>(&object)) {
+    // It may be anywhere above any of them. Its share changes often, and is no news.
+    if (changes_quota(**cohort, state)) add_all(state, keys);
   }
 }
 

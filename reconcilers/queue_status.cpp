@@ -16,6 +16,13 @@ int64_t amount_of(const FlavorAmounts& amounts, std::string_view flavor, std::st
   return amount == requests->second.end() ? 0 : amount->second;
 }
 
+// As upstream shows it; in a merge patch, null takes the field away.
+void leave_out_empty_lists(nlohmann::json& status) {
+  for (const char* list : {"flavorsReservation", "flavorsUsage"}) {
+    if (status[list].empty()) status[list] = nullptr;
+  }
+}
+
 // A LocalQueue has no quota that it could exceed, and its schema no such field.
 void drop_borrowed(nlohmann::json& status) {
   for (const char* list : {"flavorsReservation", "flavorsUsage"}) {
@@ -71,6 +78,11 @@ void write_queue_status(const ResourceType& type, const ObjectMeta& meta, const 
   if (status == before) return;
   nlohmann::json body = {{"status", to_json(status)}};
   if (type.plural == kLocalQueues.plural) drop_borrowed(body["status"]);
+  leave_out_empty_lists(body["status"]);
+  if (status.weighted_share)
+    body["status"]["fairSharing"] = {{"weightedShare", *status.weighted_share}};
+  else if (before.weighted_share)
+    body["status"]["fairSharing"] = nullptr;
   // Counts may be told late; whether the queue admits is news.
   const bool only_counts = status.conditions == before.conditions;
   plan.writes.push_back({.verb = Verb::kPatchStatus,

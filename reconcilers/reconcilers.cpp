@@ -2,6 +2,7 @@
 #include "reconcilers/admission.h"
 #include "reconcilers/admission_check.h"
 #include "reconcilers/cluster_queue.h"
+#include "reconcilers/cohort.h"
 #include "reconcilers/group_scheduling.h"
 #include "reconcilers/job_workload.h"
 #include "reconcilers/jobset.h"
@@ -19,9 +20,9 @@ std::span<const Reconciler* const> reconcilers() {
   // What the scheduler has decided about a Workload is written before its own course is
   // looked at. Jobs are asked before Workloads; queues and what they name come last, they only show.
   static const Reconciler* const kTable[] = {
-      &job_workload_reconciler,    &jobset_reconciler,         &group_scheduling_reconciler, &jobset_crd_reconciler,
-      &admission_reconciler,       &workload_reconciler,       &cluster_queue_reconciler,    &local_queue_reconciler,
-      &resource_flavor_reconciler, &admission_check_reconciler};
+      &job_workload_reconciler, &jobset_reconciler,          &group_scheduling_reconciler, &jobset_crd_reconciler,
+      &admission_reconciler,    &workload_reconciler,        &cluster_queue_reconciler,    &cohort_reconciler,
+      &local_queue_reconciler,  &resource_flavor_reconciler, &admission_check_reconciler};
   return kTable;
 }
 

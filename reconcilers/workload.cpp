@@ -81,11 +81,14 @@ void tell_admitted(WorkloadDraft& draft) {
 }
 
 // Until there is a first word on its reservation, a Workload has none on its admission.
-void sync_admission(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state) {
+void sync_admission(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
+                    const QueueSettings& settings) {
   const ObjectMeta& meta = draft.workload().meta;
   const Ruling* ruling = state.admissions().ruling_on(meta.ns, meta.name);
   const Refused* found = ruling == nullptr ? nullptr : std::get_if<Refused>(ruling);
   if (!draft.is_true(kQuotaReservedCondition)) say_what_blocks(draft, queues, found);
+  // What the scheduler has decided is written by the reconciler of admissions.
+  if (ruling == nullptr && settings.rules.enabled("UnadmittedWorkloadsExplicitStatus")) say_pending(draft);
   if (draft.find(kQuotaReservedCondition) == nullptr) return;
   draft.sync_admitted();
   if (draft.is_true(kAdmittedCondition)) tell_admitted(draft);
@@ -119,7 +122,7 @@ void pass_queues(WorkloadDraft& draft, const ClusterState& state, const QueueSet
   if (draft.changed()) return;
   const bool reserved = draft.is_true(kQuotaReservedCondition);
   if (queues.cluster != nullptr && (reserved || !is_behind(*queues.cluster))) sync_checks(draft, *queues.cluster);
-  if (!draft.is_true(kAdmittedCondition) || !reserved) sync_admission(draft, queues, state);
+  if (!draft.is_true(kAdmittedCondition) || !reserved) sync_admission(draft, queues, state, settings);
   if (!reserved) return;
   wake_when_block_ends(draft, settings, plan);
   if (obey_checks(draft) || release_unanswered(draft, state) || obey_stop_policies(draft, queues)) return;

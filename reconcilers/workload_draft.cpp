@@ -109,9 +109,11 @@ void WorkloadDraft::write_into(Plan& plan) const {
   if (!changed()) return;
   std::vector<Measurement> measurements = measurements_of(workload_, status);
   measurements.insert(measurements.end(), measurements_.begin(), measurements_.end());
+  nlohmann::json patch = status_patch(workload_.status, status);
+  patch.update(attached_);
   plan.writes.push_back({.verb = Verb::kPatchStatus,
                          .target = key_of(kWorkloads, workload_.meta),
-                         .body = with_version(workload_.meta, {{"status", status_patch(workload_.status, status)}}),
+                         .body = with_version(workload_.meta, {{"status", std::move(patch)}}),
                          .events = events_,
                          .measurements = std::move(measurements)});
 }

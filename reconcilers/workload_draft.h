@@ -2,6 +2,7 @@
 // of it. Words of conditions, reasons, messages and events are Kueue's: tools know them.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,11 @@ class WorkloadDraft {
   void sync_admitted();
   // Told with the write.
   void tell(std::string_view type, std::string reason, std::string note);
+  // The same about another object.
+  void tell(ObjectEvent event) { events_.push_back(std::move(event)); }
+
+  // A field of the status that rides on the write, if there is one; muster reads it nowhere. null removes it.
+  void attach(std::string_view field, nlohmann::json value) { attached_[std::string(field)] = std::move(value); }
 
   // Counted with the write, beside what its change of the status stands for by itself
   // (reconcilers/measurements.h).
@@ -62,6 +68,7 @@ class WorkloadDraft {
   Duration admitted_for_;
   std::vector<ObjectEvent> events_;
   std::vector<Measurement> measurements_;
+  nlohmann::json attached_ = nlohmann::json::object();
 };
 
 ObjectEvent event_about(const Workload& workload, std::string_view type, std::string reason, std::string note);

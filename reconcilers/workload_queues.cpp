@@ -8,6 +8,8 @@
 namespace muster {
 namespace {
 
+constexpr std::string_view kIsPending = "Workload is pending evaluation in the scheduling queue";
+
 struct Blocker {
   std::string_view reason;  // empty: nothing blocks
   std::string message;
@@ -115,8 +117,7 @@ void say_what_blocks(WorkloadDraft& draft, const QueuesOf& queues, const Refused
       return;
     }
     draft.set(kQuotaReservedCondition, false, kPendingEvaluationReason,
-              was_gated ? "AdmissionGatedBy cleared, waiting for quota reservation"
-                        : "Workload is pending evaluation in the scheduling queue");
+              was_gated ? "AdmissionGatedBy cleared, waiting for quota reservation" : kIsPending);
     if (was_gated)
       draft.tell(kNormalEvent, "AdmissionGateCleared", "Admission gate cleared, workload is now admissible");
     return;
@@ -127,6 +128,11 @@ void say_what_blocks(WorkloadDraft& draft, const QueuesOf& queues, const Refused
                    std::string(draft.workload().meta.annotation(kAdmissionGatedByAnnotation)));
   }
   draft.set(kQuotaReservedCondition, false, blocker.reason, blocker.message);
+}
+
+void say_pending(WorkloadDraft& draft) {
+  if (draft.find(kQuotaReservedCondition) != nullptr) return;
+  draft.set(kQuotaReservedCondition, false, kPendingEvaluationReason, kIsPending);
 }
 
 bool obey_stop_policies(WorkloadDraft& draft, const QueuesOf& queues) {

@@ -38,6 +38,10 @@ bool is_kept_out(const Workload& workload, const QueuesOf& queues);
 // (reconcilers/admission.cpp).
 void say_what_blocks(WorkloadDraft& draft, const QueuesOf& queues, const Refused* found);
 
+// The gate UnadmittedWorkloadsExplicitStatus: a Workload that nothing blocks and that has no condition yet says
+// at once that its evaluation is pending.
+void say_pending(WorkloadDraft& draft);
+
 // Evicts what is admitted from drained queues; reservations that are not admitted yet are
 // taken back from any stopped, deleted or missing queue. Whether that was so.
 bool obey_stop_policies(WorkloadDraft& draft, const QueuesOf& queues);

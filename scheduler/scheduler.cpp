@@ -166,12 +166,15 @@ void Scheduler::remove_local_queue(const std::string& ns, const std::string& nam
 }
 
 void Scheduler::put(const CohortPtr& cohort) {
+  const CohortPtr before = std::exchange(cohorts_[cohort->meta.name], cohort);
+  if (before != nullptr && same_spec(before->meta, cohort->meta)) return;
   state_.ledger.set_cohort(cohort->meta.name, cohort->parent, limits_of(cohort->resource_groups),
                            cohort->fair_weight ? cohort->fair_weight->approximate() : 1.0);
   structure_changed();
 }
 
 void Scheduler::remove_cohort(const std::string& name) {
+  cohorts_.erase(name);
   state_.ledger.remove_cohort(name);
   structure_changed();
 }

@@ -100,6 +100,10 @@ class Scheduler {
   std::optional<Inactive> why_inactive(const std::string& cluster_queue) const;
   // Counts and usage of all queues at once, for metrics: one pass over the Workloads that wait.
   QueueReadings readings(bool with_requests) const;
+  // The weighted share of fair sharing as the status of a ClusterQueue or Cohort shows it: rounded up, and the
+  // largest number for who borrows with weight 0. A root has none, and neither has what is not known: 0.
+  int64_t share_of_cluster_queue(const std::string& name) const;
+  int64_t share_of_cohort(const std::string& name) const;
   // How many turns had a Workload to look at.
   uint64_t turns() const { return state_.cycle; }
 
@@ -167,6 +171,7 @@ class Scheduler {
   SchedulerState state_;
   std::map<std::string, std::unique_ptr<QueueState>> queues_;
   std::unordered_map<std::string, std::unique_ptr<LocalQueueState>> local_queues_;
+  std::unordered_map<std::string, CohortPtr> cohorts_;
   std::unordered_map<std::string, std::unique_ptr<WorkloadState>> workloads_;
   std::map<std::string, Labels> namespaces_;
   std::map<std::string, bool> checks_;  // whether they are active

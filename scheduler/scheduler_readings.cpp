@@ -1,4 +1,7 @@
 // What metrics show of the queues, in one pass over the Workloads that wait.
+#include <cmath>
+#include <limits>
+
 #include "scheduler/fair_sharing.h"
 #include "scheduler/queue_readings.h"
 #include "scheduler/scheduler.h"
@@ -12,6 +15,12 @@ TreeReading tree_of(const SchedulerState& state, NodeId node) {
   return {.parent = parent == kNoNode ? "" : ledger.name(parent),
           .root = root == kNoNode ? "" : ledger.name(root),
           .share = root == kNoNode ? 0 : dominant_share(state.names, ledger, node).weighted()};
+}
+
+// Above 2^62 as without bound: so large a double may not fit.
+int64_t whole_share(double share) {
+  constexpr double kLargest = 4.6e18;
+  return share < kLargest ? static_cast<int64_t>(std::ceil(share)) : std::numeric_limits<int64_t>::max();
 }
 
 void add_requests(const SchedulerState& state, const WorkloadState& workload, Requests& sum) {
@@ -41,6 +50,17 @@ void add_pending(PendingReading& pending, const QueueState& queue, size_t active
 }
 
 }  // namespace
+
+int64_t Scheduler::share_of_cluster_queue(const std::string& name) const {
+  const auto queue = queues_.find(name);
+  if (queue == queues_.end() || queue->second->object == nullptr) return 0;
+  return whole_share(tree_of(state_, queue->second->node).share);
+}
+
+int64_t Scheduler::share_of_cohort(const std::string& name) const {
+  const auto cohort = state_.ledger.cohorts().find(name);
+  return cohort == state_.ledger.cohorts().end() ? 0 : whole_share(tree_of(state_, cohort->second).share);
+}
 
 QueueReadings Scheduler::readings(bool with_requests) const {
   QueueReadings readings;

@@ -134,7 +134,7 @@ std::optional<Invalid> Scheduler::why_invalid(const WorkloadState& state) const 
   if (has_failed_checks(*state.object))
     return Invalid{PendingReason::kPendingEvaluation, "The workload has failed admission checks", false};
   if (!namespace_matches(state))
-    return Invalid{PendingReason::kMisconfigured, "Workload namespace doesn't match ClusterQueue selector", true};
+    return Invalid{PendingReason::kMisconfigured, "workload namespace doesn't match ClusterQueue selector", true};
   if (!state.misconfigured.empty()) return Invalid{PendingReason::kMisconfigured, state.misconfigured, false};
   return std::nullopt;
 }

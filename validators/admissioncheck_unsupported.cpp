@@ -33,6 +33,7 @@ const Validator admissioncheck_unsupported = {
     .matches = {{"kueue.x-k8s.io", "admissionchecks"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
+    .origin = RuleOrigin::kMuster,
 };
 
 }  // namespace muster

@@ -98,6 +98,7 @@ extern const Validator admitted_pods = {
     .operations = {Operation::kUpdate},
     .check = check,
     .warn = warn,
+    .origin = RuleOrigin::kMuster,
 };
 
 }  // namespace muster

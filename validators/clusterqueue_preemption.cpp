@@ -29,6 +29,7 @@ const Validator clusterqueue_preemption = {
     .matches = {{"kueue.x-k8s.io", "clusterqueues"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
+    .origin = RuleOrigin::kSchema,
 };
 
 }  // namespace muster

@@ -46,6 +46,7 @@ const Validator clusterqueue_unsupported = {
     .matches = {{"kueue.x-k8s.io", "clusterqueues"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
+    .origin = RuleOrigin::kMuster,
 };
 
 }  // namespace muster

@@ -46,6 +46,7 @@ extern const Validator gang_config_maps = {
     .matches = {{"", "configmaps"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
+    .origin = RuleOrigin::kMuster,
 };
 
 }  // namespace muster

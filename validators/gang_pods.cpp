@@ -75,6 +75,7 @@ extern const Validator gang_pods = {
     .matches = {{"", "pods"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
+    .origin = RuleOrigin::kMuster,
 };
 
 }  // namespace muster

@@ -75,6 +75,7 @@ const Validator group_scheduling_depends_on = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
+    .origin = RuleOrigin::kMuster,
 };
 
 }  // namespace muster

@@ -62,6 +62,7 @@ const Validator group_scheduling_position = {
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
     .warn = warn,
+    .origin = RuleOrigin::kMuster,
 };
 
 }  // namespace muster

@@ -46,6 +46,7 @@ const Validator group_scheduling_single_barrier = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
+    .origin = RuleOrigin::kMuster,
 };
 
 }  // namespace muster

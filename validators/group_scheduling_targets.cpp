@@ -24,6 +24,7 @@ const Validator group_scheduling_targets = {
     .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
+    .origin = RuleOrigin::kMuster,
 };
 
 }  // namespace muster

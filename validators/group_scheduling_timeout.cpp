@@ -61,6 +61,7 @@ const Validator group_scheduling_timeout = {
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
     .warn = warn,
+    .origin = RuleOrigin::kMuster,
 };
 
 }  // namespace muster

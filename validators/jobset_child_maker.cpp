@@ -46,6 +46,7 @@ extern const Validator jobset_child_maker = {
     .check = check,
     .warn = warn,
     .native_jobsets = true,
+    .origin = RuleOrigin::kMuster,
 };
 
 }  // namespace muster

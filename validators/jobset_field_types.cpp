@@ -171,6 +171,7 @@ const Validator jobset_field_types = {
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
     .native_jobsets = true,
+    .origin = RuleOrigin::kMuster,
 };
 
 }  // namespace muster

@@ -51,6 +51,7 @@ const Validator jobset_pod_count = {
     .check = check,
     .warn = warn,
     .native_jobsets = true,
+    .origin = RuleOrigin::kMuster,
 };
 
 }  // namespace muster

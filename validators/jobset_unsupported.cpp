@@ -69,6 +69,7 @@ const Validator jobset_unsupported = {
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
     .native_jobsets = true,
+    .origin = RuleOrigin::kMuster,
 };
 
 }  // namespace muster

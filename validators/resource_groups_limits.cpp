@@ -39,6 +39,11 @@ FieldErrors check(const Review& review) {
   return errors;
 }
 
+// Kueue's CRD says so of what a ClusterQueue borrows; the rest is its webhook's.
+bool in_schema(const FieldError& error) {
+  return error.field.ends_with(".borrowingLimit") && error.detail == "must be nil when cohort is empty";
+}
+
 }  // namespace
 
 extern const Validator resource_groups_limits;
@@ -47,6 +52,7 @@ const Validator resource_groups_limits = {
     .matches = {{"kueue.x-k8s.io", "clusterqueues"}, {"kueue.x-k8s.io", "cohorts"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
+    .in_schema = in_schema,
 };
 
 }  // namespace muster

@@ -46,6 +46,11 @@ FieldErrors check(const Review& review) {
   return errors;
 }
 
+// Which effects there are, Kueue says in its CRD.
+bool in_schema(const FieldError& error) {
+  return error.field == "spec.nodeTaints";
+}
+
 }  // namespace
 
 extern const Validator resourceflavor_taints;
@@ -54,6 +59,7 @@ const Validator resourceflavor_taints = {
     .matches = {{"kueue.x-k8s.io", "resourceflavors"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
+    .in_schema = in_schema,
 };
 
 }  // namespace muster

@@ -80,6 +80,7 @@ extern const Validator suspend_guard = {
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
     .warn = warn,
+    .origin = RuleOrigin::kMuster,
 };
 
 }  // namespace muster

@@ -8,6 +8,14 @@
 #include "jobs/size_limit.h"
 
 namespace muster {
+namespace {
+
+bool is_of_webhook(const Validator& validator, const FieldError& error) {
+  if (validator.origin != RuleOrigin::kWebhook) return false;
+  return validator.in_schema == nullptr || !validator.in_schema(error);
+}
+
+}  // namespace
 
 FieldErrors new_errors(const Review& review,
                        const std::function<FieldErrors(const nlohmann::json& object)>& errors_in) {
@@ -22,7 +30,9 @@ FieldErrors new_errors(const Review& review,
   return errors;
 }
 
-AdmissionResponse validate(const Review& review, RuleObserver* observer) {
+namespace {
+
+AdmissionResponse validate(const Review& review, RuleObserver* observer, std::vector<std::string_view>& rules) {
   const AdmissionRequest& request = review.request;
   if (being_deleted(request)) return AdmissionResponse::allowed(request);
 
@@ -30,6 +40,7 @@ AdmissionResponse validate(const Review& review, RuleObserver* observer) {
 
   FieldErrors errors;
   std::vector<std::string> warnings;
+  bool all_of_webhooks = true;
   for (const Validator* validator : all_validators()) {
     if (!applies(validator->matches, validator->operations, request)) continue;
     if (validator->native_jobsets && !review.settings.native_jobsets) continue;
@@ -39,11 +50,28 @@ AdmissionResponse validate(const Review& review, RuleObserver* observer) {
       for (std::string& warning : validator->warn(review)) warnings.push_back(std::move(warning));
     }
     if (observer) observer->finished(validator->name, found.empty() ? RuleOutcome::kAllowed : RuleOutcome::kRejected);
+    for (const FieldError& error : found) {
+      all_of_webhooks = all_of_webhooks && is_of_webhook(*validator, error);
+      rules.push_back(validator->name);
+    }
     append(errors, std::move(found));
   }
   // Warnings are for what goes through; beside errors they would only distract.
-  if (!errors.empty()) return AdmissionResponse::denied(request, errors);
+  if (!errors.empty()) {
+    return all_of_webhooks ? AdmissionResponse::forbidden(request, errors) : AdmissionResponse::denied(request, errors);
+  }
   return AdmissionResponse::allowed(request).with_warnings(std::move(warnings));
+}
+
+}  // namespace
+
+AdmissionResponse validate(const Review& review, RuleObserver* observer) {
+  std::vector<std::string_view> rules;
+  return validate(review, observer, rules);
+}
+
+AdmissionResponse validate_naming_rules(const Review& review, std::vector<std::string_view>& rules) {
+  return validate(review, nullptr, rules);
 }
 
 }  // namespace muster

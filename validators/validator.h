@@ -13,6 +13,11 @@
 
 namespace muster {
 
+// Where the rule stands in Kueue and JobSet, which decides what a client is told (api/admission_review.h):
+// their validating webhooks say 403 Forbidden, and a schema 422 Invalid. The API server looks at the schema
+// first, so 422 wins. A rule that only muster has says 422 as well.
+enum class RuleOrigin { kWebhook, kSchema, kMuster };
+
 struct Validator {
   std::string_view name;  // the file's name: "startup_policy_conflict"
   std::vector<RuleMatch> matches;
@@ -23,6 +28,9 @@ struct Validator {
   // In force only where muster is the JobSet controller; elsewhere JobSet's own webhook
   // has the same rule.
   bool native_jobsets = false;
+  RuleOrigin origin = RuleOrigin::kWebhook;
+  // Of a rule of kWebhook: the errors that upstream has in a schema all the same.
+  bool (*in_schema)(const FieldError& error) = nullptr;
 };
 
 // What a rule finds in the object of a request, but for what an update leaves as it was:
@@ -35,5 +43,7 @@ std::span<const Validator* const> all_validators();
 // Runs every matching rule. Objects with a deletionTimestamp are always allowed, so
 // that finalizers can be removed. `observer` may be null.
 AdmissionResponse validate(const Review& review, RuleObserver* observer = nullptr);
+// The same, and `rules` gets the name of the rule of each error, in the order of the errors.
+AdmissionResponse validate_naming_rules(const Review& review, std::vector<std::string_view>& rules);
 
 }  // namespace muster

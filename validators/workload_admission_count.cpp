@@ -30,6 +30,7 @@ const Validator workload_admission_count = {
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
+    .origin = RuleOrigin::kSchema,
 };
 
 }  // namespace muster

@@ -35,6 +35,7 @@ const Validator workload_cluster_choice = {
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
+    .origin = RuleOrigin::kSchema,
 };
 
 }  // namespace muster

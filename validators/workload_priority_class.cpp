@@ -40,6 +40,7 @@ const Validator workload_priority_class = {
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
+    .origin = RuleOrigin::kSchema,
 };
 
 }  // namespace muster

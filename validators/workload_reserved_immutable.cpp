@@ -68,6 +68,7 @@ const Validator workload_reserved_immutable = {
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kUpdate},
     .check = check,
+    .origin = RuleOrigin::kSchema,
 };
 
 }  // namespace muster

@@ -80,6 +80,25 @@ TEST_CASE("An object that already has the wanted version stays as it is") {
   CHECK(converted(queue, QueueVersion::kV1Beta2) == queue);
 }
 
+TEST_CASE("Empty texts are left out, and a flavor without resources has null in the older version alone") {
+  const char* spec = R"({"spec": {"queueingStrategy": "", "stopPolicy": "", "flavorFungibility":
+      {"whenCanBorrow": "", "whenCanPreempt": "", "preference": ""}, "preemption": {"reclaimWithinCohort": "",
+      "withinClusterQueue": "", "borrowWithinCohort": {"policy": ""}},
+      "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [{"name": "f"}]}]}})";
+  const json kept = json::parse(R"({"stopPolicy": "", "flavorFungibility": {"preference": ""},
+      "preemption": {"borrowWithinCohort": {}},
+      "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [{"name": "f"}]}]})");
+  json older = kept;
+  older["resourceGroups"][0]["flavors"][0]["resources"] = nullptr;
+  CHECK(converted(object("ClusterQueue", "v1beta2", spec), QueueVersion::kV1Beta1)["spec"] == older);
+  CHECK(converted(object("ClusterQueue", "v1beta1", spec), QueueVersion::kV1Beta2)["spec"] == kept);
+  json back = object("ClusterQueue", "v1beta1", "{}");
+  back["spec"] = older;
+  CHECK(converted(back, QueueVersion::kV1Beta2)["spec"] == kept);
+  const json queue = object("LocalQueue", "v1beta1", R"({"spec": {"clusterQueue": ""}})");
+  CHECK(converted(queue, QueueVersion::kV1Beta2)["spec"] == json::object());
+}
+
 TEST_CASE("What cannot be converted is refused with the reason") {
   const struct {
     const char* name;

@@ -20,8 +20,8 @@ import (
 // unused. So a verb too few fails here, and so does one too many.
 
 type rightsMode struct {
-	flags                   []string // of manifests and serve alike
-	native, groups, deletes bool
+	flags                           []string // of manifests and serve alike
+	native, groups, deletes, shares bool
 }
 
 func TestNativeMusterNeedsEveryRightAndNoOther(t *testing.T) {
@@ -37,7 +37,7 @@ func TestNativeMusterWithoutGroupsNeedsEveryRightAndNoOther(t *testing.T) {
 }
 
 func TestExternalMusterWithoutGroupsNeedsEveryRightAndNoOther(t *testing.T) {
-	rightsMode{flags: []string{"--jobset-controller=external", "--no-group-scheduling"}, deletes: true}.check(t)
+	rightsMode{flags: []string{"--jobset-controller=external", "--no-group-scheduling"}, deletes: true, shares: true}.check(t)
 }
 
 func (m rightsMode) config() string {
@@ -45,6 +45,9 @@ func (m rightsMode) config() string {
 	if m.deletes {
 		config += "objectRetentionPolicies: {workloads: {afterDeactivatedByKueue: 1s}}\n" +
 			"---\napiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\nunqueuedKinds: Deny\n"
+	}
+	if m.shares {
+		config += "fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}\n"
 	}
 	return config
 }
@@ -109,10 +112,37 @@ func (m rightsMode) live(t *testing.T, cluster *harness.Cluster, muster *harness
 	if m.deletes {
 		m.deactivated(t, cluster, teams)
 	}
+	if m.shares {
+		showShares(t, cluster, teams)
+	}
 	// Who asks for the metrics is asked about.
 	teams.Kubectl("create", "serviceaccount", "stranger")
 	if code, _ := metricsAnswer(t, muster, accountToken(t, cluster, teams.Namespace, "stranger")); code != http.StatusForbidden {
 		t.Errorf("the metrics were given to a stranger: %d", code)
+	}
+}
+
+// showShares: with fair sharing, a queue that borrows and its Cohort show their weighted shares.
+func showShares(t *testing.T, cluster *harness.Cluster, teams *harness.Teams) {
+	t.Helper()
+	teams.Cohort("all", "top")
+	teams.Queue("lends", teams.InCohort("all"), teams.Cpus("f=3"))
+	teams.Queue("borrows", teams.InCohort("all"), teams.Cpus("f=1"))
+	teams.Job("borrows", "shares", 2, "1")
+	teams.Admitted("shares")
+	// One of the four that the Cohort can lend.
+	for name, share := range map[string]int{"borrows": 250, "all": 0} {
+		resource := harness.ClusterQueues
+		if name == "all" {
+			resource = harness.Cohorts
+		}
+		harness.Eventually(t, 20*time.Second, name+" shows its share", func() error {
+			live, err := cluster.Dynamic.Resource(resource).Get(harness.Context(t), teams.Name(name), metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			return harness.FieldIs(share, "status", "fairSharing", "weightedShare")(live)
+		})
 	}
 }
 

@@ -126,7 +126,9 @@ func preemptByPriority(t *testing.T, teams *harness.Teams) {
 	teams.Admitted("young")
 	teams.Job("q", "high", 1, "1", teams.OfClass("high"))
 	teams.Admitted("high")
-	teams.Await("young", "was preempted", harness.HasCondition("Preempted", "True", "InClusterQueue"), harness.Released)
+	young := teams.Await("young", "was preempted", harness.HasCondition("Preempted", "True", "InClusterQueue"), harness.Released)
+	teams.Told("high", "PreemptedWorkload: Preempted workload "+teams.Namespace+"/"+young.GetName(),
+		"preemptor effective priority: 100 (base: 100, boost: 0)")
 	teams.Admitted("old")
 	teams.End("high")
 	teams.Admitted("young")

@@ -1,14 +1,14 @@
 #include "commands/review.h"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "test/commands/temporary_file.h"
+
 using namespace muster;
+using muster::test::TemporaryFile;
 using nlohmann::json;
 
 namespace {
@@ -46,36 +46,25 @@ struct Ran {
 
 // Runs with `input` as standard input.
 Ran run(const std::string& input, ReviewOptions options = {}) {
-  if (options.files.empty()) options.files = {"-"};
+  if (options.sources.files.empty() && options.sources.kustomizations.empty()) options.sources.files = {"-"};
   std::istringstream in(input);
   std::ostringstream out, err;
   const int code = review(options, {in, out, err});
   return {code, out.str(), err.str()};
 }
 
-// A file that is gone at the end of the test.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& text) : path_(std::filesystem::temp_directory_path() / unique_name()) {
-    std::ofstream(path_) << text;
-  }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  std::string path() const { return path_.string(); }
-
- private:
-  static std::string unique_name() {
-    static int count = 0;
-    return "muster-review-test-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".yaml";
-  }
-  std::filesystem::path path_;
-};
+ReviewOptions of_files(std::vector<std::string> files) {
+  ReviewOptions options;
+  options.sources.files = std::move(files);
+  return options;
+}
 
 }  // namespace
 
 TEST_CASE("review: prints what the API server would store") {
   const Ran ran = run(kQueuedJob);
   CHECK(ran.code == kReviewAllowed);
-  CHECK(ran.err.empty());
+  CHECK(ran.err == "muster review: 1 object: 1 allowed, 0 rejected. " + std::string(kNeedsCluster) + "\n");
   CHECK(ran.out.find("suspend: true") != std::string::npos);
   CHECK(ran.out.find("name: train") != std::string::npos);
 }
@@ -208,7 +197,11 @@ TEST_CASE("review: unusable input says which file and line and why") {
     const char* message;
   };
   const Row rows[] = {
-      {"no file of that name", "", {.files = {"/none.yaml"}}, "/none.yaml: cannot be read"},
+      {"no file of that name", "", of_files({"/none.yaml"}), "/none.yaml: cannot be read"},
+      {"a URL", "", of_files({"https://example.com/a.yaml"}), "is a URL, and muster review reads files only"},
+      {"a folder without manifests", "", of_files({"/proc/self/task"}), "holds no file .json, .yaml or .yml; -R"},
+      {"standard input twice", kQueuedJob, of_files({"-", "-"}), "standard input can be read only once"},
+      {"a file without end", "", of_files({"/dev/zero"}), "is larger than 64 MiB"},
       {"broken YAML", "a: [1\n", {}, "-:"},
       {"an empty file", "# nothing\n", {}, "-: holds no object"},
       {"a scalar", "---\nhello\n", {}, "a Kubernetes object was expected"},

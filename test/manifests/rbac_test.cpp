@@ -171,6 +171,9 @@ TEST_CASE("each mode has fewer rights than the one that is found out at start") 
   keeps.keeps_policy = true;
   CHECK(minus(rights_of(keeps), all) ==
         Rights{"patch admissionregistration.k8s.io/validatingadmissionpolicybindings muster-unqueued-kinds"});
+  RightsOptions shares = external();
+  shares.writes_cohorts = true;
+  CHECK(minus(rights_of(shares), rights_of(external())) == Rights{"patch kueue.x-k8s.io/cohorts/status"});
 }
 
 TEST_CASE("in its own namespace muster keeps its certificate and its Lease") {
@@ -210,6 +213,7 @@ TEST_CASE("the configuration decides which rights muster needs") {
   CHECK(usual.group_scheduling);
   CHECK(usual.patches_jobset_definition);
   CHECK_FALSE(usual.deletes_deactivated);
+  CHECK_FALSE(usual.writes_cohorts);
   CHECK(usual.secret == "kueue-webhook-server-cert");
   CHECK(usual.lease == kLeaseName);
   CHECK(usual.lease_namespace.empty());
@@ -221,6 +225,7 @@ TEST_CASE("the configuration decides which rights muster needs") {
   CHECK_FALSE(usual.keeps_policy);
   CHECK(rights(kueue + own + "unqueuedKinds: Warn\n").keeps_policy);
   CHECK(rights(kueue + "objectRetentionPolicies: {workloads: {afterDeactivatedByKueue: 1h}}\n").deletes_deactivated);
+  CHECK(rights(kueue + "fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}\n").writes_cohorts);
   CHECK(rights(kueue + "internalCertManagement: {enable: false}\n").secret.empty());
   CHECK(rights(kueue + "leaderElection: {leaderElect: false}\n").lease.empty());
   const RightsOptions elsewhere =

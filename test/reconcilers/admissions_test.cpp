@@ -172,6 +172,51 @@ TEST_CASE("admissions: one that is being written is evicted after it") {
   CHECK(cluster.waits("low"));
 }
 
+TEST_CASE(
+    "admissions: a refusal says what was asked for, and an admission takes that back, without writes of their own") {
+  Deciding cluster;
+  cluster.put_workload("large", "11", 1);
+  cluster.decide();
+  REQUIRE(cluster.ruling<Refused>("large"));
+  cluster.now.wall += std::chrono::seconds(2);
+  cluster.now.monotonic += std::chrono::seconds(2);
+  const ObjectKey key{&kWorkloads, "team-a", "large"};
+  const Plan refused = admission_reconciler.reconcile(key, cluster.state, {}, cluster.now);
+  REQUIRE(refused.writes.size() == 1);
+  CHECK(refused.writes[0].body["status"]["resourceRequests"] ==
+        json::parse(R"([{"name": "main", "resources": {"cpu": "11"}}])"));
+  cluster.write("large");
+  CHECK(admission_reconciler.reconcile(key, cluster.state, {}, cluster.now).writes.empty());
+
+  cluster.put_workload("small", "1", 1);
+  cluster.decide();
+  REQUIRE(cluster.ruling<Admitted>("small"));
+  const Plan admitted =
+      admission_reconciler.reconcile({&kWorkloads, "team-a", "small"}, cluster.state, {}, cluster.now);
+  REQUIRE(admitted.writes.size() == 1);
+  CHECK(admitted.writes[0].body["status"].at("resourceRequests").is_null());
+}
+
+TEST_CASE("admissions: an eviction is told of the victim and of the Workload that gets the room") {
+  Deciding cluster;
+  cluster.put_workload("low", "8", 1);
+  cluster.decide();
+  cluster.write("low");
+  cluster.put_workload("high", "8", 9);
+  cluster.decide();
+  REQUIRE(cluster.ruling<Preempted>("low"));
+  const Plan plan = admission_reconciler.reconcile({&kWorkloads, "team-a", "low"}, cluster.state, {}, cluster.now);
+  REQUIRE(plan.writes.size() == 1);
+  std::vector<std::string> told;
+  for (const ObjectEvent& event : plan.writes[0].events) told.push_back(event.regarding.name + " " + event.reason);
+  CHECK(told == std::vector<std::string>{"low EvictedDueToPreempted", "low Preempted", "high PreemptedWorkload"});
+  const ObjectEvent& event = plan.writes[0].events.back();
+  CHECK(event.type == "Normal");
+  CHECK(event.note ==
+        "Preempted workload team-a/low (UID: low-uid) in ClusterQueue cq; preemptor effective priority: 9 (base: 9, "
+        "boost: 0); preemptee effective priority: 1 (base: 1, boost: 0)");
+}
+
 TEST_CASE("admissions: one that the API server refused is decided anew although it was to be evicted") {
   Deciding cluster;
   cluster.put_workload("low", "8", 1);

@@ -128,7 +128,7 @@ TEST_CASE("explain: what the scheduler refuses is told with what would change it
        },
        "Misconfigured",
        "is invalid and cannot be admitted, regardless of quota",
-       {"resources validation failed"}},
+       {"resources didn't satisfy LimitRange constraints: "}},
   };
   for (const ExplainRow& row : rows) check_row(row, ExplainCluster());
 }

@@ -31,7 +31,8 @@ json normalised(const json& value) {
     const bool empty = kept.is_null() || (kept.is_structured() && kept.empty());
     const bool zero = kept == 0 && (key == "observedGeneration" || key == "restarts" || key == "active" ||
                                     key == "succeeded" || key == "failed");
-    if (!empty && !zero) object[key] = std::move(kept);
+    const bool no_indexes = key == "completedIndexes" && kept == "";
+    if (!empty && !zero && !no_indexes) object[key] = std::move(kept);
   }
   return object;
 }

@@ -121,6 +121,9 @@ TEST_CASE("a LocalQueue says whether it takes Workloads") {
   cluster.remove(kClusterQueues, "cq");
   cluster.settle_concerned();
   CHECK(cluster.condition_of(kLocalQueues, "lq", "Active") == "False ClusterQueueDoesNotExist");
+  // There is nothing to count by, and no list of nothing.
+  for (const char* list : {"flavorsReservation", "flavorsUsage"})
+    CHECK_FALSE(cluster.status(kLocalQueues, "lq").contains(list));
 }
 
 TEST_CASE("queues show what waits and what is reserved and used and borrowed") {

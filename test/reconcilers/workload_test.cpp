@@ -25,6 +25,16 @@ TEST_CASE("a new Workload gets no condition until there is something to say") {
   CHECK(cluster.step().empty());
 }
 
+TEST_CASE("with the gate UnadmittedWorkloadsExplicitStatus a new Workload says at once that it is pending") {
+  QueueCluster cluster;
+  cluster.settings.queues.rules.feature_gates["UnadmittedWorkloadsExplicitStatus"] = true;
+  cluster.put_queues();
+  cluster.put(kWorkloads, "wl", QueueCluster::workload());
+  CHECK(cluster.settle() == kOneStatusWrite);
+  CHECK(cluster.workload_condition("QuotaReserved") == "False PendingEvaluation");
+  CHECK(cluster.workload_condition("Admitted") == "False NoReservation");
+}
+
 TEST_CASE("what keeps a Workload without reservation out is said once and taken back") {
   struct Row {
     const char* name;

@@ -27,10 +27,16 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::array<std::string_view, 9> kFromSchema = {
-    "resource_groups_length",     "resourceflavor_toleration_shapes", "workload_admission_count",
-    "workload_check_tolerations", "workload_cluster_choice",          "workload_min_count",
-    "workload_priority_class",    "workload_reserved_immutable",      "clusterqueue_fallback_strategy"};
+constexpr std::array<std::string_view, 10> kFromSchema = {"resourceflavor_topology_immutable",
+                                                          "resource_groups_length",
+                                                          "resourceflavor_toleration_shapes",
+                                                          "workload_admission_count",
+                                                          "workload_check_tolerations",
+                                                          "workload_cluster_choice",
+                                                          "workload_min_count",
+                                                          "workload_priority_class",
+                                                          "workload_reserved_immutable",
+                                                          "clusterqueue_fallback_strategy"};
 constexpr std::array<std::string_view, 4> kUnsupported = {"clusterqueue_unsupported", "localqueue_unsupported",
                                                           "resourceflavor_unsupported", "workload_unsupported"};
 // Of resourceflavor_taints, whose other errors are the hook's.

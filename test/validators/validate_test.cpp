@@ -142,3 +142,42 @@ TEST_CASE("warnings come with an allowed request and do not distract from a refu
   CHECK_FALSE(refused.is_allowed());
   CHECK(refused.warnings().empty());
 }
+
+TEST_CASE("a refusal is 403 as from Kueue's webhook, and 422 where Kueue's schema or only muster has the rule") {
+  const auto code = [](const char* kind, const char* resource, const char* spec) {
+    AdmissionRequest request = request_for(json{{"spec", json::parse(spec)}});
+    request.group = "kueue.x-k8s.io";
+    request.kind = kind;
+    request.resource = resource;
+    const AdmissionResponse response = validate({request, kEmptyView, kSettings});
+    REQUIRE_FALSE(response.is_allowed());
+    const json status = json::parse(response.encode())["response"]["status"];
+    CHECK(status["code"] == response.code());
+    CHECK(status["reason"] == (response.code() == 403 ? "Forbidden" : "Invalid"));
+    CHECK(status["details"]["causes"].size() == response.errors().size());
+    return response.code();
+  };
+  const auto queue = [&](const char* quota) {
+    const std::string spec = std::string(R"({"resourceGroups": [{"coveredResources": ["cpu"], "flavors": [
+        {"name": "f", "resources": [{"name": "cpu", "nominalQuota": "4", )") +
+                             quota + "}]}]}]}";
+    return code("ClusterQueue", "clusterqueues", spec.c_str());
+  };
+  CHECK(queue(R"("lendingLimit": "1")") == 403);
+  CHECK(queue(R"("borrowingLimit": "1")") == 422);
+  CHECK(queue(R"("lendingLimit": "1", "borrowingLimit": "1")") == 422);
+  CHECK(code("ResourceFlavor", "resourceflavors", R"({"nodeTaints": [{"key": "-", "effect": "NoSchedule"}]})") == 403);
+  CHECK(code("ResourceFlavor", "resourceflavors", R"({"nodeTaints": [{"key": "a", "effect": "Never"}]})") == 422);
+  CHECK(code("ResourceFlavor", "resourceflavors",
+             R"({"tolerations": [{"key": "a", "operator": "Exists", "value": "b"}]})") == 422);
+  const AdmissionRequest job = request_for(bad_job());
+  CHECK(validate({job, kEmptyView, kSettings}).code() == 403);
+}
+
+TEST_CASE("the rule of each error is named") {
+  const AdmissionRequest request = request_for(bad_job());
+  std::vector<std::string_view> rules;
+  const AdmissionResponse response = validate_naming_rules({request, kEmptyView, kSettings}, rules);
+  REQUIRE(rules.size() == response.errors().size());
+  CHECK(rules == std::vector<std::string_view>{"max_execution_time_format", "queue_name_format"});
+}

@@ -182,6 +182,12 @@ func (s *Teams) Await(job, what string, conditions ...func(*unstructured.Unstruc
 	return s.cluster.WaitForWorkload(s.t, s.Namespace, job, what, conditions...)
 }
 
+// Told waits until the Events about a Job's Workload, together, contain all these texts.
+func (s *Teams) Told(job string, texts ...string) {
+	s.t.Helper()
+	s.cluster.WaitForEvent(s.t, s.Namespace, s.Await(job, "is there").GetName(), texts...)
+}
+
 // Admitted waits until these Jobs are.
 func (s *Teams) Admitted(jobs ...string) {
 	s.t.Helper()

@@ -1,0 +1,17 @@
+// What every object has in common: ObjectMeta, which definitions of kinds do not spell out.
+// Source: apimachinery pkg/apis/meta/v1/types.go, pkg/api/validation/objectmeta.go (1.36).
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "api/field_error.h"
+
+namespace muster {
+
+const nlohmann::json& metadata_schema();
+
+// Whether the name, labels and annotations of an object are such as the API server takes. The name of an
+// object that is stored cannot be wrong; `old` is null when there is none.
+FieldErrors check_metadata(const nlohmann::json& object, const nlohmann::json& old);
+
+}  // namespace muster

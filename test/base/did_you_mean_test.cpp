@@ -1,0 +1,21 @@
+#include "base/did_you_mean.h"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace muster;
+
+TEST_CASE("the word that was meant is found by letters that differ, and no other is made up") {
+  const std::vector<std::string> known = {"serve", "review", "manifests", "explain", "cohort"};
+  CHECK(nearest_word("reviwe", known) == "review");
+  CHECK(nearest_word("SERVE", known) == "serve");
+  CHECK(nearest_word("manifest", known) == "manifests");
+  CHECK(nearest_word("cohortName", known) == "cohort");
+  CHECK(nearest_word("coh", known).empty());
+  CHECK(nearest_word("delete", known).empty());
+  CHECK(nearest_word("", known).empty());
+  CHECK(nearest_word(std::string(100, 'r'), known).empty());
+  CHECK(did_you_mean("reviw", known) == "; did you mean \"review\"?");
+  CHECK(did_you_mean("xyz", known).empty());
+}

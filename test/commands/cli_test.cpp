@@ -1,0 +1,199 @@
+// The command line: plain sentences for what is wrong, and nothing that ends the process.
+#include "commands/cli.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <random>
+#include <sstream>
+
+#include "test/commands/temporary_file.h"
+
+using namespace muster;
+
+namespace {
+
+struct Ran {
+  int code;
+  std::string out, err;
+};
+
+Ran run(const std::vector<std::string>& arguments, const std::string& input = "") {
+  std::istringstream in(input);
+  std::ostringstream out, err;
+  const int code = run_command_line(arguments, {in, out, err});
+  return {code, out.str(), err.str()};
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("command line: what is wrong is said in a sentence, with exit code 2") {
+  struct Row {
+    std::vector<std::string> arguments;
+    const char* message;
+  };
+  const Row rows[] = {
+      {{}, "muster: a command is missing; the commands are serve, review, manifests, explain"},
+      {{"reviwe"}, "there is no command \"reviwe\"; the commands are serve, review"},
+      {{"reviwe"}, "did you mean \"review\"?"},
+      {{"completely", "different"}, "there is no command \"completely\""},
+      {{"--no-such-flag"}, "there is no flag --no-such-flag"},
+      {{"review", "-f", "-", "-o", "wrong"}, "there is no output format \"wrong\"; there are yaml, json, patch, table"},
+      {{"review", "-f", "-", "-o", "tabel"}, "did you mean \"table\"?"},
+      {{"review", "-f", "-", "-o", "1"}, "there is no output format \"1\""},
+      {{"review", "-f", "-", "--operation", "0"}, "there is no operation \"0\"; there are CREATE, UPDATE and DELETE"},
+      {{"review", "-f", "-", "--operation", "update"}, "did you mean \"UPDATE\"?"},
+      {{"review", "-f", "-", "--recursiv"}, "review: there is no flag --recursiv; did you mean \"--recursive\"?"},
+      {{"review"}, "name what to review: -f FILE"},
+      {{"manifests", "extra"}, "manifests: the argument \"extra\" is not expected here"},
+      {{"manifests", "--config", "/"}, "/: cannot be read; is it a folder?"},
+      {{"review", "-f", "-", "--config", "/"}, "/: cannot be read; is it a folder?"},
+      {{"explain", "pod/x"}, "\"pod/x\" is none of job/NAME, jobset/NAME and workload/NAME"},
+      {{"explain", "job/UPPER"}, "no object can be named \"UPPER\""},
+      {{"explain", "job/x", "-o", "yaml"}, "there is no output format \"yaml\"; there are text and json"},
+  };
+  for (const Row& row : rows) {
+    const Ran ran = run(row.arguments);
+    INFO(ran.err);
+    CHECK(ran.code == 2);
+    CHECK(ran.out.empty());
+    CHECK(has(ran.err, row.message));
+    for (const char* leaked : {"Check", "FAILED", "Validator", "{json"}) CHECK_FALSE(has(ran.err, leaked));
+  }
+}
+
+TEST_CASE("command line: help and version are printed with exit code 0") {
+  for (const char* flag : {"--version", "version"}) {
+    const Ran ran = run({flag});
+    CHECK(ran.code == 0);
+    CHECK(ran.out.starts_with("muster "));
+  }
+  CHECK(has(run({"--help"}).out, "review"));
+  CHECK(has(run({"review", "--help"}).out, "--recursive"));
+  CHECK(run({"review", "--help"}).code == 0);
+}
+
+namespace {
+
+// A kustomization needs a program: while this lives, there is none.
+class WithoutPrograms {
+ public:
+  WithoutPrograms() { ::setenv("PATH", "/nowhere", 1); }
+  ~WithoutPrograms() { ::setenv("PATH", before_.c_str(), 1); }
+  WithoutPrograms(const WithoutPrograms&) = delete;
+  WithoutPrograms& operator=(const WithoutPrograms&) = delete;
+
+ private:
+  std::string before_ = std::getenv("PATH") ? std::getenv("PATH") : "";
+};
+
+}  // namespace
+
+TEST_CASE("command line: whatever arguments and input are given to review, it ends with 0, 1 or 2") {
+  const WithoutPrograms none;
+  test::TemporaryFolder folder;
+  folder.add("a.yaml", "apiVersion: v1\nkind: List\nitems: 7\n");
+  const std::vector<std::string> words = {
+      "-f",
+      "-",
+      "-f",
+      ".",
+      "-R",
+      "-o",
+      "json",
+      "table",
+      "sarif",
+      "junit",
+      "patch",
+      "--operation",
+      "UPDATE",
+      "DELETE",
+      "CREATE",
+      "--old",
+      folder.path(),
+      folder.path() + "/a.yaml",
+      "--config",
+      "/dev/null",
+      "--as",
+      "",
+      "\xff\xfe",
+      "-k",
+      "--",
+      "=",
+      "--output=",
+      "-fff",
+      "--filename=-",
+      "---",
+      "-oyaml",
+      "0",
+      "\n",
+      "https://a",
+      "/proc/self/mem",
+      "/root",
+  };
+  const std::vector<std::string> pieces = {
+      "apiVersion: ",
+      "kueue.x-k8s.io/v1beta1",
+      "kueue.x-k8s.io/v1beta2",
+      "batch/v1",
+      "jobset.x-k8s.io/v1alpha2",
+      "\nkind: ",
+      "ClusterQueue",
+      "Workload",
+      "LocalQueue",
+      "Job",
+      "JobSet",
+      "List",
+      "Namespace",
+      "AdmissionReview",
+      "\nmetadata: ",
+      "{name: a}",
+      "{name: {}, labels: []}",
+      "7",
+      "null",
+      "\nspec: ",
+      "{}",
+      "[]",
+      "[[[[",
+      "{resourceGroups: [{coveredResources: 1, flavors: [null, {resources: {}}]}]}",
+      "{podSets: [{template: 3}]}",
+      "{replicatedJobs: [{name: 1, replicas: -1e400, template: {spec: []}}]}",
+      "\nstatus: ",
+      "\nitems: ",
+      "- ",
+      "\n---\n",
+      "\nrequest: ",
+      "{uid: u, operation: CREATE, object: 5}",
+      "&a ",
+      "*a",
+      "\t",
+      "\x01",
+      "\"",
+      "9999999999999999999999",
+  };
+  std::mt19937 random(20261122);
+  const auto pick = [&](const std::vector<std::string>& from) { return from[random() % from.size()]; };
+  int used = 0;
+  for (int round = 0; round < 1500; ++round) {
+    std::vector<std::string> arguments = {"review"};
+    // Half of the runs get as far as the input.
+    if (round % 2) arguments.insert(arguments.end(), {"-f", "-"});
+    for (size_t i = random() % 5; i > 0; --i) arguments.push_back(pick(words));
+    std::string input =
+        round % 3 ? "apiVersion: kueue.x-k8s.io/v1beta1\nkind: " + pick({"ClusterQueue", "Workload"}) : "";
+    for (size_t i = random() % 12; i > 0; --i) input += pick(pieces);
+    const Ran ran = run(arguments, input);
+    std::string shown;
+    for (const std::string& argument : arguments) shown += " " + argument;
+    INFO(shown, "\n", input, "\n", ran.err);
+    REQUIRE(ran.code >= 0);
+    REQUIRE(ran.code <= 2);
+    if (ran.code == 2) CHECK_FALSE(ran.err.empty());
+    used += ran.code != 2;
+  }
+  CHECK(used > 20);
+}
