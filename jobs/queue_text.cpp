@@ -27,7 +27,7 @@ constexpr TypedField kAssignmentFields[] = {{"name", nullptr, "\"\""}, {"flavors
 constexpr TypedShape kAssignment{kAssignmentFields};
 
 constexpr TypedField kAdmissionFields[] = {{"clusterQueue", nullptr, "\"\""},
-                                           {"podSetAssignments", &kAssignment, "null"}};
+                                           {"podSetAssignments", &kAssignment, "null", true}};
 constexpr TypedShape kAdmission{kAdmissionFields};
 
 constexpr TypedField kPodSetUpdateFields[] = {

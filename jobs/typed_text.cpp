@@ -170,7 +170,10 @@ class Printer {
         print(is_resource_list(field.name) ? canonical_quantities(*found) : *found, field.shape);
       } else if (!field.when_empty.empty()) {
         start(field.name);
-        print_empty(field);
+        if (field.shows_empty_list && found != object.end() && found->is_array())
+          text_ += "[]";
+        else
+          print_empty(field);
       }
     }
     for (const auto& [key, value] : object.items()) {

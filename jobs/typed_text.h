@@ -15,6 +15,7 @@ struct TypedField {
   std::string_view name;
   const TypedShape* shape = nullptr;  // of the value, or of each element of a list
   std::string_view when_empty = {};   // what is printed for an empty value; nothing: leave it out
+  bool shows_empty_list = false;      // a list that is written and empty is printed as []
 };
 struct TypedShape {
   std::span<const TypedField> fields;
