@@ -40,16 +40,12 @@ func (v queueVector) wanted() bool {
 
 func (v queueVector) usesUnsupported() bool {
 	spec, _, _ := unstructured.NestedMap(v.Input.Object, "spec")
-	for _, podSet := range objectsAt(v.Input.Object, "spec", "podSets") {
-		request, _, _ := unstructured.NestedMap(podSet, "topologyRequest")
-		for key := range request {
-			if key != "podIndexLabel" && key != "subGroupIndexLabel" && key != "subGroupCount" {
-				return true
-			}
-		}
+	if v.Input.Kind == "LocalQueue" {
+		return spec["fairSharing"] != nil
 	}
+	mode, _, _ := unstructured.NestedString(spec, "admissionScope", "admissionMode")
 	gates, _, _ := unstructured.NestedSlice(spec, "preemptionGates")
-	return spec["concurrentAdmissionPolicy"] != nil || spec["topologyName"] != nil || len(gates) > 0
+	return mode == "UsageBasedAdmissionFairSharing" || spec["concurrentAdmissionPolicy"] != nil || spec["topologyName"] != nil || len(gates) > 0
 }
 
 func TestNewQueuesAndWorkloadsAreAcceptedAsByKueuesOwnWebhook(t *testing.T) {

@@ -48,7 +48,11 @@ const char* const kExclusive = "alpha.jobset.sigs.k8s.io/exclusive-topology";
 const json kPlaced = {{"metadata", {{"annotations", {{kExclusive, "rack"}}}}}};
 
 // JobSets that muster cannot run, each by one thing.
-const std::pair<json, const char*> kJobSetRows[] = {
+struct JobSetRow {
+  json object;
+  const char* what;
+};
+const JobSetRow kJobSetRows[] = {
     {{{"spec", {{"failurePolicy", {{"rules", {{{"action", "RestartJob"}}}}}}}}}, "action"},
     {{{"spec", {{"failurePolicy", {{"rules", {{{"action", "RestartJobAndIgnoreMaxRestarts"}}}}}}}}}, "action"},
     {{{"spec", {{"failurePolicy", {{"restartStrategy", "InPlaceRestart"}}}}}}, "restartStrategy"},
@@ -114,12 +118,12 @@ TEST_CASE("unsupported: what asks for a thing that muster does not do is found a
     INFO(std::string(row.name));
     CHECK(whats(row.type, row.object, native()) == row.expected);
   }
-  for (const auto& [object, what] : kJobSetRows) {
-    INFO(object.dump());
-    CHECK(whats(kJobSets, object, native()) == Texts{what});
+  for (const JobSetRow& row : kJobSetRows) {
+    INFO(row.object.dump());
+    CHECK(whats(kJobSets, row.object, native()) == Texts{row.what});
     // Beside JobSet's own controller it is that one's business.
-    CHECK(whats(kJobSets, object, {}).empty());
-    json managed = object;
+    CHECK(whats(kJobSets, row.object, {}).empty());
+    json managed = row.object;
     managed["spec"]["managedBy"] = "example.com/other";
     CHECK(whats(kJobSets, managed, native()).empty());
   }
@@ -129,10 +133,10 @@ TEST_CASE("unsupported: what asks for a thing that muster does not do is found a
 }
 
 TEST_CASE("unsupported: a JobSet that muster cannot run is told so and gets no Jobs") {
-  for (const auto& [object, what] : kJobSetRows) {
-    INFO(object.dump());
+  for (const JobSetRow& row : kJobSetRows) {
+    INFO(row.object.dump());
     json jobset = train_jobset();
-    jobset.merge_patch(object);
+    jobset.merge_patch(row.object);
     JobSetCluster cluster(jobset);
     CHECK(cluster.settle() == Texts{"status jobsets/train"});
     CHECK(cluster.condition("Unsupported") == "True UnsupportedFeature");
