@@ -2,7 +2,7 @@
 
 #include "api/configuration.h"
 #include "api/unqueued_kinds.h"
-#include "base/similar_text.h"
+#include "base/did_you_mean.h"
 
 namespace muster {
 
@@ -60,9 +60,9 @@ std::vector<std::string> only_validating(const Configuration& configuration) {
 }
 
 FrameworkCheck check_frameworks(const Configuration& configuration, std::span<const std::string_view> queued) {
-  std::vector<std::string_view> known(queued.begin(), queued.end());
+  std::vector<std::string> known(queued.begin(), queued.end());
   for (const UnqueuedKind& kind : unqueued_kinds()) {
-    if (!kind.framework.empty()) known.push_back(kind.framework);
+    if (!kind.framework.empty()) known.emplace_back(kind.framework);
   }
   FrameworkCheck check;
   std::string names;
@@ -71,9 +71,9 @@ FrameworkCheck check_frameworks(const Configuration& configuration, std::span<co
     if (std::find(queued.begin(), queued.end(), framework) != queued.end()) continue;
     if (std::find(known.begin(), known.end(), framework) != known.end()) {
       names += (names.empty() ? "" : ", ") + framework;
-    } else if (const auto meant = most_similar(framework, known)) {
+    } else if (const std::string meant = nearest_word(framework, known); !meant.empty()) {
       check.errors.push_back(invalid(FieldPath("integrations").child("frameworks").index(i), framework,
-                                     "did you mean \"" + std::string(*meant) + "\"?"));
+                                     "did you mean \"" + meant + "\"?"));
     }
   }
   if (!names.empty()) {

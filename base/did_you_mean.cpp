@@ -37,6 +37,13 @@ bool continues(std::string_view a, std::string_view b) {
   return std::min(a.size(), b.size()) >= kShortest && (a.starts_with(b) || b.starts_with(a));
 }
 
+// The single changes from one word to another, or to what is behind its last slash.
+size_t changes_to(std::string_view wanted, std::string_view known) {
+  if (continues(wanted, known)) return 1;
+  const std::string_view tail = known.substr(known.rfind('/') + 1);
+  return std::min(distance(wanted, known), distance(wanted, tail));
+}
+
 }  // namespace
 
 std::string nearest_word(std::string_view word, std::span<const std::string> known) {
@@ -47,8 +54,7 @@ std::string nearest_word(std::string_view word, std::span<const std::string> kno
   size_t best = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : known) {
     if (candidate.size() > kLongestWord) continue;
-    const std::string known_word = lower(candidate);
-    const size_t changes = continues(wanted, known_word) ? 1 : distance(wanted, known_word);
+    const size_t changes = changes_to(wanted, lower(candidate));
     if (changes >= best) continue;
     best = changes;
     nearest = candidate;

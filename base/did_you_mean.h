@@ -8,8 +8,8 @@
 namespace muster {
 
 // The nearest of `known`, told apart by letters that are missing, added, wrong or swapped; upper and
-// lower case are alike. The beginning of a word, or a word with more behind it, is near. Empty when none is near, and
-// for words of more than 64 bytes.
+// lower case are alike. The beginning of a word, a word with more behind it, and the part behind the last
+// slash ("rayjob" of "ray.io/rayjob") are near. Empty when none is near, and for words of more than 64 bytes.
 std::string nearest_word(std::string_view word, std::span<const std::string> known);
 
 // "; did you mean "serve"?", or nothing.

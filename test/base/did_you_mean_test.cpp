@@ -19,3 +19,12 @@ TEST_CASE("the word that was meant is found by letters that differ, and no other
   CHECK(did_you_mean("reviw", known) == "; did you mean \"review\"?");
   CHECK(did_you_mean("xyz", known).empty());
 }
+
+TEST_CASE("a name that was meant can have a group before it") {
+  const std::vector<std::string> known = {"batch/job", "pod", "ray.io/raycluster", "ray.io/rayjob", "statefulset"};
+  CHECK(nearest_word("statefullset", known) == "statefulset");
+  CHECK(nearest_word("rayjob", known) == "ray.io/rayjob");
+  CHECK(nearest_word("pods", known) == "pod");
+  CHECK(nearest_word("ray.com/rayjob", known) == "ray.io/rayjob");
+  CHECK(nearest_word("tensorflow", known).empty());
+}
