@@ -164,10 +164,10 @@ int explain(const ExplainOptions& options, std::ostream& out, std::ostream& err)
     return code;
   };
   // What is wrong with the command line is said first, with a cluster or without.
-  auto key = read_target(options.object);
-  if (!key) return stop(kExplainUnusable, key.error().message);
+  auto target = read_target(options.object);
+  if (!target) return stop(kExplainUnusable, target.error().message);
   if (!options.ns.empty()) {
-    if (auto named = set_namespace(*key, options.ns); !named) return stop(kExplainUnusable, named.error().message);
+    if (auto named = set_namespace(*target, options.ns); !named) return stop(kExplainUnusable, named.error().message);
   }
   auto access = kube::find_cluster_access(
       {.kubeconfig = options.kubeconfig, .context = options.context, .environment = environment});
