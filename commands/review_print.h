@@ -31,6 +31,6 @@ ReviewOutput print_review(ReviewFormat format, const std::vector<ReviewedObject>
 // What only a cluster knows; printed in every format.
 inline constexpr std::string_view kNeedsCluster =
     "Not checked without a cluster: names that are in use already; queues, flavors, classes and owners that are not in "
-    "the input; free quota; fields of pod templates; permissions; other admission webhooks and policies.";
+    "the input; free quota; permissions; other admission webhooks and policies.";
 
 }  // namespace muster

@@ -8,6 +8,7 @@
 #include "mutators/default_priority_class.h"
 #include "mutators/group_scheduling.h"
 #include "mutators/jobset_defaults.h"
+#include "mutators/keep_injected.h"
 #include "mutators/keep_suspended.h"
 #include "mutators/multikueue_managed_by.h"
 #include "mutators/mutator.h"
@@ -50,7 +51,7 @@ class Watch {
 }  // namespace
 
 std::span<const Mutator* const> mutator_chain() {
-  static constexpr std::array<const Mutator*, 11> chain = {
+  static constexpr std::array<const Mutator*, 12> chain = {
       &jobset_defaults,  // the others see the JobSet as its webhook would hand it over
       &jobset_keep_defaults,
       &default_local_queue,     // whoever comes next asks for the queue name
@@ -60,6 +61,7 @@ std::span<const Mutator* const> mutator_chain() {
       &multikueue_managed_by,    // by queue name
       &group_scheduling_inject,  // into the template that the others leave
       &group_scheduling_keep,
+      &keep_injected,   // compares whole templates, so the barrier is there again
       &queue_defaults,  // of kinds that no other mutator knows
       &partial_admission_off,
   };

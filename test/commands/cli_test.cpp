@@ -52,7 +52,7 @@ TEST_CASE("command line: what is wrong is said in a sentence, with exit code 2")
       {{"manifests", "extra"}, "manifests: the argument \"extra\" is not expected here"},
       {{"manifests", "--config", "/"}, "/: cannot be read; is it a folder?"},
       {{"review", "-f", "-", "--config", "/"}, "/: cannot be read; is it a folder?"},
-      {{"explain", "pod/x"}, "\"pod/x\" is none of job/NAME, jobset/NAME and workload/NAME"},
+      {{"explain", "configmap/x"}, "\"configmap/x\" is not job/NAME, jobset/NAME or workload/NAME"},
       {{"explain", "job/UPPER"}, "no object can be named \"UPPER\""},
       {{"explain", "job/x", "-o", "yaml"}, "there is no output format \"yaml\"; there are text and json"},
   };

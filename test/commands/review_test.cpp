@@ -152,6 +152,13 @@ TEST_CASE("review: DELETE is no business of the rules") {
   CHECK(ran.out.empty());
 }
 
+namespace {
+// Before the line that sums up.
+bool has_finding(const Ran& ran) {
+  return !ran.err.starts_with("muster review: 1 object: ");
+}
+}  // namespace
+
 TEST_CASE("review: an object of a kind that is not queued and asks for a queue is told of or rejected") {
   const std::string ray = "apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: r, namespace: team-a";
   const std::string queued = ray + ", labels: {kueue.x-k8s.io/queue-name: main}}\n", plain = ray + "}\n";
@@ -159,8 +166,8 @@ TEST_CASE("review: an object of a kind that is not queued and asks for a queue i
   CHECK(ran.code == kReviewAllowed);
   CHECK(ran.err.starts_with("RayJob/r: warning: muster does not queue objects of kind RayJob: "));
   CHECK(ran.out.find("kind: RayJob") != std::string::npos);
-  CHECK(run(plain).err.empty());
-  CHECK(run(queued, {.operation = Operation::kDelete}).err.empty());
+  CHECK_FALSE(has_finding(run(plain)));
+  CHECK_FALSE(has_finding(run(queued, {.operation = Operation::kDelete})));
 
   const TemporaryFile deny(
       "apiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\nunqueuedKinds: Deny\n");
@@ -173,7 +180,7 @@ TEST_CASE("review: an object of a kind that is not queued and asks for a queue i
   const TemporaryFile old_plain(plain), old_queued(queued);
   CHECK(run(queued, {.operation = Operation::kUpdate, .old_file = old_plain.path()}).err.find("warning") !=
         std::string::npos);
-  CHECK(run(queued, {.operation = Operation::kUpdate, .old_file = old_queued.path()}).err.empty());
+  CHECK_FALSE(has_finding(run(queued, {.operation = Operation::kUpdate, .old_file = old_queued.path()})));
 }
 
 TEST_CASE("review: typing mistakes in templates are told of with their path") {
@@ -181,12 +188,13 @@ TEST_CASE("review: typing mistakes in templates are told of with their path") {
   job.replace(job.find("image:"), 6, "imagee:");
   const Ran warned = run(job);
   CHECK(warned.code == kReviewAllowed);
-  CHECK(warned.err == "Job/train: warning: unknown field \"spec.template.spec.containers[0].imagee\"\n");
+  CHECK(warned.err.starts_with("Job/train: warning: unknown field \"spec.template.spec.containers[0].imagee\"\n"));
   job = kQueuedJob;
   job.replace(job.find("busybox"), 7, "5");
   const Ran rejected = run(job);
   CHECK(rejected.code == kReviewRejected);
-  CHECK(rejected.err == "Job/train: spec.template.spec.containers[0].image: Invalid value: 5: must be a string\n");
+  CHECK(rejected.err.starts_with(
+      "Job/train: spec.template.spec.containers[0].image: Invalid value: 5: must be a string\n"));
 }
 
 TEST_CASE("review: unusable input says which file and line and why") {

@@ -297,8 +297,7 @@ void check_line(const json& input, const json& output, std::string_view group, s
 TEST_SUITE("vectors") {
   TEST_CASE("schema: the errors of recorded queues, flavors and Workloads are found, and no others") {
     const auto lines = test::load_vectors("validation");
-    if (!lines) return;
-    for (const json& line : *lines) {
+    for (const json& line : lines) {
       INFO(line.at("id").get<std::string>());
       check_line(line.at("input"), line.at("output"), "kueue.x-k8s.io", "v1beta2");
     }
@@ -306,8 +305,7 @@ TEST_SUITE("vectors") {
 
   TEST_CASE("schema: the errors of recorded JobSets are found, and no others") {
     const auto lines = test::load_vectors("jobset_webhook");
-    if (!lines) return;
-    for (const json& line : *lines) {
+    for (const json& line : lines) {
       INFO(line.at("id").get<std::string>());
       check_line(line.at("input"), line.at("output"), "jobset.x-k8s.io", "v1alpha2");
     }

@@ -97,7 +97,7 @@ TEST_CASE("explain: what the scheduler refuses is told with what would change it
       {"devices",
        with_workload([devices](ExplainCluster&) { return devices; }),
        "Misconfigured",
-       "is refused whatever the quota",
+       "is invalid and cannot be admitted, regardless of quota",
        {"Workload uses DRA resources"}},
       {"more than there could ever be",
        with_workload([](ExplainCluster&) { return of_pods("6"); }),
