@@ -42,12 +42,13 @@ func TestExternalMusterWithoutGroupsNeedsEveryRightAndNoOther(t *testing.T) {
 
 func (m rightsMode) config() string {
 	config := namesOfTheManifests + "integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset]}\n"
+	if m.shares {
+		config += "fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}\n"
+	}
+	// The second document is muster's own.
 	if m.deletes {
 		config += "objectRetentionPolicies: {workloads: {afterDeactivatedByKueue: 1s}}\n" +
 			"---\napiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\nunqueuedKinds: Deny\n"
-	}
-	if m.shares {
-		config += "fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}\n"
 	}
 	return config
 }
