@@ -142,7 +142,12 @@ func storeIn(t *testing.T, cluster *harness.Cluster, muster *harness.Muster, res
 		if err := create(version, "probe", harness.DryRun); err != nil {
 			return err
 		}
-		if after := conversions(t, muster); after != before {
+		// One is for the webhooks, which see the new version; they ask for it of what is written in the old one.
+		most := before
+		if version == oldVersion {
+			most++
+		}
+		if after := conversions(t, muster); after > most {
 			return fmt.Errorf("storing an object took %d conversions", after-before)
 		}
 		return nil
