@@ -171,7 +171,8 @@ func twoReplicatedJobs() *unstructured.Unstructured {
 
 func jobSetRunsThroughItsWorkload(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
 	timeline := cluster.Timeline(t, queues.Namespace)
-	cluster.CreateJobSet(t, queues.Namespace, twoReplicatedJobs())
+	manifest := toJSON(t, twoReplicatedJobs())
+	cluster.Kubectl(t, manifest, "apply", "-n", queues.Namespace, "-f", "-")
 	workload := cluster.WaitForWorkload(t, queues.Namespace, "train", "is there")
 	if !strings.HasPrefix(workload.GetName(), "jobset-train-") {
 		t.Errorf("it is called %s", workload.GetName())
@@ -186,6 +187,13 @@ func jobSetRunsThroughItsWorkload(t *testing.T, cluster *harness.Cluster, queues
 	}
 	cluster.Admit(t, workload, queues.ClusterQueue, queues.Hollow)
 	cluster.WaitForJobSetPods(t, queues.Namespace, "train", 5, time.Minute, "running", isRunning)
+	// The manifest has neither the labels nor the node selector of the admission: they stay all the same.
+	running := kubectlGet(t, cluster, queues.Namespace, "jobset", "train")
+	cluster.Kubectl(t, manifest, "apply", "-n", queues.Namespace, "-f", "-")
+	again := kubectlGet(t, cluster, queues.Namespace, "jobset", "train")
+	if running.GetGeneration() != again.GetGeneration() {
+		t.Errorf("applied again, it changed from\n%s\nto\n%s", essence(t, running), essence(t, again))
+	}
 	list, err := cluster.Dynamic.Resource(harness.Workloads).Namespace(queues.Namespace).List(harness.Context(t), metav1.ListOptions{})
 	must(t, err)
 	if len(list.Items) != 1 {
