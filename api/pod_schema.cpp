@@ -130,7 +130,7 @@ FieldPath path_of(const Place& place, const FieldPath& root) {
 
 class Walk {
  public:
-  explicit Walk(const FieldPath& root) : root_(root) {}
+  Walk(const FieldPath& root, SchemaFindings& found) : root_(root), found_(found) {}
 
   void object(const Type& type, const json& value, const Place& place) {
     for (auto it = value.begin(); it != value.end(); ++it) {
@@ -146,7 +146,6 @@ class Walk {
     if (!is(of.kind, value)) return wrong(value, name_of(of.kind), place);
     if (of.object != nullptr) object(*of.object, value, place);
   }
-  SchemaFindings take() { return std::move(found_); }
 
  private:
   void field(const Field& of, const json& value, const Place& place) {
@@ -172,17 +171,15 @@ class Walk {
   }
 
   const FieldPath& root_;
-  SchemaFindings found_;
+  SchemaFindings& found_;
 };
 
 }  // namespace
 
-SchemaFindings check_schema(std::string_view type, const json& value, const FieldPath& path) {
-  const auto found = schema().types.find(type);
-  assert(found != schema().types.end());
-  Walk walk(path);
-  walk.one({.kind = Kind::kObject, .object = &found->second}, value, {});
-  return walk.take();
+void check_template(std::string_view type, const json& value, const FieldPath& path, SchemaFindings& findings) {
+  const auto known = schema().types.find(type);
+  assert(known != schema().types.end());
+  Walk(path, findings).one({.kind = Kind::kObject, .object = &known->second}, value, {});
 }
 
 std::string_view pod_schema_version() {

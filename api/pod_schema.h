@@ -22,9 +22,11 @@ struct SchemaFindings {
 };
 inline constexpr size_t kMostFindings = 100;
 
-// Types of the schema: "JobTemplateSpec", "PodTemplateSpec". Null counts as left out, everywhere. Linear
-// in the size of `value`, and no deeper than the schema. Any thread.
-SchemaFindings check_schema(std::string_view type, const nlohmann::json& value, const FieldPath& path);
+// Adds to `findings` what is wrong in `value`. Types of the schema: "JobTemplateSpec", "PodTemplateSpec".
+// Null counts as left out, everywhere. Linear in the size of `value`, and no deeper than the schema.
+// Any thread.
+void check_template(std::string_view type, const nlohmann::json& value, const FieldPath& path,
+                    SchemaFindings& findings);
 
 // "1.36.3".
 std::string_view pod_schema_version();

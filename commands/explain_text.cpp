@@ -3,33 +3,15 @@
 #include <algorithm>
 #include <vector>
 
+#include "commands/text_table.h"
+
 namespace muster {
 namespace {
-
-using Cells = std::vector<std::string>;
 
 constexpr size_t kMostRows = 20;
 constexpr size_t kMostMoments = 12;
 
-// Columns as wide as their widest cell; nothing behind the last one.
-std::string table(const std::vector<Cells>& rows) {
-  std::vector<size_t> widths;
-  for (const Cells& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Cells& row : rows) {
-    text += " ";
-    for (size_t i = 0; i < row.size(); ++i) {
-      text += " " + row[i];
-      if (i + 1 < row.size()) text.append(widths[i] - row[i].size() + 1, ' ');
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    text += "\n";
-  }
-  return text;
-}
+constexpr const char* kIndent = "  ";
 
 std::string section(const std::string& title, const std::string& body) {
   return body.empty() ? "" : "\n" + title + "\n" + body;
@@ -43,13 +25,13 @@ std::string list(const std::vector<std::string>& sentences) {
 
 std::string numbers(const std::vector<ExplainedFlavor>& flavors) {
   if (flavors.empty()) return "";
-  std::vector<Cells> rows = {{"POD SET", "RESOURCE", "FLAVOR", "REQUESTED", "FREE", "NOMINAL", "MAX", ""}};
+  std::vector<TableRow> rows = {{"POD SET", "RESOURCE", "FLAVOR", "REQUESTED", "FREE", "NOMINAL", "MAX", ""}};
   for (size_t i = 0; i < std::min(flavors.size(), kMostRows); ++i) {
     const ExplainedFlavor& row = flavors[i];
     rows.push_back(
         {row.pod_set, row.resource, row.flavor, row.requested, row.free, row.nominal, row.most, row.verdict});
   }
-  std::string text = table(rows);
+  std::string text = text_table(rows, kIndent);
   if (flavors.size() > kMostRows)
     text += "  and " + std::to_string(flavors.size() - kMostRows) + " more; -o json has all\n";
   return text;
@@ -86,17 +68,17 @@ std::string tries_text(const ExplainedTries& tries) {
 }
 
 std::string facts_text(const Explained& explained) {
-  std::vector<Cells> rows;
+  std::vector<TableRow> rows;
   for (const ExplainedFact& fact : explained.facts) rows.push_back({fact.name, fact.value});
   if (explained.tries) rows.push_back({"Tries", tries_text(*explained.tries)});
-  return table(rows);
+  return text_table(rows, kIndent);
 }
 
 std::string history(const std::vector<ExplainedMoment>& timeline) {
-  std::vector<Cells> rows;
+  std::vector<TableRow> rows;
   const size_t first = timeline.size() > kMostMoments ? timeline.size() - kMostMoments : 0;
   for (size_t i = first; i < timeline.size(); ++i) rows.push_back({format_rfc3339(timeline[i].time), timeline[i].what});
-  return table(rows);
+  return text_table(rows, kIndent);
 }
 
 }  // namespace

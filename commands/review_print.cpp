@@ -9,6 +9,7 @@
 #include "api/utf8.h"
 #include "api/yaml.h"
 #include "base/did_you_mean.h"
+#include "commands/text_table.h"
 #include "commands/version.h"
 
 namespace muster {
@@ -81,10 +82,8 @@ std::string objects_text(ReviewFormat format, const std::vector<ReviewedObject>&
   return text;
 }
 
-using Row = std::array<std::string, 4>;
-
 std::string table(const std::vector<ReviewedObject>& objects) {
-  std::vector<Row> rows = {{"RESULT", "OBJECT", "PLACE", "FINDING"}};
+  std::vector<TableRow> rows = {{"RESULT", "OBJECT", "PLACE", "FINDING"}};
   for (const ReviewedObject& object : objects) {
     const std::string name = on_one_line(object.name);
     const bool has_error = std::any_of(object.findings.begin(), object.findings.end(),
@@ -96,19 +95,7 @@ std::string table(const std::vector<ReviewedObject>& objects) {
                       on_one_line(finding.text())});
     }
   }
-  std::array<size_t, 3> widths{};
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    std::string line;
-    for (size_t i = 0; i < widths.size(); ++i) line += row[i] + std::string(widths[i] - row[i].size() + 2, ' ');
-    line += row[3];
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text + summary(objects) + "\n";
+  return text_table(rows) + summary(objects) + "\n";
 }
 
 // Text and attribute values of XML 1.0, which has no place for most control characters.

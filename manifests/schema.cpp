@@ -34,22 +34,10 @@ bool preserves(const json& schema) {
   return bool_at(schema, {"x-kubernetes-preserve-unknown-fields"});
 }
 
-// The schema of a property; nullptr when there is none.
-const json* property_of(const json& schema, const std::string& name) {
-  if (const json* named = find_path(schema, {"properties", name})) return named;
-  return find_path(schema, {"additionalProperties"});
-}
-
 std::vector<std::string> property_names(const json& schema) {
   std::vector<std::string> names;
   for (const auto& [name, child] : object_at(schema, {"properties"}).items()) names.push_back(name);
   return names;
-}
-
-// At the root, metadata has a schema that definitions do not spell out.
-const json& schema_below(const json& schema, const std::string& name, bool root) {
-  if (root && name == "metadata") return metadata_schema();
-  return *property_of(schema, name);
 }
 
 void find_unknown(const json& schema, const json& value, const FieldPath& path, bool root, FieldErrors& errors) {
@@ -60,8 +48,8 @@ void find_unknown(const json& schema, const json& value, const FieldPath& path, 
   }
   if (!value.is_object()) return;
   for (const auto& [name, child] : value.items()) {
-    if (property_of(schema, name)) {
-      find_unknown(schema_below(schema, name, root), child, path.child(name), false, errors);
+    if (const json* below = property_schema(schema, name, root)) {
+      find_unknown(*below, child, path.child(name), false, errors);
     } else if (!preserves(schema) && string_at(schema, {"type"}) == "object") {
       errors.push_back(forbidden(path.child(name), "unknown field" + did_you_mean(name, property_names(schema))));
     }
@@ -82,7 +70,7 @@ void prepare(const json& schema, json& value, bool root) {
   }
   if (!value.is_object()) return;
   for (auto field = value.begin(); field != value.end();) {
-    const json* known = property_of(schema, field.key());
+    const json* known = property_schema(schema, field.key(), root);
     const bool stray = known ? is_stray_null(*known, field.value()) : !preserves(schema);
     field = stray ? value.erase(field) : std::next(field);
   }
@@ -90,7 +78,7 @@ void prepare(const json& schema, json& value, bool root) {
     if (const json* preset = find_path(property, {"default"}); preset && !value.contains(name)) value[name] = *preset;
   }
   for (auto& [name, child] : value.items()) {
-    if (property_of(schema, name)) prepare(schema_below(schema, name, root), child, false);
+    if (const json* below = property_schema(schema, name, root)) prepare(*below, child, false);
   }
 }
 

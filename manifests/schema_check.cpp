@@ -98,11 +98,8 @@ class Checker {
     if (const auto most = int_at(schema, {"maxProperties"}); most && value.size() > static_cast<size_t>(*most))
       errors_.push_back(too_many(path, value.size(), static_cast<size_t>(*most)));
     for (const auto& [name, child] : value.items()) {
-      const json* below = find_path(schema, {"properties", name});
-      if (!below) below = find_path(schema, {"additionalProperties"});
-      if (!below) continue;
-      if (root && name == "metadata") below = &metadata_schema();
-      check(*below, child, old ? find_path(*old, {name}) : nullptr, path.child(name));
+      if (const json* below = property_schema(schema, name, root))
+        check(*below, child, old ? find_path(*old, {name}) : nullptr, path.child(name));
     }
   }
 

@@ -34,11 +34,17 @@ constexpr const char* kMetadata = R"({
   }
 })";
 
-}  // namespace
-
 const json& metadata_schema() {
   static const json schema = json::parse(kMetadata);
   return schema;
+}
+
+}  // namespace
+
+const json* property_schema(const json& schema, const std::string& name, bool root) {
+  if (root && name == "metadata") return &metadata_schema();
+  if (const json* named = find_path(schema, {"properties", name})) return named;
+  return find_path(schema, {"additionalProperties"});
 }
 
 FieldErrors check_metadata(const json& object, const json& old) {

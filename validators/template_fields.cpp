@@ -18,43 +18,24 @@ namespace {
 using nlohmann::json;
 
 // A Job is checked by the API server itself, but not by `muster review`.
-SchemaFindings find_in(const json& object, bool is_job) {
-  if (is_job) {
-    const json* spec = find_path(object, {"spec"});
-    return spec == nullptr ? SchemaFindings() : check_schema("JobSpec", *spec, FieldPath("spec"));
+SchemaFindings find_in(const Review& review, const json& object) {
+  SchemaFindings found;
+  if (review.request.resource == batch_job.resource) {
+    if (const json* spec = find_path(object, {"spec"})) check_template("JobSpec", *spec, FieldPath("spec"), found);
+    return found;
   }
-  SchemaFindings all;
   const json& replicated = array_at(object, {"spec", "replicatedJobs"});
   for (size_t i = 0; i < replicated.size(); ++i) {
-    const json* job_template = find_path(replicated[i], {"template"});
-    if (job_template == nullptr) continue;
-    SchemaFindings found = check_schema("JobTemplateSpec", *job_template,
-                                        FieldPath("spec").child("replicatedJobs").index(i).child("template"));
-    all.more_errors += found.more_errors;
-    all.more_unknown += found.more_unknown;
-    for (FieldError& error : found.errors) {
-      if (all.errors.size() < kMostFindings)
-        all.errors.push_back(std::move(error));
-      else
-        ++all.more_errors;
-    }
-    for (std::string& path : found.unknown) {
-      if (all.unknown.size() < kMostFindings)
-        all.unknown.push_back(std::move(path));
-      else
-        ++all.more_unknown;
-    }
+    const FieldPath path = FieldPath("spec").child("replicatedJobs").index(i).child("template");
+    if (const json* job_template = find_path(replicated[i], {"template"}))
+      check_template("JobTemplateSpec", *job_template, path, found);
   }
-  return all;
-}
-
-bool is_of_job(const Review& review) {
-  return review.request.resource == batch_job.resource;
+  return found;
 }
 
 FieldErrors check(const Review& review) {
   return new_errors(review, [&](const json& object) {
-    SchemaFindings found = find_in(object, is_of_job(review));
+    SchemaFindings found = find_in(review, object);
     if (found.more_errors > 0)
       found.errors.push_back(
           forbidden(FieldPath("spec"), "has " + std::to_string(found.more_errors) + " more fields of a wrong type"));
@@ -66,11 +47,11 @@ FieldErrors check(const Review& review) {
 constexpr size_t kMostWarnings = 10;
 
 std::vector<std::string> warn(const Review& review) {
-  const SchemaFindings found = find_in(review.request.object, is_of_job(review));
+  const SchemaFindings found = find_in(review, review.request.object);
   if (found.unknown.empty()) return {};
   std::set<std::string> before;
   if (review.request.operation == Operation::kUpdate) {
-    for (std::string& path : find_in(review.request.old_object, is_of_job(review)).unknown)
+    for (std::string& path : find_in(review, review.request.old_object).unknown)
       before.insert(std::move(path));
   }
   std::vector<std::string> warnings;

@@ -7,16 +7,26 @@
 using namespace muster;
 using nlohmann::json;
 
+namespace {
+
+SchemaFindings check(const json& spec) {
+  SchemaFindings findings;
+  check_template("PodSpec", spec, FieldPath("spec"), findings);
+  return findings;
+}
+
+}  // namespace
+
 TEST_CASE("pod schema: it is of some version of Kubernetes and finds what is wrong by its path") {
   CHECK(pod_schema_version().starts_with("1."));
   const json spec = {{"containers", {{{"name", "a"}, {"imagee", "x"}, {"image", 5}}}}, {"nodeSelector", {{"k", true}}}};
-  const SchemaFindings found = check_schema("PodSpec", spec, FieldPath("spec"));
+  const SchemaFindings found = check(spec);
   REQUIRE(found.errors.size() == 2);
   CHECK(found.errors[0].text() == "spec.containers[0].image: Invalid value: 5: must be a string");
   CHECK(found.errors[1].text() == "spec.nodeSelector[k]: Invalid value: true: must be a string");
   CHECK(found.unknown == std::vector<std::string>{"spec.containers[0].imagee"});
-  CHECK(check_schema("PodSpec", nullptr, FieldPath("spec")).errors.empty());
-  CHECK(check_schema("PodSpec", 7, FieldPath("spec")).errors.size() == 1);
+  CHECK(check(nullptr).errors.empty());
+  CHECK(check(7).errors.size() == 1);
 }
 
 TEST_CASE("pod schema: findings are counted beyond the first hundred") {
@@ -25,7 +35,7 @@ TEST_CASE("pod schema: findings are counted beyond the first hundred") {
     spec["unknown" + std::to_string(i)] = 1;
     spec["nodeSelector"]["k" + std::to_string(i)] = i;
   }
-  const SchemaFindings found = check_schema("PodSpec", spec, FieldPath("spec"));
+  const SchemaFindings found = check(spec);
   CHECK(found.unknown.size() == kMostFindings);
   CHECK(found.more_unknown == 150);
   CHECK(found.errors.size() == kMostFindings);

@@ -134,9 +134,11 @@ TEST_CASE("review: a kustomization is built by the program that is there") {
   REQUIRE(::chmod(kustomize.c_str(), 0755) == 0);
   CHECK(*build_kustomization("some folder", "/none:" + programs.path()) == "name: build some folder\n");
   CHECK(*build_kustomization("-x", programs.path()) == "name: build ./-x\n");
-  const std::string kubectl = programs.add("kubectl", "#!/bin/sh\necho half\nexit 1\n");
+  const std::string kubectl = programs.add("kubectl", "#!/bin/sh\necho half\necho no such folder >&2\nexit 1\n");
   REQUIRE(::chmod(kubectl.c_str(), 0755) == 0);
-  CHECK(has(build_kustomization("f", programs.path()).error().message, "-k f: kubectl kustomize f failed"));
+  const std::string failure = build_kustomization("f", programs.path()).error().message;
+  CHECK(has(failure, "-k f: kubectl kustomize f failed"));
+  CHECK(has(failure, "exited with 1: no such folder"));
   CHECK(has(build_kustomization("f", "/none").error().message, "-k f: needs kubectl or kustomize in PATH"));
 }
 
