@@ -9,7 +9,6 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
-#include "api/admission_review.h"
 #include "base/result.h"
 
 namespace muster {
@@ -32,8 +31,5 @@ constexpr size_t bytes_of_text(size_t length) {
 // parse_json, but refuses a document whose tree would take more than so many bytes.
 Result<nlohmann::json> parse_json_within(std::string_view bytes, size_t tree_bytes);
 Result<nlohmann::json> parse_without_managed_fields_within(std::string_view bytes, size_t tree_bytes);
-
-// decode_review within the same bound.
-Result<AdmissionRequest, ReviewError> decode_review_within(std::string_view body, size_t tree_bytes);
 
 }  // namespace muster

@@ -36,6 +36,14 @@
 namespace muster {
 namespace {
 
+// From flags over file.
+ListenAddresses listen_addresses(const ServeFlags& flags, const Configuration& configuration) {
+  const WebhookSettings& webhook = configuration.webhook;
+  return {flags.webhook_bind_address.value_or(webhook.host + ":" + std::to_string(webhook.port)),
+          flags.health_probe_bind_address.value_or(configuration.health_probe_bind_address),
+          flags.metrics_bind_address.value_or(configuration.metrics_bind_address)};
+}
+
 // Where muster runs, unless the configuration's `namespace` says otherwise.
 std::string surrounding_namespace(const ServeFlags& flags) {
   if (!flags.own_namespace.empty()) return flags.own_namespace;

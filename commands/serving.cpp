@@ -23,13 +23,6 @@ MetricsOptions metrics_options() {
 
 }  // namespace
 
-ListenAddresses listen_addresses(const ServeFlags& flags, const Configuration& configuration) {
-  const WebhookSettings& webhook = configuration.webhook;
-  return {flags.webhook_bind_address.value_or(webhook.host + ":" + std::to_string(webhook.port)),
-          flags.health_probe_bind_address.value_or(configuration.health_probe_bind_address),
-          flags.metrics_bind_address.value_or(configuration.metrics_bind_address)};
-}
-
 Result<std::unique_ptr<Serving>> Serving::make(Options options) {
   auto tls = TlsContext::create({options.tls.min_version, options.tls.cipher_suites});
   if (!tls) return fail(tls.error().message);

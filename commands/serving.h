@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "commands/log_observers.h"
-#include "commands/serve.h"
 #include "server/client_certificates.h"
 #include "server/convert_handler.h"
 #include "server/explain_route.h"
@@ -24,9 +23,6 @@ namespace muster {
 struct ListenAddresses {
   std::string webhook, health_probe, metrics;  // "0" or empty: that listener is off (not for webhook)
 };
-
-// From flags over file. `own` addresses are "host:port".
-ListenAddresses listen_addresses(const ServeFlags& flags, const Configuration& configuration);
 
 class Serving {
  public:

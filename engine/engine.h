@@ -28,7 +28,7 @@
 #include "engine/unseen_writes.h"
 #include "engine/webhook_keeper.h"
 #include "reconcilers/cluster_state.h"
-#include "reconcilers/reconciler.h"
+#include "reconcilers/reconcilers.h"
 
 namespace muster {
 

@@ -2,50 +2,13 @@
 
 #include <algorithm>
 
+#include "api/reason_label.h"
 #include "api/workload_conditions.h"
 #include "reconcilers/cohorts_above.h"
-#include "reconcilers/workload_queues.h"
+#include "reconcilers/queues_of.h"
 
 namespace muster {
 namespace {
-
-constexpr std::string_view kReasons[] = {
-    "",
-    kAttemptSuccess,
-    kAttemptInadmissible,
-    // Why there is no quota, or no admission.
-    kPendingEvaluationReason,
-    kNoMatchingFlavorReason,
-    kWaitingForQuotaReason,
-    kExceedsMaxQuotaReason,
-    kWaitingForPreemptedWorkloadsReason,
-    kWaitingForPodsReadyReason,
-    kAdmissionGatedReason,
-    kMisconfiguredReason,
-    kSuspendedReason,
-    kNoReservationReason,
-    kUnsatisfiedChecksReason,
-    // Why it was evicted, and what lies beneath.
-    kPreemptedReason,
-    kPodsReadyTimeoutReason,
-    kAdmissionCheckReason,
-    kClusterQueueStoppedReason,
-    kLocalQueueStoppedReason,
-    kNodeFailuresReason,
-    kDeactivatedReason,
-    kWaitForStartReason,
-    kWaitForRecoveryReason,
-    kRequeuingLimitExceededReason,
-    kMaximumExecutionTimeExceededReason,
-    "DeactivatedDueToAdmissionCheck",
-    "DeactivatedDueToRequeuingLimitExceeded",
-    "DeactivatedDueToMaximumExecutionTimeExceeded",
-    // Why it was preempted.
-    "InClusterQueue",
-    "InCohortReclamation",
-    "InCohortReclaimWhileBorrowing",
-    "InCohortFairSharing",
-};
 
 double seconds_between(Timestamp from, Timestamp to) {
   const Duration passed = to_time_point(to) - to_time_point(from);
@@ -170,11 +133,6 @@ Measurement preemption_by(const Workload& preemptor, std::string_view reason, co
   return {.what = Measured::kPreempted,
           .cluster_queue = queues_of(preemptor, state).cluster_name,
           .reason = std::string(reason)};
-}
-
-std::string reason_label(std::string_view reason) {
-  const bool known = std::find(std::begin(kReasons), std::end(kReasons), reason) != std::end(kReasons);
-  return std::string(known ? reason : "other");
 }
 
 bool is_measured(const LocalQueue& queue, const QueueSettings& settings) {

@@ -25,8 +25,6 @@ Measurement preemption_by(const Workload& preemptor, std::string_view reason, co
 // queues, Cohorts and priority classes that exist, so that nobody who may only create
 // Workloads can grow the exposition.
 void complete(Measurement& measurement, const ClusterState& state, const QueueSettings& settings);
-// A reason or cause of muster's, or "other": conditions may be written by others, too.
-std::string reason_label(std::string_view reason);
 // Whether there are metrics of it.
 bool is_measured(const LocalQueue& queue, const QueueSettings& settings);
 

@@ -2,8 +2,8 @@
 
 #include "scheduler/reservation.h"
 
+#include "api/reason_label.h"
 #include "api/workload_conditions.h"
-#include "reconcilers/measurements.h"
 
 namespace muster {
 namespace {

@@ -7,33 +7,16 @@
 // writes is continued by the next one.
 #pragma once
 
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "api/queue_settings.h"
+#include "api/reconciler_settings.h"
 #include "api/typed_object.h"
 #include "base/clock.h"
 #include "reconcilers/cluster_state.h"
 #include "reconcilers/command.h"
 
 namespace muster {
-
-struct ReconcilerSettings {
-  // muster is the JobSet controller; otherwise it stands beside upstream's.
-  bool native_jobsets = false;
-  // JobSet's feature gate ElasticJobSet: parallelism and completions of a JobSet's
-  // template may change, and reach the Jobs that are there.
-  bool elastic_jobsets = false;
-  // Not native: keep spec.groupSchedulingConfig in the foreign controller's CRD.
-  bool patch_jobset_crd = false;
-  // Where muster runs; like kube-system no webhook of muster's is asked about objects there.
-  std::string own_namespace{};
-  // Jobs and JobSets may start as a group. Off, no pods and ConfigMaps are known.
-  bool group_scheduling = true;
-  QueueSettings queues{};
-};
 
 struct Reconciler {
   std::string_view name;
@@ -43,9 +26,5 @@ struct Reconciler {
   // What is to be done for a key. The object it names may not exist (any more).
   Plan (*reconcile)(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now);
 };
-
-// In the order in which they are asked for one key; the first that wants to write goes
-// first, and the others are asked again after it.
-std::span<const Reconciler* const> reconcilers();
 
 }  // namespace muster

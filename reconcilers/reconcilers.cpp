@@ -1,4 +1,5 @@
-// The table of all reconcilers, in the order in which they are asked.
+#include "reconcilers/reconcilers.h"
+
 #include "reconcilers/admission.h"
 #include "reconcilers/admission_check.h"
 #include "reconcilers/cluster_queue.h"
@@ -8,7 +9,6 @@
 #include "reconcilers/jobset.h"
 #include "reconcilers/jobset_crd.h"
 #include "reconcilers/local_queue.h"
-#include "reconcilers/reconciler.h"
 #include "reconcilers/resource_flavor.h"
 #include "reconcilers/workload.h"
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "api/reconciler_settings.h"
 #include "api/typed_object.h"
-#include "reconcilers/reconciler.h"
 
 namespace muster {
 

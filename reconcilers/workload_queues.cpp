@@ -68,17 +68,6 @@ bool obey_stop_policy(WorkloadDraft& draft, const Holder& queue) {
 
 }  // namespace
 
-QueuesOf queues_of(const Workload& workload, const ClusterState& state) {
-  QueuesOf queues;
-  queues.local = state.local_queue(workload.meta.ns, workload.queue_name);
-  if (workload.status.admission)
-    queues.cluster_name = workload.status.admission->cluster_queue;
-  else if (queues.local != nullptr)
-    queues.cluster_name = queues.local->cluster_queue;
-  queues.cluster = state.cluster_queue(queues.cluster_name);
-  return queues;
-}
-
 bool is_inactive(const ClusterQueue& queue) {
   const Condition* active = find_condition(queue.status.conditions, kActiveCondition);
   return queue.stop_policy != StopPolicy::kNone || queue.meta.deleting || (active != nullptr && !active->is_true());

@@ -2,20 +2,12 @@
 // it out, and stopPolicy HoldAndDrain drives it out.
 #pragma once
 
-#include "reconcilers/cluster_state.h"
+#include "reconcilers/queues_of.h"
 #include "reconcilers/workload_draft.h"
 
 namespace muster {
 
 struct Refused;
-
-// The queues of a Workload as they are; nullptr: there is none.
-struct QueuesOf {
-  const LocalQueue* local = nullptr;
-  const ClusterQueue* cluster = nullptr;
-  std::string cluster_name;  // where its quota is, or where its LocalQueue points to
-};
-QueuesOf queues_of(const Workload& workload, const ClusterState& state);
 
 // The queue says that it admits nothing now: it is stopped, going, or not active.
 bool is_inactive(const ClusterQueue& queue);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "api/admission_review.h"
 #include "api/json.h"
 
 using namespace muster;
