@@ -33,7 +33,7 @@ func TestBenchConvert(t *testing.T) {
 		_, err := inVersion(cluster, oldVersion, "workloads", namespace).Create(ctx, workloadObject(name), options)
 		return err
 	}
-	storeIn(t, cluster, muster, "workloads", oldVersion, create)
+	storeIn(t, cluster, muster, "workloads", oldVersion, 2, create)
 	t.Cleanup(func() { removeAll(t, cluster, "workloads", namespace) })
 	outcome := harness.Load(ctx, 32, count, func(number int) error {
 		return create(oldVersion, fmt.Sprintf("wl-%d", number), harness.ForReal)
@@ -46,7 +46,7 @@ func TestBenchConvert(t *testing.T) {
 	// there before it, etcd alone knows.
 	before, err := inVersion(cluster, oldVersion, "workloads", namespace).List(ctx, metav1.ListOptions{Limit: 1})
 	must(t, err)
-	storeIn(t, cluster, muster, "workloads", newVersion, create)
+	storeIn(t, cluster, muster, "workloads", newVersion, 0, create)
 	fromEtcd := metav1.ListOptions{ResourceVersion: before.GetResourceVersion(), ResourceVersionMatch: metav1.ResourceVersionMatchExact}
 	fromCache := metav1.ListOptions{ResourceVersion: "0"}
 
