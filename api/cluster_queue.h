@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/object_meta.h"
+#include "api/meta/object_meta.h"
 #include "api/pod_spec.h"
 
 namespace muster {

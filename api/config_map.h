@@ -5,7 +5,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 
-#include "api/object_meta.h"
+#include "api/meta/object_meta.h"
 
 namespace muster {
 

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "api/json.h"
-#include "api/object_meta.h"
-#include "api/resource_type.h"
+#include "api/codec/json.h"
+#include "api/meta/object_meta.h"
+#include "api/meta/resource_type.h"
 
 namespace muster {
 namespace {

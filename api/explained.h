@@ -1,6 +1,6 @@
 // The answer to "why does it not run?", as muster gives it over the wire and `muster
 // explain` prints it: one dominant reason, the numbers behind it, who is ahead, what would
-// change it. Made by reconcilers/explain.h.
+// change it. Made by explain/explain.h.
 //
 // Sentences name nothing but the object that was asked about and what it uses itself;
 // Workloads of others stand in `others` only, where they can be taken out for those who may
@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "api/resource_type.h"
-#include "api/time.h"
+#include "api/meta/resource_type.h"
+#include "api/meta/time.h"
 #include "base/result.h"
 
 namespace muster {

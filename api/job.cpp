@@ -4,9 +4,9 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "api/constants.h"
-#include "api/json.h"
-#include "api/resource_type.h"
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
+#include "api/meta/resource_type.h"
 
 namespace muster {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "api/object_meta.h"
+#include "api/meta/object_meta.h"
 #include "api/pod_spec.h"
 
 namespace muster {

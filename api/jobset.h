@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "api/job.h"
-#include "api/object_meta.h"
+#include "api/meta/object_meta.h"
 #include "base/shared_text.h"
 
 namespace muster {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "api/object_meta.h"
+#include "api/meta/object_meta.h"
 #include "api/pod_spec.h"
 
 namespace muster {

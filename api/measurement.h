@@ -1,10 +1,10 @@
 // What muster measures, as values: reconcilers attach measurements to their writes, the
-// engine hands them on once the write has succeeded, and server/queue_metrics.h adds them
+// engine hands them on once the write has succeeded, and server/metrics/queue_metrics.h adds them
 // up for Prometheus. The gauges are read from the engine's state when somebody asks.
 //
 // Names and labels of the families are Kueue's; docs/metrics.md has the whole table. A new
-// measurement is an enumerator here, a line in reconcilers/measurements.cpp that makes it
-// and a row of the table in server/queue_metrics.cpp that shows it.
+// measurement is an enumerator here, a line in state/metrics/measurements.cpp that makes it
+// and a row of the table in server/metrics/queue_metrics.cpp that shows it.
 #pragma once
 
 #include <string>

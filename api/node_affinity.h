@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/selectors.h"
+#include "api/meta/selectors.h"
 
 namespace muster {
 

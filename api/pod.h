@@ -6,7 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "api/object_meta.h"
+#include "api/meta/object_meta.h"
 
 namespace muster {
 

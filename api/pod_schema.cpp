@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "api/codec/json.h"
 #include "api/embedded.h"
-#include "api/json.h"
 
 namespace muster {
 namespace {

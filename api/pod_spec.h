@@ -1,6 +1,6 @@
 // A pod template as jobs and Workloads carry it: its text, and the facts that
 // scheduling asks for. Immutable once read, and shared: a thousand Jobs made from one
-// manifest, and their Workloads, hold one PodSpec (reconcilers/template_pool.h).
+// manifest, and their Workloads, hold one PodSpec (state/template_pool.h).
 // Source: k8s.io/api/core/v1.
 #pragma once
 
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "api/meta/quantity.h"
 #include "api/node_affinity.h"
-#include "api/quantity.h"
 #include "api/tolerations.h"
 
 namespace muster {
@@ -55,7 +55,7 @@ using PodSpecPtr = std::shared_ptr<const PodSpec>;
 struct PodTemplate {
   // The JSON text of metadata, of which most jobs have little.
   std::string metadata_text;
-  // Which of several equal ones is nobody's business: reconcilers/template_pool.h.
+  // Which of several equal ones is nobody's business: state/template_pool.h.
   mutable PodSpecPtr spec;
 
   // {"metadata": ..., "spec": ...}

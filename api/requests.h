@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "api/meta/quantity.h"
 #include "api/pod_spec.h"
-#include "api/quantity.h"
 
 namespace muster {
 

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "api/go_strconv.h"
-#include "api/json.h"
+#include "api/codec/go_strconv.h"
+#include "api/codec/json.h"
 
 namespace muster {
 namespace {

@@ -13,10 +13,10 @@
 #include "api/job.h"
 #include "api/jobset.h"
 #include "api/limit_range.h"
-#include "api/object_event.h"
-#include "api/object_meta.h"
+#include "api/meta/object_event.h"
+#include "api/meta/object_meta.h"
+#include "api/meta/resource_type.h"
 #include "api/pod.h"
-#include "api/resource_type.h"
 #include "api/workload.h"
 
 namespace muster {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/constants.h"
-#include "api/json.h"
-#include "api/owner_reference.h"
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
+#include "api/meta/owner_reference.h"
 
 namespace muster {
 namespace {

@@ -1,6 +1,6 @@
 #include "api/watched_kinds.h"
 
-#include "api/constants.h"
+#include "api/meta/constants.h"
 
 namespace muster {
 

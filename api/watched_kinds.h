@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "api/resource_type.h"
+#include "api/meta/resource_type.h"
 
 namespace muster {
 

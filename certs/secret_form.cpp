@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "base/encoding.h"
 #include "certs/store.h"
 

@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <iostream>
 
-#include "api/names.h"
-#include "api/time.h"
+#include "api/meta/names.h"
+#include "api/meta/time.h"
 #include "base/did_you_mean.h"
-#include "commands/cli_choice.h"
-#include "commands/explain.h"
+#include "commands/explain/explain.h"
 #include "commands/manifests.h"
-#include "commands/review_command.h"
+#include "commands/review/review_command.h"
 #include "commands/serve.h"
-#include "commands/version.h"
+#include "commands/terminal/cli_choice.h"
+#include "runtime/version.h"
 
 namespace muster {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/review.h"
+#include "commands/review/review.h"
 
 namespace muster {
 

@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "commands/load_settings.h"
-#include "commands/read_file.h"
 #include "manifests/catalog.h"
+#include "runtime/load_settings.h"
+#include "runtime/read_file.h"
 
 namespace muster {
 

@@ -8,30 +8,27 @@
 #include <iostream>
 #include <thread>
 
-#include "certs/directory_store.h"
-#include "certs/directory_watcher.h"
-#include "commands/certificate_keeper.h"
-#include "commands/client_authorities.h"
-#include "commands/cluster.h"
-#include "commands/core_dumps.h"
-#include "commands/engine_loop.h"
-#include "commands/engine_watch.h"
-#include "commands/explain_service.h"
-#include "commands/external_certificates.h"
-#include "commands/kueue_guard.h"
-#include "commands/leadership.h"
-#include "commands/memory_limit.h"
-#include "commands/policy_binding.h"
-#include "commands/secret_store.h"
-#include "commands/serving.h"
-#include "commands/surroundings.h"
-#include "commands/version.h"
 #include "kube/authorizer.h"
-#include "kube/event_recorder.h"
+#include "kube/events/event_recorder.h"
 #include "manifests/webhooks.h"
-#include "reconcilers/queue_gauges.h"
-#include "server/engine_metrics.h"
-#include "server/queue_metrics.h"
+#include "runtime/certificates/client_authorities.h"
+#include "runtime/certificates/webhook_certificates.h"
+#include "runtime/cluster.h"
+#include "runtime/core_dumps.h"
+#include "runtime/engine_loop.h"
+#include "runtime/engine_reports.h"
+#include "runtime/engine_watch.h"
+#include "runtime/explain_service.h"
+#include "runtime/kueue_guard.h"
+#include "runtime/leadership.h"
+#include "runtime/memory_limit.h"
+#include "runtime/policy_binding.h"
+#include "runtime/serving.h"
+#include "runtime/surroundings.h"
+#include "runtime/version.h"
+#include "server/metrics/engine_metrics.h"
+#include "server/metrics/queue_metrics.h"
+#include "state/metrics/queue_gauges.h"
 
 namespace muster {
 namespace {
@@ -69,14 +66,6 @@ int cannot_start(const std::string& why) {
   return 1;
 }
 
-// "10.0.0.5" of "https://10.0.0.5:9443/x"; empty when there is no host.
-std::string host_of(std::string_view url) {
-  if (auto scheme = url.find("://"); scheme != std::string_view::npos) url.remove_prefix(scheme + 3);
-  url = url.substr(0, url.find('/'));
-  if (url.starts_with('[')) return std::string(url.substr(1, url.find(']') - 1));
-  return std::string(url.substr(0, url.find(':')));
-}
-
 // Everything of one `muster serve`, in the order in which it must end.
 class Process {
  public:
@@ -106,19 +95,13 @@ class Process {
   void make_engine_loop(const Surroundings& surroundings);
   void end_threads();
   EngineLoop* deciding() const EXCLUDES(mutex_);
-  void answer_bundles(std::vector<std::string> bundles);
-  void tell_missing(const std::vector<std::string>& kinds, bool synced);
-  void tell_missing_webhooks(const std::vector<ObjectKey>& configurations);
   std::optional<GaugeReadings> read_gauges();
-  void log_breakage(const Breakage& breakage);
   void guard_engine();
   Outcome<> find_webhook_clients();
   Outcome<> start_serving();
   Authorizer metrics_authorizer();
   std::optional<Explainer> explainer();
   void start_certificates();
-  std::unique_ptr<CertificateStore> certificate_store();
-  ServingNames serving_names() const;
   void issue_bundle(const std::string& bundle) EXCLUDES(mutex_);
 
   const ServeFlags& flags_;
@@ -143,13 +126,13 @@ class Process {
   std::unique_ptr<Leadership> leadership_;
   std::unique_ptr<QueueMetrics> queue_metrics_;
   EngineMetrics engine_metrics_;
+  EngineReports reports_{engine_metrics_};
   std::unique_ptr<EngineWatch> engine_watch_;
   std::unique_ptr<EngineLoop> loop_;
   std::unique_ptr<ClientAuthoritiesFile> webhook_clients_;  // null: reviews are for everybody
   std::unique_ptr<Serving> serving_;
   std::unique_ptr<EngineGuard> guard_;
-  std::unique_ptr<CertificateKeeper> keeper_;
-  std::unique_ptr<ExternalCertificates> external_;
+  std::unique_ptr<WebhookCertificates> certificates_;
   std::jthread policy_keeper_;
   std::jthread learner_;
 };
@@ -182,8 +165,7 @@ void Process::end_threads() {
   if (leadership_) leadership_->stop();
   if (cluster_) cluster_->stop_watches();
   if (loop_) loop_->stop();
-  keeper_.reset();
-  external_.reset();
+  certificates_.reset();
 }
 
 Outcome<> Process::connect() {
@@ -240,8 +222,7 @@ void Process::keep_away_from_kueue(const Surroundings& surroundings, const std::
     if (auto repeated = throttle.pass("kueue", clock_.now().monotonic))
       log_error(
           "muster admits and writes nothing, and is not ready, until Kueue is away: two schedulers must not decide "
-          "over "
-          "the same Workloads; uninstall Kueue with its webhook configurations, and muster goes on by itself",
+          "over the same Workloads; uninstall Kueue with its webhook configurations, and muster goes on by itself",
           {{"why", why}, {"repeated", *repeated}});
   };
   const auto go_on = [&] {
@@ -296,11 +277,8 @@ void Process::make_engine_loop(const Surroundings& surroundings) {
   engine.keep_webhook_configurations = flags_.keep_webhook_configurations;
   engine.reconcilers = reconciler_settings_of(settings_, surroundings.native_jobsets, namespace_);
   engine.admissions_at_a_time = kWriteConnections;
-  engine_watch_ = std::make_unique<EngineWatch>(clock_, [this](const std::string& step, Duration took) {
-    engine_metrics_.slow_step();
-    log_warning("a step of the engine was slow",
-                {{"step", step}, {"seconds", std::chrono::duration<double>(took).count()}});
-  });
+  engine_watch_ = std::make_unique<EngineWatch>(
+      clock_, [this](const std::string& step, Duration took) { reports_.slow_step(step, took); });
   engine.watch = engine_watch_.get();
   loop_ = std::make_unique<EngineLoop>(
       std::move(engine), kWriteConnections, clock_,
@@ -310,88 +288,32 @@ void Process::make_engine_loop(const Surroundings& surroundings) {
           .leads_until = [this] { return leadership_->leads_until(); },
           .tell = [this](ObjectEvent event) { events_->record(std::move(event)); },
           .measure = [this](const Measurement& measurement) { queue_metrics_->record(measurement); },
-          .broke = [this](const Breakage& breakage) { log_breakage(breakage); },
-          .unsupported =
-              [](const UnsupportedFound& found) {
-                log_warning("an object asks for what muster does not do; muster_unsupported_objects counts all of them",
-                            {{"object", to_text(found.object)},
-                             {"what", found.unsupported.what},
-                             {"note", found.unsupported.note}});
-              },
+          .decided = [](const LoggedDecision& decision) { log(decision); },
+          .broke = [this](const Breakage& breakage) { reports_.breakage(breakage); },
+          .unsupported = [this](const UnsupportedFound& found) { reports_.unsupported(found); },
           .quarantined = [this](size_t keys) { engine_metrics_.set_quarantined(keys); },
-          .bundles_seen = [this](std::vector<std::string> bundles) { answer_bundles(std::move(bundles)); },
+          .bundles_seen = [this](std::vector<std::string> bundles) { certificates_->bundles_seen(std::move(bundles)); },
           .webhooks_missing =
-              [this](const std::vector<ObjectKey>& configurations) { tell_missing_webhooks(configurations); },
-          .synced =
-              [this] {
-                serving_->set_synced();
-                log_info("synced with the API server");
-              },
-          .missing = [this](const std::vector<std::string>& kinds, bool synced) { tell_missing(kinds, synced); }});
-}
-
-void Process::answer_bundles(std::vector<std::string> bundles) {
-  if (keeper_)
-    keeper_->bundles_seen(std::move(bundles));
-  else if (external_)
-    issue_bundle(external_->bundle());
-}
-
-void Process::tell_missing(const std::vector<std::string>& kinds, bool synced) {
-  if (kinds.empty()) {
-    log_info("the API server serves all kinds again");
-    if (synced) return serving_->set_synced();
-    return serving_->set_unsynced("not yet");
-  }
-  std::string names;
-  for (const std::string& kind : kinds) names += (names.empty() ? "" : ", ") + kind;
-  const std::string why = "the API server does not serve " + names;
-  serving_->set_unsynced(why + "; what was known of these objects is kept, and nothing is decided");
-  log_error(
-      "a kind that muster needs is not served: nothing is started or stopped until it is; are the CRDs of this "
-      "version installed?",
-      {{"kinds", names}});
-}
-
-void Process::tell_missing_webhooks(const std::vector<ObjectKey>& configurations) {
-  engine_metrics_.set_webhooks_missing(configurations.size());
-  if (configurations.empty()) return log_info("the webhook configurations are there again");
-  std::string names;
-  for (const ObjectKey& key : configurations) names += (names.empty() ? "" : ", ") + to_text(key);
-  log_warning(
-      "webhook configurations are missing: jobs are neither checked nor held back when they are made, and muster "
-      "suspends them only afterwards; apply the output of `muster manifests` again",
-      {{"missing", names}});
-}
-
-void Process::log_breakage(const Breakage& breakage) {
-  engine_metrics_.broke(to_text(breakage.broke));
-  log_error("muster failed over an object and leaves it alone until it changes; please report this",
-            {{"object", breakage.key ? to_text(*breakage.key) : "none"},
-             {"part", to_text(breakage.broke)},
-             {"where", breakage.where},
-             {"what", breakage.what}});
+              [this](const std::vector<ObjectKey>& configurations) { reports_.missing_webhooks(configurations); },
+          .synced = [this] { reports_.synced(); },
+          .missing = [this](const std::vector<std::string>& kinds,
+                            bool synced) { reports_.missing_kinds(kinds, synced); }});
 }
 
 // A replica whose engine does not end a step neither decides nor answers from a true picture:
 // the others lead, and the kubelet starts it anew.
 void Process::guard_engine() {
-  guard_ = std::make_unique<EngineGuard>(
-      *engine_watch_, clock_,
-      EngineGuard::Callbacks{.stuck =
-                                 [this](const std::string& step) {
-                                   log_error("the engine is stuck; this replica gives up its Lease", {{"step", step}});
-                                   engine_metrics_.set_stuck(true);
-                                   serving_->set_sick("the engine is stuck; the log says where");
-                                   leadership_->pause(Leadership::Pause::kStuck);
-                                 },
-                             .goes_on =
-                                 [this] {
-                                   log_warning("the engine goes on");
-                                   engine_metrics_.set_stuck(false);
-                                   serving_->set_sick("");
-                                   leadership_->resume(Leadership::Pause::kStuck);
-                                 }});
+  guard_ = std::make_unique<EngineGuard>(*engine_watch_, clock_,
+                                         EngineGuard::Callbacks{.stuck =
+                                                                    [this](const std::string& step) {
+                                                                      reports_.stuck(step);
+                                                                      leadership_->pause(Leadership::Pause::kStuck);
+                                                                    },
+                                                                .goes_on =
+                                                                    [this] {
+                                                                      reports_.goes_on();
+                                                                      leadership_->resume(Leadership::Pause::kStuck);
+                                                                    }});
 }
 
 std::optional<GaugeReadings> Process::read_gauges() {
@@ -441,6 +363,7 @@ Outcome<> Process::start_serving() {
                                 .memory_limit = memory_limit().value_or(kDefaultMemoryLimit)});
   if (!serving) return fail(serving.error().message);
   serving_ = std::move(*serving);
+  reports_.set_serving(*serving_);
   if (cluster_) {
     serving_->metrics().include(cluster_->metrics().collectable());
     serving_->watch_ages(cluster_->metrics().watch_ages());
@@ -470,47 +393,22 @@ std::optional<Explainer> Process::explainer() {
 }
 
 void Process::start_certificates() {
-  auto serve_with = [this](const ServingCertificate& certificate) {
-    serving_->set_certificate(certificate.chain, certificate.key, certificate.expires);
-  };
-  const std::string directory = flags_.cert_dir.value_or(kueue().webhook.cert_dir);
-  if (!kueue().cert_management.enable) {
-    external_ = std::make_unique<ExternalCertificates>(directory, clock_,
-                                                       [this, serve_with](const ServingCertificate& certificate) {
-                                                         serve_with(certificate);
-                                                         issue_bundle(certificate.bundle);
-                                                       });
-    return;
-  }
-  CertificateSettings settings;
-  settings.names = serving_names();
-  settings.lifetimes.leaf = settings_.configuration.muster.certificate_lifetime;
-  settings.lifetimes.authority = 4 * settings.lifetimes.leaf;
-  settings.assume_injected = !cluster_ || !flags_.keep_webhook_configurations;
-  keeper_ = std::make_unique<CertificateKeeper>(
-      certificate_store(), std::move(settings), clock_,
-      CertificateKeeper::Callbacks{serve_with, [this](const std::string& bundle) { issue_bundle(bundle); }});
-}
-
-// A Secret of muster's namespace where there is a cluster and nobody named a directory.
-std::unique_ptr<CertificateStore> Process::certificate_store() {
-  if (!cluster_ || flags_.cert_dir) {
-    return std::make_unique<DirectoryStore>(flags_.cert_dir.value_or(kueue().webhook.cert_dir));
-  }
-  return std::make_unique<SecretStore>(cluster_->api(), namespace_, kueue().cert_management.webhook_secret_name,
-                                       ending_.get_token());
-}
-
-// The Service's names, and what a webhook URL or somebody on this machine would call muster.
-ServingNames Process::serving_names() const {
-  ServingNames names = service_names(kueue().cert_management.webhook_service_name, namespace_);
-  for (std::string& name : service_names(kConversionServiceName, namespace_).dns) names.dns.push_back(std::move(name));
-  for (const std::string& host : {std::string("127.0.0.1"), std::string("localhost"), host_of(flags_.webhook_url)}) {
-    const bool address =
-        host.find(':') != std::string::npos || host.find_first_not_of("0123456789.") == std::string::npos;
-    if (!host.empty()) (address ? names.ips : names.dns).push_back(host);
-  }
-  return canonical(std::move(names));
+  certificates_ = std::make_unique<WebhookCertificates>(
+      kueue(),
+      WebhookCertificates::Options{.leaf_lifetime = settings_.configuration.muster.certificate_lifetime,
+                                   .directory = flags_.cert_dir,
+                                   .url = flags_.webhook_url,
+                                   .own_namespace = namespace_,
+                                   .keeps_configurations = flags_.keep_webhook_configurations,
+                                   .api = cluster_ ? &cluster_->api() : nullptr},
+      clock_,
+      WebhookCertificates::Callbacks{.serve =
+                                         [this](const ServingCertificate& certificate) {
+                                           serving_->set_certificate(certificate.chain, certificate.key,
+                                                                     certificate.expires);
+                                         },
+                                     .issue = [this](const std::string& bundle) { issue_bundle(bundle); }},
+      ending_.get_token());
 }
 
 void Process::issue_bundle(const std::string& bundle) {

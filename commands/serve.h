@@ -4,10 +4,10 @@
 #include <optional>
 #include <string>
 
-#include "api/muster_configuration.h"
+#include "api/config/muster_configuration.h"
 #include "base/clock.h"
-#include "commands/load_settings.h"
-#include "commands/log.h"
+#include "runtime/load_settings.h"
+#include "runtime/log.h"
 
 namespace muster {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <iterator>
 
-#include "api/constants.h"
+#include "api/meta/constants.h"
 #include "api/watched_kinds.h"
 #include "base/overloaded.h"
 #include "jobs/job_kind.h"
-#include "reconcilers/admissions.h"
-#include "reconcilers/measurements.h"
+#include "state/admissions.h"
+#include "state/metrics/measurements.h"
 
 namespace muster {
 namespace {
@@ -299,6 +299,7 @@ void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now
   if (done) {
     std::move(write.events.begin(), write.events.end(), std::back_inserter(events_));
     for (Measurement& measurement : write.measurements) measure(std::move(measurement));
+    std::move(write.decisions.begin(), write.decisions.end(), std::back_inserter(decisions_));
     if (write.verb == Verb::kCreate) state_.forget_rejection(*write.lane, target);
   } else if (write.refusal && !finished.why.empty()) {
     take_refusal(write, finished, now);
@@ -353,6 +354,7 @@ Commands Engine::plan(Now now) {
   commands.events = std::move(events_);
   events_.clear();
   commands.measurements = std::exchange(measurements_, {});
+  commands.decisions = std::exchange(decisions_, {});
   commands.unsupported = unsupported_.take_first();
   return commands;
 }
@@ -364,10 +366,11 @@ void Engine::add(Commands& commands, std::optional<ObjectKey> lane, Write write)
   const bool admits = lane && is_to_be_admitted(*lane);
   if (admits) ++admissions_under_way_;
   const TypedObject* target = state_.find(*write.target.type, write.target.ns, write.target.name);
-  under_way_.emplace(id, UnderWay{std::move(lane), write.verb, write.target, write.uid,
-                                  target == nullptr ? 0 : meta_of(*target).resource_version,
-                                  std::exchange(write.events, {}), std::exchange(write.measurements, {}),
-                                  std::exchange(write.refusal, std::nullopt), write.waits_alone, write.rest, admits});
+  under_way_.emplace(
+      id, UnderWay{std::move(lane), write.verb, write.target, write.uid,
+                   target == nullptr ? 0 : meta_of(*target).resource_version, std::exchange(write.events, {}),
+                   std::exchange(write.measurements, {}), std::exchange(write.decisions, {}),
+                   std::exchange(write.refusal, std::nullopt), write.waits_alone, write.rest, admits});
   commands.writes.push_back({id, std::move(write), needs_leadership});
 }
 

@@ -3,7 +3,7 @@
 // other threads may see is an immutable ClusterView.
 //
 // One thread owns an Engine; nothing here locks, waits or reads a clock. The loop
-// around it (commands/engine_loop.h) feeds it and carries out its commands.
+// around it (runtime/engine_loop.h) feeds it and carries out its commands.
 //
 // Every replica takes in all events; only the leader plans for the cluster's objects.
 #pragma once
@@ -17,18 +17,18 @@
 #include <string>
 #include <vector>
 
-#include "api/cluster_view.h"
+#include "api/review/cluster_view.h"
 #include "base/clock.h"
 #include "engine/events.h"
 #include "engine/key_clocks.h"
 #include "engine/lanes.h"
 #include "engine/late_writes.h"
 #include "engine/quarantine.h"
+#include "engine/reconcilers.h"
 #include "engine/step_watch.h"
 #include "engine/unseen_writes.h"
-#include "engine/webhook_keeper.h"
-#include "reconcilers/cluster_state.h"
-#include "reconcilers/reconcilers.h"
+#include "reconcilers/webhooks/webhook_keeper.h"
+#include "state/cluster_state.h"
 
 namespace muster {
 
@@ -95,6 +95,7 @@ class Engine {
     uint64_t version;  // of the target when the write was planned; 0: it was not known
     std::vector<ObjectEvent> events;
     std::vector<Measurement> measurements;
+    std::vector<LoggedDecision> decisions;
     std::optional<ObjectEvent> refusal;
     bool waits_alone;
     Duration rest;
@@ -167,6 +168,7 @@ class Engine {
   // To be handed out.
   std::vector<ObjectEvent> events_;
   std::vector<Measurement> measurements_;
+  std::vector<LoggedDecision> decisions_;
   uint64_t last_id_ = 0;
   LateWrites late_writes_;
   UnsupportedObjects unsupported_;

@@ -2,9 +2,9 @@
 // a change: engine/quarantine.h says which is which.
 #include <algorithm>
 
-#include "api/constants.h"
+#include "api/meta/constants.h"
 #include "engine/engine.h"
-#include "reconcilers/admissions.h"
+#include "state/admissions.h"
 
 namespace muster {
 namespace {

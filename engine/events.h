@@ -81,13 +81,16 @@ struct Commands {
   std::vector<ObjectEvent> events;
   // Of what has happened; the seconds of an admission attempt are for whoever has a clock.
   std::vector<Measurement> measurements;
+  // For the log, of what has happened.
+  std::vector<LoggedDecision> decisions;
   // Of keys that were set aside (engine/quarantine.h).
   std::vector<Breakage> breakages;
   // For the log: the first object of each kind that asks for something that muster does not do.
   std::vector<UnsupportedFound> unsupported;
 
   bool empty() const {
-    return writes.empty() && events.empty() && measurements.empty() && breakages.empty() && unsupported.empty();
+    return writes.empty() && events.empty() && measurements.empty() && decisions.empty() && breakages.empty() &&
+           unsupported.empty();
   }
 };
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "reconcilers/namespaced_name.h"
+#include "state/namespaced_name.h"
 
 namespace muster {
 namespace {

@@ -28,7 +28,7 @@ std::string_view to_text(Broke broke);
 struct Breakage {
   std::optional<ObjectKey> key;
   Broke broke;
-  std::string where;  // in the code: "scheduler/ledger.cpp:53", or what muster was doing
+  std::string where;  // in the code: "scheduler/quota/ledger.cpp:53", or what muster was doing
   std::string what;   // was thrown
 
   bool operator==(const Breakage&) const = default;

@@ -1,4 +1,4 @@
-// The objects that ask for what muster does not do (reconcilers/unsupported.h), as they are now:
+// The objects that ask for what muster does not do (state/unsupported.h), as they are now:
 // counted for a gauge, told by an event on the object when the leader sees it first, and by one line
 // of the log for each kind and feature. One thread.
 #pragma once
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "api/measurement.h"
-#include "api/object_event.h"
-#include "reconcilers/unsupported.h"
+#include "api/meta/object_event.h"
+#include "state/unsupported.h"
 
 namespace muster {
 

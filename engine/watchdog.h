@@ -1,5 +1,5 @@
 // Whether the engine is stuck: in one step, for longer than any step may take. Pure; whoever
-// looks at regular times tells it what was seen (commands/engine_watch.h).
+// looks at regular times tells it what was seen (runtime/engine_watch.h).
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
-#include "api/constants.h"
-#include "api/json.h"
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
 #include "jobs/counts.h"
 #include "jobs/edit.h"
 #include "jobs/job_kind.h"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 
 namespace muster {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "jobs/edit.h"
 
 namespace muster {

@@ -42,8 +42,8 @@
 #include <string_view>
 #include <vector>
 
-#include "api/constants.h"
-#include "api/field_error.h"
+#include "api/meta/constants.h"
+#include "api/meta/field_error.h"
 #include "jobs/job_kind.h"
 
 namespace muster {

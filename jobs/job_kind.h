@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "api/field_error.h"
-#include "api/owner_reference.h"
-#include "api/resource_type.h"
+#include "api/meta/field_error.h"
+#include "api/meta/owner_reference.h"
+#include "api/meta/resource_type.h"
 
 namespace muster {
 

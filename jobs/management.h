@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/review.h"
+#include "api/review/review.h"
 #include "base/result.h"
 #include "jobs/job_kind.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 
 namespace muster {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/json.h"
-#include "api/object_meta.h"
+#include "api/codec/json.h"
+#include "api/meta/object_meta.h"
 
 namespace muster {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/constants.h"
-#include "api/field_error.h"
-#include "api/json.h"
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
+#include "api/meta/field_error.h"
 
 namespace muster {
 namespace {

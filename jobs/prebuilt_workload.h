@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "api/object_meta.h"
-#include "api/rule_settings.h"
+#include "api/config/rule_settings.h"
+#include "api/meta/object_meta.h"
 
 namespace muster {
 

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "api/json.h"
-#include "api/label_rules.h"
+#include "api/codec/json.h"
+#include "api/meta/label_rules.h"
 #include "api/workload_conditions.h"
 
 namespace muster {

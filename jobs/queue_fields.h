@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/field_error.h"
+#include "api/meta/field_error.h"
 #include "api/workload_conditions.h"  // kResourceInUseFinalizer
 
 namespace muster {

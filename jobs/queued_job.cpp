@@ -5,9 +5,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "api/constants.h"
-#include "api/go_strconv.h"
-#include "api/json.h"
+#include "api/codec/go_strconv.h"
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
 
 namespace muster {
 namespace {

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "api/config/rule_settings.h"
 #include "api/job.h"
 #include "api/jobset.h"
-#include "api/resource_type.h"
-#include "api/rule_settings.h"
+#include "api/meta/resource_type.h"
 #include "api/workload.h"
 #include "base/result.h"
 #include "jobs/pod_set_info.h"

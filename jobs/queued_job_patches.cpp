@@ -3,8 +3,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "api/constants.h"
-#include "api/json.h"
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
 #include "jobs/edit.h"
 #include "jobs/queued_job.h"
 

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
-#include "api/constants.h"
-#include "api/go_strconv.h"
-#include "api/json.h"
+#include "api/codec/go_strconv.h"
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
 #include "jobs/job_kind.h"
 #include "jobs/queued_job.h"
 #include "jobs/topology.h"
@@ -150,7 +150,7 @@ PodSetInfo info_of_pod_set(const PodSet& pod_set) {
 }
 
 bool same_containers(const PodSpecPtr& job, const PodSpecPtr& workload) {
-  // Equal specs are one (reconcilers/template_pool.h), unless a start has changed one.
+  // Equal specs are one (state/template_pool.h), unless a start has changed one.
   if (job == workload && !may_repeat_variables(*job)) return true;
   json wanted = json::parse(job->text);
   sanitize(wanted);

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/json.h"
-#include "api/resource_type.h"
+#include "api/codec/json.h"
+#include "api/meta/resource_type.h"
 
 namespace muster {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "api/admission_review.h"
-#include "api/field_error.h"
+#include "api/meta/field_error.h"
+#include "api/review/admission_review.h"
 
 namespace muster {
 

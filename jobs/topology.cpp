@@ -3,9 +3,9 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "api/go_strconv.h"
-#include "api/json.h"
-#include "api/names.h"
+#include "api/codec/go_strconv.h"
+#include "api/codec/json.h"
+#include "api/meta/names.h"
 
 namespace muster {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/rule_settings.h"
+#include "api/config/rule_settings.h"
 #include "base/result.h"
 #include "jobs/job_kind.h"
 

@@ -1,8 +1,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "api/json.h"
-#include "api/names.h"
+#include "api/codec/json.h"
+#include "api/meta/names.h"
 #include "jobs/topology.h"
 
 namespace muster {

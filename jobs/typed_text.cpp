@@ -4,8 +4,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "api/json.h"
-#include "api/quantity.h"
+#include "api/codec/json.h"
+#include "api/meta/quantity.h"
 
 namespace muster {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/rule_settings.h"
+#include "api/config/rule_settings.h"
 
 namespace muster {
 

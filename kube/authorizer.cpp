@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "base/encoding.h"
 
 namespace muster::kube {

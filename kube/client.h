@@ -8,13 +8,13 @@
 
 #include "base/mutex.h"
 #include "kube/api.h"
-#include "kube/cluster_access.h"
-#include "kube/connection_pool.h"
-#include "kube/credentials.h"
 #include "kube/observer.h"
 #include "kube/retry.h"
-#include "kube/throttle.h"
-#include "kube/timing.h"
+#include "kube/transport/cluster_access.h"
+#include "kube/transport/connection_pool.h"
+#include "kube/transport/credentials.h"
+#include "kube/transport/throttle.h"
+#include "kube/transport/timing.h"
 
 namespace muster::kube {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/resource_type.h"
+#include "api/meta/resource_type.h"
 
 namespace muster::kube {
 

@@ -12,7 +12,7 @@
 
 #include "kube/api.h"
 #include "kube/observer.h"
-#include "kube/timing.h"
+#include "kube/transport/timing.h"
 #include "kube/watch_policy.h"
 
 namespace muster::kube {

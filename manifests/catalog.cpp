@@ -5,8 +5,8 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
-#include "api/json.h"
-#include "api/yaml.h"
+#include "api/codec/json.h"
+#include "api/codec/yaml.h"
 #include "manifests/embedded.h"
 
 namespace muster {

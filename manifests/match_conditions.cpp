@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/constants.h"
+#include "api/meta/constants.h"
 #include "api/unqueued_kinds.h"
 #include "jobs/group_scheduling.h"
 #include "jobs/job_controller_users.h"

@@ -30,10 +30,10 @@ nlohmann::json more_than_metadata();
 // All but what this user sends.
 nlohmann::json not_by(const std::string& name, const std::string& user);
 
-// Pods are members of gangs only where the Job controller made them (validators/gang_pods.cpp);
+// Pods are members of gangs only where the Job controller made them (validators/gang/gang_pods.cpp);
 // it is not asked about those.
 nlohmann::json not_by_the_job_controller();
-// ConfigMaps that a start barrier may wait for (validators/gang_config_maps.cpp).
+// ConfigMaps that a start barrier may wait for (validators/gang/gang_config_maps.cpp).
 nlohmann::json named_as_of_a_gang();
 
 // muster's own writes follow the rules by construction.

@@ -35,7 +35,7 @@ inline constexpr std::string_view kExplainViewerRoleName = "muster-explain-viewe
 
 // The CustomResourceDefinition of JobSets, whoever installed it.
 inline constexpr std::string_view kJobSetDefinitionName = "jobsets.jobset.x-k8s.io";
-// Those of the kinds that /convert converts (api/conversion.h).
+// Those of the kinds that /convert converts (api/conversion/conversion.h).
 inline constexpr std::array<std::string_view, 4> kConvertedDefinitionNames = {
     "clusterqueues.kueue.x-k8s.io", "cohorts.kueue.x-k8s.io", "localqueues.kueue.x-k8s.io", "workloads.kueue.x-k8s.io"};
 // Upstream's JobSet controller, as its manifests name its parts.

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/configuration.h"
+#include "api/config/configuration.h"
 #include "manifests/names.h"
 
 namespace muster {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/field_error.h"
+#include "api/meta/field_error.h"
 
 namespace muster {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 
 namespace muster {
 namespace {

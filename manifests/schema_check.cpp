@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "api/json.h"
-#include "api/time.h"
-#include "api/utf8.h"
+#include "api/codec/json.h"
+#include "api/codec/utf8.h"
+#include "api/meta/time.h"
 #include "manifests/schema.h"
 #include "manifests/schema_cel.h"
 #include "manifests/schema_meta.h"

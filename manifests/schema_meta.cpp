@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/json.h"
-#include "api/label_rules.h"
-#include "api/names.h"
+#include "api/codec/json.h"
+#include "api/meta/label_rules.h"
+#include "api/meta/names.h"
 
 namespace muster {
 namespace {

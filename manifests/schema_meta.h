@@ -6,7 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "api/field_error.h"
+#include "api/meta/field_error.h"
 
 namespace muster {
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "api/resource_type.h"
+#include "api/meta/resource_type.h"
 #include "api/unqueued_kinds.h"
 
 namespace muster {

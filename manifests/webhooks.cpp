@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "api/constants.h"
+#include "api/meta/constants.h"
 #include "base/encoding.h"
 #include "jobs/job_kind.h"
 #include "manifests/match_conditions.h"

@@ -31,7 +31,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/selectors.h"
+#include "api/meta/selectors.h"
 #include "manifests/names.h"
 
 namespace muster {

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/constants.h"
+#include "api/meta/constants.h"
 #include "jobs/edit.h"
 #include "jobs/management.h"
 #include "mutators/refusal.h"

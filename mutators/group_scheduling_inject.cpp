@@ -8,7 +8,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "base/encoding.h"
 #include "jobs/edit.h"
 #include "jobs/group_scheduling.h"

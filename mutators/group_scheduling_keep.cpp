@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/json.h"
-#include "api/object_meta.h"
+#include "api/codec/json.h"
+#include "api/meta/object_meta.h"
 #include "jobs/edit.h"
 #include "jobs/group_scheduling.h"
 #include "mutators/group_scheduling.h"

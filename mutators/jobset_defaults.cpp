@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "jobs/edit.h"
 
 namespace muster {

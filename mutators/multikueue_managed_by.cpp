@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/constants.h"
-#include "api/json.h"
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
 #include "jobs/edit.h"
 #include "jobs/management.h"
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/review.h"
+#include "api/review/review.h"
 
 namespace muster {
 

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "api/json.h"
-#include "api/quantity.h"
+#include "api/codec/json.h"
+#include "api/meta/quantity.h"
 #include "jobs/group_scheduling.h"
 
 namespace muster {

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "api/cluster_view.h"
-#include "api/rule_settings.h"
+#include "api/config/rule_settings.h"
+#include "api/review/cluster_view.h"
 #include "jobs/job_kind.h"
 
 namespace muster {

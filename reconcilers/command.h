@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "api/logged_decision.h"
 #include "api/measurement.h"
-#include "api/object_event.h"
-#include "api/time.h"
+#include "api/meta/object_event.h"
+#include "api/meta/time.h"
 #include "api/typed_object.h"
 
 namespace muster {
@@ -33,6 +34,8 @@ struct Write {
   std::vector<ObjectEvent> events{};
   // Counted then, for the same reason.
   std::vector<Measurement> measurements{};
+  // Logged then.
+  std::vector<LoggedDecision> decisions{};
   // Told instead when the API server does not take the write; its own sentence ends the note.
   std::optional<ObjectEvent> refusal{};
   // kCreate: after such a refusal only this object waits for its next attempt, and its reconciler asks

@@ -1,7 +1,7 @@
 // The finalizer that keeps objects while something uses them.
 #pragma once
 
-#include "api/object_meta.h"
+#include "api/meta/object_meta.h"
 #include "reconcilers/command.h"
 
 namespace muster {

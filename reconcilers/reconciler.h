@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "api/reconciler_settings.h"
+#include "api/config/reconciler_settings.h"
 #include "api/typed_object.h"
 #include "base/clock.h"
-#include "reconcilers/cluster_state.h"
 #include "reconcilers/command.h"
+#include "state/cluster_state.h"
 
 namespace muster {
 

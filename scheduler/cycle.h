@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "api/time.h"
+#include "api/meta/time.h"
 #include "scheduler/decision.h"
 #include "scheduler/flavor_assignment.h"
 #include "scheduler/preemption.h"

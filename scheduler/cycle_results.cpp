@@ -1,7 +1,7 @@
 // What follows from a head's turn: a reservation, evictions, or its way back to the queue.
 #include <algorithm>
 
-#include "api/constants.h"
+#include "api/meta/constants.h"
 #include "api/requests.h"
 #include "scheduler/cycle.h"
 #include "scheduler/partial_admission.h"

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "api/time.h"
+#include "api/meta/time.h"
 #include "scheduler/outcome.h"
 #include "scheduler/state.h"
 

@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "scheduler/names.h"
 #include "scheduler/outcome.h"
+#include "scheduler/quota/names.h"
 #include "scheduler/shape.h"
 
 namespace muster {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "api/workload.h"
-#include "scheduler/names.h"
+#include "scheduler/quota/names.h"
 
 namespace muster {
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/time.h"
+#include "api/meta/time.h"
 #include "scheduler/hurdles.h"
 #include "scheduler/shape.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/time.h"
+#include "api/meta/time.h"
 #include "scheduler/state.h"
 
 namespace muster {

@@ -60,7 +60,7 @@ class Scheduler {
   void remove_namespace(const std::string& name);
 
   // `pod_requests`: of one pod of each pod set, after LimitRanges, exclusions and
-  // transformations (api/pod_requests.h). Everything else is read from the object.
+  // transformations (state/pod_requests.h). Everything else is read from the object.
   // `misconfigured`: a sentence when it must not be admitted whatever the quota (requests above
   // limits, or against a LimitRange). Both may be empty while it holds quota, and once it is finished.
   // `can_be_stopped`: otherwise its quota counts, but nobody preempts it, since he would wait for ever.

@@ -1,7 +1,7 @@
 // Workloads as they come and change: into a queue, into the ledger, and out again.
 #include <algorithm>
 
-#include "api/constants.h"
+#include "api/meta/constants.h"
 #include "scheduler/reservation.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/workload_order.h"

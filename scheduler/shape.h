@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "api/workload.h"
-#include "scheduler/names.h"
+#include "scheduler/quota/names.h"
 
 namespace muster {
 

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "api/cluster_queue.h"
-#include "api/queue_settings.h"
+#include "api/config/queue_settings.h"
 #include "api/workload.h"
-#include "scheduler/ledger.h"
-#include "scheduler/names.h"
 #include "scheduler/outcome.h"
 #include "scheduler/pending_queue.h"
+#include "scheduler/quota/ledger.h"
+#include "scheduler/quota/names.h"
 #include "scheduler/shape.h"
 
 namespace muster {

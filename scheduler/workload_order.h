@@ -1,7 +1,7 @@
 // What decides a Workload's place among those of the same priority.
 #pragma once
 
-#include "api/queue_settings.h"
+#include "api/config/queue_settings.h"
 #include "api/workload.h"
 
 namespace muster {

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "api/conversion_review.h"
+#include "api/conversion/conversion_review.h"
 
 namespace muster {
 ConvertHandler::ConvertHandler(Metrics& metrics, ServerEventSink* events, const Clock& clock,

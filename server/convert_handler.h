@@ -5,13 +5,13 @@
 // object by object, also for a LIST, so that nearly every review holds one object of at
 // most 3 MiB. It may send a whole list at once, though, hence the limit of this path,
 // which is that of a list of 10,000 Workloads. How much an answer may hold and an object take
-// follows from the size of the review (server/memory_budgets.h).
+// follows from the size of the review (server/transport/memory_budgets.h).
 #pragma once
 
 #include <string_view>
 
 #include "server/counted_review.h"
-#include "server/memory_budgets.h"
+#include "server/transport/memory_budgets.h"
 
 namespace muster {
 

@@ -6,10 +6,10 @@
 #include <functional>
 #include <string_view>
 
-#include "api/admission_review.h"
-#include "server/http.h"
-#include "server/metrics.h"
-#include "server/server_events.h"
+#include "api/review/admission_review.h"
+#include "server/metrics/metrics.h"
+#include "server/transport/http.h"
+#include "server/transport/server_events.h"
 
 namespace muster {
 

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "api/json.h"
-#include "api/names.h"
+#include "api/codec/json.h"
+#include "api/meta/names.h"
 #include "base/mutex.h"
 
 namespace muster {

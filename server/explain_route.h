@@ -13,10 +13,10 @@
 #include <string_view>
 
 #include "api/explained.h"
-#include "api/resource_type.h"
+#include "api/meta/resource_type.h"
 #include "api/typed_object.h"
-#include "server/http.h"
 #include "server/metrics_server.h"
+#include "server/transport/http.h"
 
 namespace muster {
 

@@ -1,8 +1,8 @@
 #include "server/http_server.h"
 
-#include "server/connection_loop.h"
 #include "server/httplib_responder.h"
-#include "server/listener.h"
+#include "server/transport/connection_loop.h"
+#include "server/transport/listener.h"
 
 namespace muster {
 

@@ -14,10 +14,10 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "server/client_certificates.h"
-#include "server/http.h"
-#include "server/server_events.h"
-#include "server/tls_context.h"
+#include "server/transport/client_certificates.h"
+#include "server/transport/http.h"
+#include "server/transport/server_events.h"
+#include "server/transport/tls_context.h"
 
 namespace muster {
 
@@ -31,7 +31,7 @@ struct HttpServerOptions {
   HttpTimeouts timeouts;
   ServerEventSink* events = nullptr;  // may be null; outlives the server
   const Clock* clock = &system_clock();
-  // Called on the worker that has served a large request (server/work_memory.h); may be empty.
+  // Called on the worker that has served a large request (server/transport/work_memory.h); may be empty.
   std::function<void()> after_large;
 };
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <string_view>
 
-#include "server/http.h"
-#include "server/request_head.h"
-#include "server/server_events.h"
+#include "server/transport/http.h"
+#include "server/transport/request_head.h"
+#include "server/transport/server_events.h"
 
 namespace muster {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "server/http_server.h"
-#include "server/metrics.h"
+#include "server/metrics/metrics.h"
 
 namespace muster {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "api/tree_memory.h"
+#include "api/codec/tree_memory.h"
 #include "mutators/mutator.h"
 #include "validators/validator.h"
 

@@ -8,11 +8,11 @@
 #include <functional>
 #include <memory>
 
-#include "api/cluster_view.h"
-#include "api/review.h"
-#include "api/rule_settings.h"
+#include "api/config/rule_settings.h"
+#include "api/review/cluster_view.h"
+#include "api/review/review.h"
 #include "server/counted_review.h"
-#include "server/memory_budgets.h"
+#include "server/transport/memory_budgets.h"
 
 namespace muster {
 

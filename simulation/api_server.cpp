@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "api/json.h"
-#include "api/time.h"
+#include "api/codec/json.h"
+#include "api/meta/time.h"
 #include "simulation/object_rules.h"
 
 namespace muster::simulation {

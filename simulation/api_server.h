@@ -28,7 +28,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/admission_review.h"
+#include "api/review/admission_review.h"
 #include "api/typed_object.h"
 #include "reconcilers/command.h"
 #include "simulation/selection.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "api/codec/json.h"
 #include "api/jobset.h"
-#include "api/json.h"
 #include "api/pod.h"
 #include "jobs/group_scheduling.h"
 #include "jobs/job_kind.h"

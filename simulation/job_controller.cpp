@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
-#include "api/constants.h"
-#include "api/json.h"
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
 #include "jobs/job_controller_users.h"
 #include "jobs/job_kind.h"
 #include "simulation/index_set.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "api/json.h"
-#include "api/time.h"
+#include "api/codec/json.h"
+#include "api/meta/time.h"
 #include "jobs/group_scheduling.h"
 
 namespace muster::simulation {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 
 namespace muster::simulation {
 namespace {

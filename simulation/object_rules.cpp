@@ -2,10 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/constants.h"
-#include "api/json.h"
-#include "api/names.h"
-#include "api/object_meta.h"
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
+#include "api/meta/names.h"
+#include "api/meta/object_meta.h"
 
 namespace muster::simulation {
 namespace {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "api/resource_type.h"
+#include "api/meta/resource_type.h"
 
 namespace muster::simulation {
 

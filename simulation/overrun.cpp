@@ -1,8 +1,8 @@
 #include "simulation/overrun.h"
 
-#include "api/constants.h"
+#include "api/codec/json.h"
 #include "api/job.h"
-#include "api/json.h"
+#include "api/meta/constants.h"
 #include "api/workload.h"
 #include "jobs/job_kind.h"
 

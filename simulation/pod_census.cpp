@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "api/pod.h"
 
 namespace muster::simulation {

@@ -1,7 +1,7 @@
 #include "simulation/tenant.h"
 
-#include "api/constants.h"
-#include "api/json.h"
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
 #include "simulation/kubelet.h"
 #include "simulation/overrun.h"
 

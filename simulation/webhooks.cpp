@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/constants.h"
-#include "api/json.h"
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
 #include "jobs/group_scheduling.h"
 #include "jobs/job_controller_users.h"
 #include "mutators/mutator.h"

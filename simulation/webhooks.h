@@ -6,8 +6,8 @@
 
 #include <functional>
 
-#include "api/cluster_view.h"
-#include "api/rule_settings.h"
+#include "api/config/rule_settings.h"
+#include "api/review/cluster_view.h"
 #include "simulation/api_server.h"
 
 namespace muster::simulation {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <exception>
 
-#include "api/json.h"
-#include "api/object_meta.h"
+#include "api/codec/json.h"
+#include "api/meta/object_meta.h"
 
 namespace muster::simulation {
 namespace {

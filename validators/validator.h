@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "api/review.h"
+#include "api/review/review.h"
 
 namespace muster {
 
-// Where the rule stands in Kueue and JobSet, which decides what a client is told (api/admission_review.h):
+// Where the rule stands in Kueue and JobSet, which decides what a client is told (api/review/admission_review.h):
 // their validating webhooks say 403 Forbidden, and a schema 422 Invalid. The API server looks at the schema
 // first, so 422 wins. A rule that only muster has says 422 as well.
 enum class RuleOrigin { kWebhook, kSchema, kMuster };

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/constants.h"
-#include "api/json.h"
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
 #include "api/watched_kinds.h"
 
 using namespace muster;

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/conversion.h"
-#include "api/json.h"
+#include "api/codec/json.h"
+#include "api/conversion/conversion.h"
 #include "server/convert_handler.h"
 #include "test/bench/sample_review.h"
 

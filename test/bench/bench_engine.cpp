@@ -15,7 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "api/watched_kinds.h"
 #include "engine/engine.h"
 

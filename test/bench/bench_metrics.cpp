@@ -7,9 +7,9 @@
 
 #include "api/watched_kinds.h"
 #include "engine/engine.h"
-#include "reconcilers/queue_gauges.h"
-#include "server/metrics.h"
-#include "server/queue_metrics.h"
+#include "server/metrics/metrics.h"
+#include "server/metrics/queue_metrics.h"
+#include "state/metrics/queue_gauges.h"
 
 namespace {
 

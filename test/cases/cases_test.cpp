@@ -21,8 +21,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "api/json.h"
-#include "api/yaml.h"
+#include "api/codec/json.h"
+#include "api/codec/yaml.h"
 #include "jobs/job_kind.h"
 #include "mutators/mutator.h"
 #include "test/support/vectors.h"

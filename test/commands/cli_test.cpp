@@ -7,7 +7,7 @@
 #include <random>
 #include <sstream>
 
-#include "test/commands/temporary_file.h"
+#include "test/support/temporary_file.h"
 
 using namespace muster;
 

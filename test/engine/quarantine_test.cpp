@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "base/invariant.h"
-#include "reconcilers/cluster_state.h"
+#include "state/cluster_state.h"
 #include "test/engine/served_engine.h"
 
 using namespace muster;

@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "reconcilers/queue_gauges.h"
+#include "state/metrics/queue_gauges.h"
 #include "test/engine/served_engine.h"
 #include "test/support/measurements.h"
 

@@ -5,12 +5,12 @@
 #include <optional>
 #include <utility>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "api/watched_kinds.h"
 #include "engine/engine.h"
+#include "explain/explain.h"
 #include "mutators/mutator.h"
-#include "reconcilers/explain.h"
-#include "reconcilers/queue_gauges.h"
+#include "state/metrics/queue_gauges.h"
 #include "test/fuzz/stored_objects.h"
 #include "validators/validator.h"
 

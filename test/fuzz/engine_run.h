@@ -9,7 +9,7 @@
 namespace muster::fuzz {
 
 struct EngineRun {
-  // "quota workloads/default/job-runs: scheduler/ledger.cpp:53: ..."; none in a good run.
+  // "quota workloads/default/job-runs: scheduler/quota/ledger.cpp:53: ..."; none in a good run.
   std::vector<std::string> breakages;
   // The step that took the most CPU time of its thread, and how much.
   std::string slowest_step;

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/configuration.h"
+#include "api/config/configuration.h"
 #include "test/fuzz/require.h"
 
 namespace muster {

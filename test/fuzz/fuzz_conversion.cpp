@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "api/conversion.h"
-#include "api/conversion_review.h"
-#include "api/json.h"
+#include "api/codec/json.h"
+#include "api/conversion/conversion.h"
+#include "api/conversion/conversion_review.h"
 #include "test/fuzz/require.h"
 
 namespace muster {

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "kube/kubeconfig.h"
+#include "kube/transport/kubeconfig.h"
 #include "test/fuzz/require.h"
 
 namespace muster {

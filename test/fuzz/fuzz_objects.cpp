@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "api/typed_object.h"
 #include "api/watched_kinds.h"
 #include "test/fuzz/require.h"

@@ -3,13 +3,13 @@
 #include <cmath>
 #include <string>
 
-#include "api/quantity.h"
+#include "api/meta/quantity.h"
 #include "test/fuzz/require.h"
 
 namespace muster {
 namespace {
 
-// Not so where Kubernetes' own text is lossy (api/quantity.h): a DecimalSI amount above
+// Not so where Kubernetes' own text is lossy (api/meta/quantity.h): a DecimalSI amount above
 // 999 E prints without its zeros, and exponents keep only 32 bits.
 bool prints_exactly(const Quantity& q) {
   const double size = std::abs(q.approximate());

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/request_head.h"
+#include "server/transport/request_head.h"
 #include "test/fuzz/require.h"
 
 namespace muster {

@@ -3,9 +3,9 @@
 // applied and reviewed again, has nothing left to change.
 #include <string>
 
-#include "api/admission_review.h"
-#include "api/cluster_view.h"
-#include "api/json.h"
+#include "api/codec/json.h"
+#include "api/review/admission_review.h"
+#include "api/review/cluster_view.h"
 #include "mutators/mutator.h"
 #include "test/fuzz/require.h"
 #include "validators/validator.h"

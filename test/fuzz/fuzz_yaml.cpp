@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "api/json.h"
-#include "api/yaml.h"
+#include "api/codec/json.h"
+#include "api/codec/yaml.h"
 #include "test/fuzz/require.h"
 
 namespace muster {

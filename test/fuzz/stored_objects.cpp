@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "api/constants.h"
+#include "api/meta/constants.h"
 
 namespace muster::fuzz {
 namespace {

@@ -1,4 +1,4 @@
-#include "jobs/jobset_text.h"
+#include "jobs/jobset/jobset_text.h"
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/resource_type.h"
+#include "api/meta/resource_type.h"
 
 namespace muster {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "test/support/vectors.h"
 
 using namespace muster;

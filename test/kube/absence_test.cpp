@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "kube/discovery.h"
 #include "kube/watch.h"
 #include "test/kube/client_fixture.h"

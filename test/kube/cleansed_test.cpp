@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "kube/credentials.h"
+#include "kube/transport/credentials.h"
 #include "test/kube/temp_folder.h"
 #include "test/kube/test_certificates.h"
 #include "test/kube/virtual_time.h"

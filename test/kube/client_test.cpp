@@ -5,7 +5,7 @@
 #include <atomic>
 #include <nlohmann/json.hpp>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "test/kube/client_fixture.h"
 #include "test/kube/temp_folder.h"
 

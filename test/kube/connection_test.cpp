@@ -1,5 +1,5 @@
 // A request can be stopped at every stage, also where cpp-httplib would wait.
-#include "kube/connection.h"
+#include "kube/transport/connection.h"
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>

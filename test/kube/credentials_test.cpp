@@ -1,12 +1,12 @@
-#include "kube/credentials.h"
+#include "kube/transport/credentials.h"
 
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "api/time.h"
+#include "api/meta/time.h"
 #include "base/encoding.h"
-#include "kube/process.h"
+#include "kube/transport/process.h"
 #include "test/kube/client_fixture.h"
 #include "test/kube/temp_folder.h"
 

@@ -1,4 +1,4 @@
-#include "kube/event_recorder.h"
+#include "kube/events/event_recorder.h"
 
 #include <doctest/doctest.h>
 
@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "api/json.h"
-#include "api/utf8.h"
+#include "api/codec/json.h"
+#include "api/codec/utf8.h"
 #include "test/kube/client_fixture.h"
 #include "test/kube/manual_time.h"
 

@@ -1,10 +1,10 @@
-#include "kube/event_series.h"
+#include "kube/events/event_series.h"
 
 #include <doctest/doctest.h>
 
 #include <set>
 
-#include "api/names.h"
+#include "api/meta/names.h"
 
 namespace muster::kube {
 namespace {

@@ -1,4 +1,4 @@
-#include "kube/kubeconfig.h"
+#include "kube/transport/kubeconfig.h"
 
 #include <doctest/doctest.h>
 

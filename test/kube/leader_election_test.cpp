@@ -1,11 +1,11 @@
-#include "kube/leader_election.h"
+#include "kube/leases/leader_election.h"
 
 #include <doctest/doctest.h>
 
 #include <atomic>
 #include <nlohmann/json.hpp>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "test/kube/client_fixture.h"
 #include "test/kube/manual_time.h"
 

@@ -1,4 +1,4 @@
-#include "kube/lease_policy.h"
+#include "kube/leases/lease_policy.h"
 
 #include <doctest/doctest.h>
 

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "kube/lease_policy.h"
+#include "kube/leases/lease_policy.h"
 
 namespace muster::kube {
 namespace {

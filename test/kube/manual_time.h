@@ -5,7 +5,7 @@
 #include <mutex>
 #include <optional>
 
-#include "kube/timing.h"
+#include "kube/transport/timing.h"
 
 namespace muster::kube::test {
 

@@ -2,11 +2,11 @@
 #include <doctest/doctest.h>
 
 #include "kube/client.h"
-#include "kube/connection.h"
 #include "kube/resource.h"
 #include "kube/retry.h"
 #include "kube/status_error.h"
-#include "kube/throttle.h"
+#include "kube/transport/connection.h"
+#include "kube/transport/throttle.h"
 
 namespace muster::kube {
 namespace {

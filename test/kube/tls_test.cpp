@@ -1,5 +1,5 @@
 // Whom the client trusts, and whom it says it is.
-#include "kube/tls.h"
+#include "kube/transport/tls.h"
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "kube/timing.h"
+#include "kube/transport/timing.h"
 
 namespace muster::kube::test {
 

@@ -1,4 +1,4 @@
-#include "kube/warning_header.h"
+#include "kube/transport/warning_header.h"
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <limits>
 
-#include "api/constants.h"
+#include "api/meta/constants.h"
 #include "test/engine/served_engine.h"
 
 using namespace muster;

@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "api/configuration.h"
-#include "api/json.h"
-#include "api/owner_reference.h"
+#include "api/codec/json.h"
+#include "api/codec/yaml.h"
+#include "api/config/configuration.h"
+#include "api/meta/owner_reference.h"
 #include "api/watched_kinds.h"
-#include "api/yaml.h"
 #include "manifests/embedded.h"
 #include "manifests/rbac.h"
 #include "test/support/vectors.h"

@@ -6,7 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "manifests/catalog.h"
 #include "manifests/names.h"
 #include "test/support/vectors.h"

@@ -7,8 +7,8 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "api/json.h"
-#include "api/review.h"
+#include "api/codec/json.h"
+#include "api/review/review.h"
 #include "mutators/mutator.h"
 #include "test/support/vectors.h"
 #include "validators/validator.h"

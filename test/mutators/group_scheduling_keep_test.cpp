@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "jobs/group_scheduling.h"
 #include "mutators/group_scheduling.h"
 

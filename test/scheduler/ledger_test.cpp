@@ -1,4 +1,4 @@
-#include "scheduler/ledger.h"
+#include "scheduler/quota/ledger.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

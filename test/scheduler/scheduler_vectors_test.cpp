@@ -11,8 +11,8 @@
 #include <map>
 #include <set>
 
-#include "api/pod_requests.h"
 #include "scheduler/scheduler.h"
+#include "state/pod_requests.h"
 #include "test/support/vectors.h"
 
 using namespace muster;

@@ -1,4 +1,4 @@
-#include "server/client_certificates.h"
+#include "server/transport/client_certificates.h"
 
 #include <doctest/doctest.h>
 

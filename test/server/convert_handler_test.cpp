@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "server/request_head.h"
+#include "server/transport/request_head.h"
 #include "test/server/test_server.h"
 
 using namespace muster;

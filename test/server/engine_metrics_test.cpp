@@ -1,4 +1,4 @@
-#include "server/engine_metrics.h"
+#include "server/metrics/engine_metrics.h"
 
 #include <doctest/doctest.h>
 #include <prometheus/collectable.h>

@@ -1,19 +1,19 @@
-#include "server/memory_budgets.h"
+#include "server/transport/memory_budgets.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
-#include "api/tree_memory.h"
+#include "api/codec/tree_memory.h"
 #include "server/convert_handler.h"
-#include "server/http.h"
+#include "server/transport/http.h"
 
 using namespace muster;
 
 namespace {
 
 constexpr size_t kMiB = 1024 * 1024;
-// A list of environment variables, which is as dense as real objects get (test/api/tree_memory_test.cpp).
+// A list of environment variables, which is as dense as real objects get (test/api/codec/tree_memory_test.cpp).
 constexpr size_t kTreePerByteOfEnv = 17;
 
 }  // namespace

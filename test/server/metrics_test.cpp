@@ -1,11 +1,11 @@
-#include "server/metrics.h"
+#include "server/metrics/metrics.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <thread>
 
-#include "server/client_metrics.h"
+#include "server/metrics/client_metrics.h"
 #include "server/metrics_server.h"
 #include "test/server/test_server.h"
 

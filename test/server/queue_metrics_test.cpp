@@ -1,4 +1,4 @@
-#include "server/queue_metrics.h"
+#include "server/metrics/queue_metrics.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <regex>
 #include <thread>
 
-#include "server/metrics.h"
+#include "server/metrics/metrics.h"
 #include "test/support/vectors.h"
 
 using namespace muster;

@@ -1,4 +1,4 @@
-#include "server/request_head.h"
+#include "server/transport/request_head.h"
 
 #include <doctest/doctest.h>
 

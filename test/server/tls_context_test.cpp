@@ -1,4 +1,4 @@
-#include "server/tls_context.h"
+#include "server/transport/tls_context.h"
 
 #include <doctest/doctest.h>
 

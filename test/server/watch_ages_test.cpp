@@ -1,4 +1,4 @@
-#include "server/watch_ages.h"
+#include "server/metrics/watch_ages.h"
 
 #include <doctest/doctest.h>
 #include <prometheus/metric_family.h>

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "test/simulation/api_server_fixture.h"
 #include "test/simulation/manifests.h"
 

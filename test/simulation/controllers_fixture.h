@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "api/json.h"
-#include "api/object_meta.h"
+#include "api/codec/json.h"
+#include "api/meta/object_meta.h"
 #include "simulation/garbage_collector.h"
 #include "simulation/job_controller.h"
 #include "simulation/nodes.h"

@@ -1,7 +1,7 @@
 // The simulated Job controller, garbage collector, scheduler and kubelet, without muster.
 #include <doctest/doctest.h>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "api/pod.h"
 #include "simulation/index_set.h"
 #include "test/simulation/controllers_fixture.h"

@@ -1,7 +1,7 @@
 // A hostile tenant at the barrier of a gang: whole lives, with the webhooks in force and past them.
 #include <doctest/doctest.h>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "jobs/job_controller_users.h"
 #include "simulation/world.h"
 #include "test/simulation/gangs.h"

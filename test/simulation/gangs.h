@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "jobs/group_scheduling.h"
 #include "simulation/world.h"
 #include "test/simulation/manifests.h"

@@ -4,7 +4,7 @@
 // Which state leads to which write is test/reconcilers/group_scheduling_*_test.cpp.
 #include <doctest/doctest.h>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "jobs/group_scheduling.h"
 #include "simulation/world.h"
 #include "test/simulation/gangs.h"

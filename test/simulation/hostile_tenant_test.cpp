@@ -4,7 +4,7 @@
 
 #include <deque>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "simulation/overrun.h"
 #include "simulation/tenant.h"
 #include "simulation/world.h"

@@ -1,8 +1,8 @@
 // Whole lives of JobSets, with muster as the JobSet controller, under Kubernetes' Job
-// controller and kubelets. What is done in which state is test/reconcilers/jobset_test.cpp.
+// controller and kubelets. What is done in which state is test/reconcilers/jobset/jobset_test.cpp.
 #include <doctest/doctest.h>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "simulation/world.h"
 #include "test/simulation/manifests.h"
 

@@ -1,7 +1,7 @@
 // What of a Job may change when, by the simulated API server.
 #include <doctest/doctest.h>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "test/simulation/api_server_fixture.h"
 #include "test/simulation/manifests.h"
 

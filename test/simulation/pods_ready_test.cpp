@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"

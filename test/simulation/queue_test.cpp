@@ -1,7 +1,7 @@
 // Whole lives of queued Jobs in virtual time, under the real engine and scheduler.
 #include <doctest/doctest.h>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "api/constants.h"
+#include "api/meta/constants.h"
 #include "api/typed_object.h"
 #include "test/simulation/manifests.h"
 

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
 

@@ -2,7 +2,7 @@
 // real engine and scheduler. What is reserved is checked at every step by the invariants.
 #include <doctest/doctest.h>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"

@@ -1,7 +1,7 @@
 // The simulated waiter: when it lets its pod go and when it gives up.
 #include <doctest/doctest.h>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "api/pod.h"
 #include "test/simulation/controllers_fixture.h"
 #include "test/simulation/manifests.h"

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "jobs/group_scheduling.h"
 #include "test/simulation/manifests.h"
 

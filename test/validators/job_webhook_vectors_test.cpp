@@ -14,8 +14,8 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "api/constants.h"
-#include "api/json.h"
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
 #include "mutators/mutator.h"
 #include "test/support/vectors.h"
 #include "validators/validator.h"

@@ -15,8 +15,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/json.h"
-#include "api/quantity.h"
+#include "api/codec/json.h"
+#include "api/meta/quantity.h"
 #include "jobs/edit.h"
 #include "mutators/mutator.h"
 #include "test/support/vectors.h"

@@ -16,7 +16,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
-#include "api/json.h"
+#include "api/codec/json.h"
 #include "mutators/mutator.h"
 #include "test/support/vectors.h"
 #include "test/validators/recorded_errors.h"

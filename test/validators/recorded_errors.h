@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "api/field_error.h"
+#include "api/meta/field_error.h"
 
 namespace muster::test {
 

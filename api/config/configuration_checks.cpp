@@ -1,0 +1,87 @@
+#include <algorithm>
+
+#include "api/config/configuration.h"
+#include "api/unqueued_kinds.h"
+#include "base/did_you_mean.h"
+
+namespace muster {
+
+FieldErrors apply_feature_gates(Configuration& configuration, std::string_view flag) {
+  FieldErrors errors = check_feature_gates(flag, configuration.feature_gates);
+  if (errors.empty() && !flag.empty()) configuration.feature_gates = *parse_feature_gates(flag);
+  return errors;
+}
+
+namespace {
+
+// Whether a path of the file, a setting or a block that is written empty, reaches a setting that acts.
+bool reaches_acting(const std::vector<ConfigSetting>& settings, const std::string& path) {
+  return std::any_of(settings.begin(), settings.end(), [&](const ConfigSetting& setting) {
+    return setting.acts && (setting.path == path || setting.path.starts_with(path + "."));
+  });
+}
+
+// "AllAlpha: true" asks for every alpha feature, also for those that are not there.
+bool group_changes_idle_gates(GateStage stage, bool enabled, const FeatureGateMap& named) {
+  const auto gates = known_feature_gates();
+  return std::any_of(gates.begin(), gates.end(), [&](const FeatureGate& gate) {
+    return gate.stage == stage && gate.use == GateUse::kNone && gate.default_enabled != enabled &&
+           !named.contains(gate.name);
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> not_acting_yet(const Configuration& configuration) {
+  const std::vector<ConfigSetting> settings = configuration_settings();
+  std::vector<std::string> idle;
+  for (const std::string& path : configuration.set_in_file) {
+    const bool gates_or_type = path == "featureGates" || path == "apiVersion" || path == "kind";
+    if (!gates_or_type && !reaches_acting(settings, path)) idle.push_back(path);
+  }
+  const FeatureGateMap gates = configuration.feature_gates.value_or(FeatureGateMap{});
+  for (const auto& [name, enabled] : gates) {
+    const FeatureGate* gate = find_feature_gate(name);
+    const bool group = (name == "AllAlpha" && group_changes_idle_gates(GateStage::kAlpha, enabled, gates)) ||
+                       (name == "AllBeta" && group_changes_idle_gates(GateStage::kBeta, enabled, gates));
+    if (group || (gate != nullptr && gate->use == GateUse::kNone)) idle.push_back("featureGates." + name);
+  }
+  std::sort(idle.begin(), idle.end());
+  return idle;
+}
+
+std::vector<std::string> only_validating(const Configuration& configuration) {
+  std::vector<std::string> gates;
+  for (const auto& [name, enabled] : configuration.feature_gates.value_or(FeatureGateMap{})) {
+    const FeatureGate* gate = find_feature_gate(name);
+    if (enabled && gate != nullptr && gate->use == GateUse::kValidates) gates.push_back("featureGates." + name);
+  }
+  return gates;
+}
+
+FrameworkCheck check_frameworks(const Configuration& configuration, std::span<const std::string_view> queued) {
+  std::vector<std::string> known(queued.begin(), queued.end());
+  for (const UnqueuedKind& kind : unqueued_kinds()) {
+    if (!kind.framework.empty()) known.emplace_back(kind.framework);
+  }
+  FrameworkCheck check;
+  std::string names;
+  for (size_t i = 0; i < configuration.frameworks.size(); ++i) {
+    const std::string& framework = configuration.frameworks[i];
+    if (std::find(queued.begin(), queued.end(), framework) != queued.end()) continue;
+    if (std::find(known.begin(), known.end(), framework) != known.end()) {
+      names += (names.empty() ? "" : ", ") + framework;
+    } else if (const std::string meant = nearest_word(framework, known); !meant.empty()) {
+      check.errors.push_back(invalid(FieldPath("integrations").child("frameworks").index(i), framework,
+                                     "did you mean \"" + meant + "\"?"));
+    }
+  }
+  if (!names.empty()) {
+    check.warning = "integrations.frameworks: muster does not queue " + names +
+                    "; objects of these kinds run without quota, and the admission policy " +
+                    "muster-unqueued-kinds tells whoever gives them a queue (docs/configuration.md, unqueuedKinds)";
+  }
+  return check;
+}
+
+}  // namespace muster

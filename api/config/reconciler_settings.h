@@ -1,0 +1,25 @@
+// What reconcilers and the cluster's state are told of the configuration.
+#pragma once
+
+#include <string>
+
+#include "api/config/queue_settings.h"
+
+namespace muster {
+
+struct ReconcilerSettings {
+  // muster is the JobSet controller; otherwise it stands beside upstream's.
+  bool native_jobsets = false;
+  // JobSet's feature gate ElasticJobSet: parallelism and completions of a JobSet's
+  // template may change, and reach the Jobs that are there.
+  bool elastic_jobsets = false;
+  // Not native: keep spec.groupSchedulingConfig in the foreign controller's CRD.
+  bool patch_jobset_crd = false;
+  // Where muster runs; like kube-system no webhook of muster's is asked about objects there.
+  std::string own_namespace{};
+  // Jobs and JobSets may start as a group. Off, no pods and ConfigMaps are known.
+  bool group_scheduling = true;
+  QueueSettings queues{};
+};
+
+}  // namespace muster

@@ -1,0 +1,47 @@
+#include "api/config/rule_settings.h"
+
+#include "api/config/configuration.h"
+#include "api/config/feature_gates.h"
+
+namespace muster {
+
+namespace {
+
+// "muster" of "registry.example.com:5000/tools/muster:1.0@sha256:…".
+std::string_view repository_name(std::string_view image) {
+  image = image.substr(0, image.find('@'));
+  const auto slash = image.rfind('/');
+  if (slash != std::string_view::npos) image.remove_prefix(slash + 1);
+  return image.substr(0, image.find(':'));
+}
+
+}  // namespace
+
+bool RuleSettings::enabled(std::string_view gate) const {
+  return gate_enabled(feature_gates, gate);
+}
+
+bool RuleSettings::jobset_enabled(std::string_view jobset_gate) const {
+  const auto said = jobset_feature_gates.find(jobset_gate);
+  return said != jobset_feature_gates.end() && said->second;
+}
+
+RuleSettings make_rule_settings(const Configuration& configuration, const MusterConfiguration& muster,
+                                const RuleContext& context) {
+  RuleSettings settings;
+  settings.manage_jobs_without_queue_name = configuration.manage_jobs_without_queue_name;
+  settings.managed_jobs_namespace_selector = configuration.managed_jobs_namespace_selector;
+  settings.frameworks = {configuration.frameworks.begin(), configuration.frameworks.end()};
+  settings.feature_gates = resolve_feature_gates(configuration.feature_gates.value_or(FeatureGateMap{}));
+  settings.suspend_guard = muster.suspend_guard;
+  settings.admitters = {muster.admitters.begin(), muster.admitters.end()};
+  if (!context.own_user.empty()) settings.admitters.insert(context.own_user);
+  settings.waiter.image = muster.waiter_image.value_or(context.own_image);
+  settings.waiter.shell_loop = repository_name(settings.waiter.image) != repository_name(context.own_image);
+  settings.group_scheduling = muster.group_scheduling;
+  settings.deny_unqueued = muster.unqueued_kinds == UnqueuedKinds::kDeny;
+  settings.jobset_feature_gates = muster.jobset_feature_gates;
+  return settings;
+}
+
+}  // namespace muster

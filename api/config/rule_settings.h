@@ -1,0 +1,57 @@
+// The part of the configuration that mutators and validators read. Made from the
+// Configuration file and flags (api/config/configuration.h); immutable while serving.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/meta/selectors.h"
+
+namespace muster {
+
+enum class SuspendGuard {
+  kEnforce,  // unsuspending a queued Job by hand is rejected
+  kObserve,  // it is let through, with a warning in the response
+};
+
+// How the start barrier's init container waits.
+struct WaiterSettings {
+  // With muster's own image the static executable /muster-wait is the command;
+  // with any other image (one that has only a shell) an equivalent shell loop.
+  std::string image = "muster:dev";
+  bool shell_loop = false;
+};
+
+struct RuleSettings {
+  bool manage_jobs_without_queue_name = false;
+  // Which namespaces `manage_jobs_without_queue_name` and the default LocalQueue apply to.
+  LabelSelector managed_jobs_namespace_selector = LabelSelector::everything();
+  // Enabled integrations by Kueue's name: "batch/job", "jobset.x-k8s.io/jobset".
+  std::set<std::string, std::less<>> frameworks = {"batch/job", "jobset.x-k8s.io/jobset"};
+  // Kueue's feature gates that differ from their default (api/config/feature_gates.h knows the defaults).
+  std::map<std::string, bool, std::less<>> feature_gates;
+  SuspendGuard suspend_guard = SuspendGuard::kEnforce;
+  // User names that may unsuspend queued Jobs: muster's own service account, and
+  // JobSet's controller in external mode.
+  std::set<std::string, std::less<>> admitters;
+  // The user name that muster bears before the API server, of a service account or of the person
+  // who runs it; empty: not known.
+  std::string own_name;
+  WaiterSettings waiter;
+  // Whether jobs may start as a group; off, what asks for it is refused.
+  bool group_scheduling = true;
+  // A queue name on a kind that is not queued here is refused; else it is told of.
+  bool deny_unqueued = false;
+  // muster itself is the JobSet controller of this cluster, so JobSets get from it what
+  // they get from JobSet's own webhook elsewhere. Off beside that webhook.
+  bool native_jobsets = false;
+  // JobSet's feature gates that are not off, which is what they all are by default.
+  std::map<std::string, bool, std::less<>> jobset_feature_gates;
+
+  bool enabled(std::string_view gate) const;
+  bool jobset_enabled(std::string_view jobset_gate) const;
+};
+
+}  // namespace muster

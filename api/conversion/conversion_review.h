@@ -1,0 +1,36 @@
+// apiextensions.k8s.io/v1 ConversionReview: what the API server asks when somebody reads
+// or writes a kind in another version than it is stored in, and what it is answered.
+//
+// A review may hold a whole list. Its objects are read, converted and printed one at a
+// time, since as a JSON tree they would take seven times their text: beside the body
+// there is only the answer. Pure.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "api/review/admission_review.h"
+#include "base/result.h"
+
+namespace muster {
+
+struct ConversionAnswer {
+  std::string body;     // the ConversionReview that goes over the wire
+  size_t objects = 0;   // that were asked for
+  std::string kind;     // of the first one; empty when there is none
+  std::string problem;  // why nothing was converted; empty when all is well
+};
+
+struct ConversionLimits {
+  size_t tree_bytes = std::numeric_limits<size_t>::max();  // of one object (api/codec/tree_memory.h)
+  size_t text_bytes = std::numeric_limits<size_t>::max();  // of all converted objects together
+};
+
+// Fails when `body` is no ConversionReview with a uid, so that there is nothing to
+// answer. An object that cannot be converted fails the whole review, as the API server
+// wants it: with status Failure and a message that names the object. So does one that has
+// no room within the limits.
+Result<ConversionAnswer, ReviewError> answer_conversion_review(std::string_view body, ConversionLimits limits = {});
+
+}  // namespace muster

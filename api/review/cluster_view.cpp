@@ -1,0 +1,174 @@
+#include "api/review/cluster_view.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kKueueGroup = "kueue.x-k8s.io";
+
+std::string join_key(std::initializer_list<std::string_view> parts) {
+  std::string key;
+  for (const std::string_view& part : parts) {
+    if (&part != parts.begin()) key += '/';
+    key += part;
+  }
+  return key;
+}
+
+ContainerMinimum container_minimum_of(const LimitRange& limit_range) {
+  ContainerMinimum minimum;
+  for (const LimitRangeItem& item : limit_range.items) {
+    if (item.type != "Container") continue;
+    if (auto cpu = item.min.find("cpu"); cpu != item.min.end()) minimum.cpu = cpu->second.text();
+    if (auto memory = item.min.find("memory"); memory != item.min.end()) minimum.memory = memory->second.text();
+  }
+  return minimum;
+}
+
+// The kinds of which the view keeps more than who owns them.
+const ResourceType* known_type(std::string_view group, std::string_view kind) {
+  for (const ResourceType* type : {&kNamespaces, &kLimitRanges, &kLocalQueues, &kClusterQueues, &kAdmissionChecks,
+                                   &kWorkloadPriorityClasses, &kWorkloads}) {
+    if (type->group == group && type->kind == kind) return type;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const LocalQueueFacts* ClusterView::local_queue(std::string_view ns, std::string_view name) const {
+  return local_queues_.find(join_key({ns, name}));
+}
+
+bool ClusterView::uses_multikueue(std::string_view ns, std::string_view queue) const {
+  const LocalQueueFacts* facts = local_queue(ns, queue);
+  const auto* checks = facts ? cluster_queues_.find(facts->cluster_queue) : nullptr;
+  if (!checks) return false;
+  return std::any_of(checks->begin(), checks->end(), [&](const std::string& check) {
+    const std::string* controller = admission_checks_.find(check);
+    return controller && *controller == kMultiKueueControllerName;
+  });
+}
+
+OwnerFacts owner_facts(const ObjectMeta& meta) {
+  return {.uid = meta.uid, .queue_name = std::string(meta.label(kQueueNameLabel)), .controller = meta.controller};
+}
+
+const OwnerFacts* ClusterView::owner(std::string_view group, std::string_view kind, std::string_view ns,
+                                     std::string_view name) const {
+  return owners_.find(join_key({group, kind, ns, name}));
+}
+
+ContainerMinimum ClusterView::container_minimum(std::string_view ns) const {
+  const ContainerMinimum* minimum = container_minimums_.find(ns);
+  return minimum ? *minimum : ContainerMinimum{};
+}
+
+std::vector<std::string> ClusterView::namespaces_with_default_queue() const {
+  std::vector<std::string> names;
+  default_queue_namespaces_.for_each([&](const std::string& name, bool) { names.push_back(name); });
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void ClusterView::put_typed(const TypedObject& object) {
+  const ResourceType& type = type_of(object);
+  const ObjectMeta& meta = meta_of(object);
+  if (type.group.empty() && type.kind == kNamespaces.kind) {
+    namespaces_.set(meta.name, meta.labels);
+  } else if (const auto* limit_range = std::get_if<LimitRangePtr>(&object)) {
+    limit_ranges_.set(join_key({meta.ns, meta.name}), container_minimum_of(**limit_range));
+    refresh_container_minimum(meta.ns);
+  } else if (const auto* local_queue = std::get_if<LocalQueuePtr>(&object)) {
+    local_queues_.set(join_key({meta.ns, meta.name}), {(*local_queue)->cluster_queue});
+    if (meta.name == kDefaultLocalQueueName) default_queue_namespaces_.set(meta.ns, true);
+  } else if (const auto* queue = std::get_if<ClusterQueuePtr>(&object)) {
+    std::vector<std::string> checks;
+    for (const AdmissionCheckRule& rule : (*queue)->admission_checks) checks.push_back(rule.name);
+    cluster_queues_.set(meta.name, std::move(checks));
+  } else if (const auto* check = std::get_if<AdmissionCheckPtr>(&object)) {
+    admission_checks_.set(meta.name, (*check)->controller);
+  } else if (type.kind == kWorkloadPriorityClasses.kind) {
+    priority_classes_.set(meta.name, true);
+  } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
+    note_workload(**workload, true);
+  } else {
+    put_owner(type.api_version, type.kind, meta.ns, meta.name, owner_facts(meta));
+  }
+}
+
+void ClusterView::put(const json& object) {
+  const std::string_view api_version = string_at(object, {"apiVersion"}), kind = string_at(object, {"kind"});
+  if (const ResourceType* type = known_type(group_of(api_version), kind)) return put_typed(read_object(*type, object));
+  put_owner(api_version, kind, string_at(object, {"metadata", "namespace"}), string_at(object, {"metadata", "name"}),
+            {std::string(string_at(object, {"metadata", "uid"})),
+             std::string(label(object, kQueueNameLabel).value_or("")), controller_of(object)});
+}
+
+bool ClusterView::note_workload(const Workload& workload, bool present) {
+  if (!workload.meta.controller) return false;
+  const std::string& job = workload.meta.controller->uid;
+  const std::string* known = admitted_jobs_.find(job);
+  if (present && workload.admitted() && !workload.evicted()) {
+    if (known != nullptr && *known == workload.meta.name) return false;
+    admitted_jobs_.set(job, workload.meta.name);
+    return true;
+  }
+  if (known == nullptr || *known != workload.meta.name) return false;
+  admitted_jobs_.erase(job);
+  return true;
+}
+
+void ClusterView::put_owner(std::string_view api_version, std::string_view kind, std::string_view ns,
+                            std::string_view name, OwnerFacts facts) {
+  owners_.set(join_key({group_of(api_version), kind, ns, name}), std::move(facts));
+}
+
+void ClusterView::remove(std::string_view api_version, std::string_view kind, std::string_view ns,
+                         std::string_view name) {
+  const std::string_view group = group_of(api_version);
+  if (group.empty() && kind == "Namespace") {
+    namespaces_.erase(name);
+  } else if (group.empty() && kind == "LimitRange") {
+    limit_ranges_.erase(join_key({ns, name}));
+    refresh_container_minimum(ns);
+  } else if (group == kKueueGroup && kind == "LocalQueue") {
+    local_queues_.erase(join_key({ns, name}));
+    if (name == kDefaultLocalQueueName) default_queue_namespaces_.erase(ns);
+  } else if (group == kKueueGroup && kind == "ClusterQueue") {
+    cluster_queues_.erase(name);
+  } else if (group == kKueueGroup && kind == "AdmissionCheck") {
+    admission_checks_.erase(name);
+  } else if (group == kKueueGroup && kind == "WorkloadPriorityClass") {
+    priority_classes_.erase(name);
+  } else {
+    owners_.erase(join_key({group, kind, ns, name}));
+  }
+}
+
+// A namespace has few LimitRanges; where several set a minimum, the last by name holds.
+void ClusterView::refresh_container_minimum(std::string_view ns) {
+  const std::string prefix = std::string(ns) + "/";
+  std::map<std::string, ContainerMinimum> found;
+  limit_ranges_.for_each([&](const std::string& key, const ContainerMinimum& minimum) {
+    if (key.starts_with(prefix)) found.emplace(key, minimum);
+  });
+  ContainerMinimum merged;
+  for (const auto& [key, minimum] : found) {
+    if (!minimum.cpu.empty()) merged.cpu = minimum.cpu;
+    if (!minimum.memory.empty()) merged.memory = minimum.memory;
+  }
+  if (found.empty())
+    container_minimums_.erase(ns);
+  else
+    container_minimums_.set(ns, merged);
+}
+
+}  // namespace muster

@@ -1,0 +1,90 @@
+// What rules may know of the cluster beyond the object under review: an immutable
+// picture, published by the engine, read by any thread. `muster review` builds one
+// from the objects it is given.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/meta/owner_reference.h"
+#include "api/meta/selectors.h"
+#include "api/typed_object.h"
+#include "base/result.h"
+#include "base/shared_map.h"
+
+namespace muster {
+
+// An object that may own jobs: the metadata that the ownership rules need.
+struct OwnerFacts {
+  std::string uid;
+  std::string queue_name;  // label kueue.x-k8s.io/queue-name; empty when absent
+  std::optional<OwnerReference> controller;
+};
+
+OwnerFacts owner_facts(const ObjectMeta& meta);
+
+struct LocalQueueFacts {
+  std::string cluster_queue;
+};
+
+// The smallest cpu and memory a container may ask for in a namespace, from its
+// LimitRanges (type Container, min); quantities as written, empty when unset.
+struct ContainerMinimum {
+  std::string cpu;
+  std::string memory;
+};
+
+// One picture of the cluster. A copy is cheap (SharedMap); whoever publishes it
+// does so as shared_ptr<const ClusterView> and never changes it afterwards.
+class ClusterView {
+ public:
+  // Queries; pointers live as long as the view.
+  const Labels* namespace_labels(std::string_view name) const { return namespaces_.find(name); }
+  const LocalQueueFacts* local_queue(std::string_view ns, std::string_view name) const;
+  bool has_workload_priority_class(std::string_view name) const { return priority_classes_.contains(name); }
+  // Whether the ClusterQueue behind this LocalQueue uses a MultiKueue admission check.
+  bool uses_multikueue(std::string_view ns, std::string_view local_queue) const;
+  // `group` without version; namespaced kinds only.
+  const OwnerFacts* owner(std::string_view group, std::string_view kind, std::string_view ns,
+                          std::string_view name) const;
+  ContainerMinimum container_minimum(std::string_view ns) const;
+  // Whether the job of this uid has a Workload that is admitted and not evicted.
+  bool is_admitted(std::string_view job_uid) const { return admitted_jobs_.contains(job_uid); }
+  // Namespaces that have a LocalQueue named `default`, sorted.
+  std::vector<std::string> namespaces_with_default_queue() const;
+
+  // Changes, by whoever builds a view. Each takes an object of a kind that the view
+  // knows (Namespace, LocalQueue, ClusterQueue, AdmissionCheck, WorkloadPriorityClass,
+  // LimitRange) or, for every other kind, records it as a possible owner. Needs metadata
+  // only for Namespaces and owners.
+  void put_typed(const TypedObject& object);
+  // The same of an object as it is written in a manifest.
+  void put(const nlohmann::json& object);
+  // A Workload is `present`, or is gone. Of all its changes few matter to a view: whether
+  // this one did.
+  bool note_workload(const Workload& workload, bool present);
+  void put_owner(std::string_view api_version, std::string_view kind, std::string_view ns, std::string_view name,
+                 OwnerFacts facts);
+  void remove(std::string_view api_version, std::string_view kind, std::string_view ns, std::string_view name);
+
+ private:
+  void refresh_container_minimum(std::string_view ns);
+
+  SharedMap<Labels> namespaces_;
+  SharedMap<LocalQueueFacts> local_queues_;             // "ns/name"
+  SharedMap<std::vector<std::string>> cluster_queues_;  // name -> admission checks
+  SharedMap<std::string> admission_checks_;             // name -> controllerName
+  SharedMap<bool> priority_classes_;
+  SharedMap<bool> default_queue_namespaces_;        // namespaces with a LocalQueue `default`
+  SharedMap<ContainerMinimum> limit_ranges_;        // "ns/name"
+  SharedMap<ContainerMinimum> container_minimums_;  // ns -> all of its LimitRanges
+  SharedMap<std::string> admitted_jobs_;            // uid -> name of the Workload
+  SharedMap<OwnerFacts> owners_;                    // "group/kind/ns/name"
+};
+
+using ClusterViewPtr = std::shared_ptr<const ClusterView>;
+
+}  // namespace muster

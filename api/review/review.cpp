@@ -1,0 +1,33 @@
+#include "api/review/review.h"
+
+#include <algorithm>
+
+#include "api/codec/json.h"
+
+namespace muster {
+namespace {
+
+// "workloads/status" is the subresource only, "workloads" the resource itself only.
+bool names_resource(std::string_view wanted, const AdmissionRequest& request) {
+  if (!wanted.starts_with(request.resource)) return false;
+  wanted.remove_prefix(request.resource.size());
+  if (request.sub_resource.empty()) return wanted.empty();
+  return wanted.starts_with('/') && wanted.substr(1) == request.sub_resource;
+}
+
+}  // namespace
+
+bool applies(std::span<const RuleMatch> matches, std::span<const Operation> operations,
+             const AdmissionRequest& request) {
+  if (std::find(operations.begin(), operations.end(), request.operation) == operations.end()) return false;
+  return std::any_of(matches.begin(), matches.end(), [&](const RuleMatch& match) {
+    return match.group == request.group && names_resource(match.resource, request);
+  });
+}
+
+bool being_deleted(const AdmissionRequest& request) {
+  return request.operation == Operation::kUpdate &&
+         !string_at(request.object, {"metadata", "deletionTimestamp"}).empty();
+}
+
+}  // namespace muster

@@ -1,0 +1,48 @@
+// What one rule is given, and how somebody watches rules at work.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "api/config/rule_settings.h"
+#include "api/review/admission_review.h"
+#include "api/review/cluster_view.h"
+
+namespace muster {
+
+// One request with everything a rule may read. References live for one review.
+struct Review {
+  const AdmissionRequest& request;
+  const ClusterView& view;
+  const RuleSettings& settings;
+};
+
+// Which requests a rule wants to see. Compared with the webhook configurations by a test.
+struct RuleMatch {
+  std::string_view group;     // "batch"
+  std::string_view resource;  // "jobs", or with a subresource "workloads/status"
+};
+
+// Whether a rule wants to see a request: of a subresource only what names it.
+bool applies(std::span<const RuleMatch> matches, std::span<const Operation> operations,
+             const AdmissionRequest& request);
+
+// An UPDATE of an object that is on its way out: removing a finalizer must never
+// depend on a rule.
+bool being_deleted(const AdmissionRequest& request);
+
+enum class RuleOutcome { kUnchanged, kChanged, kAllowed, kRejected };
+
+// Told about every rule that runs, in order, so that the server can time rules
+// while the rules themselves know no clock. Called on the thread of the review.
+class RuleObserver {
+ public:
+  virtual ~RuleObserver() = default;
+  // Whether kChanged is to be told from kUnchanged, which costs a comparison of the
+  // whole object after each mutator; otherwise a mutator ends as kUnchanged.
+  virtual bool wants_changes() const { return true; }
+  virtual void started(std::string_view rule) = 0;
+  virtual void finished(std::string_view rule, RuleOutcome outcome) = 0;
+};
+
+}  // namespace muster

@@ -1,0 +1,98 @@
+#include "commands/explain/explain_text.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "commands/terminal/text_table.h"
+
+namespace muster {
+namespace {
+
+constexpr size_t kMostRows = 20;
+constexpr size_t kMostMoments = 12;
+
+constexpr const char* kIndent = "  ";
+
+std::string section(const std::string& title, const std::string& body) {
+  return body.empty() ? "" : "\n" + title + "\n" + body;
+}
+
+std::string list(const std::vector<std::string>& sentences) {
+  std::string text;
+  for (const std::string& sentence : sentences) text += "  " + sentence + "\n";
+  return text;
+}
+
+std::string numbers(const std::vector<ExplainedFlavor>& flavors) {
+  if (flavors.empty()) return "";
+  std::vector<TableRow> rows = {{"POD SET", "RESOURCE", "FLAVOR", "REQUESTED", "FREE", "NOMINAL", "MAX", ""}};
+  for (size_t i = 0; i < std::min(flavors.size(), kMostRows); ++i) {
+    const ExplainedFlavor& row = flavors[i];
+    rows.push_back(
+        {row.pod_set, row.resource, row.flavor, row.requested, row.free, row.nominal, row.most, row.verdict});
+  }
+  std::string text = text_table(rows, kIndent);
+  if (flavors.size() > kMostRows)
+    text += "  and " + std::to_string(flavors.size() - kMostRows) + " more; -o json has all\n";
+  return text;
+}
+
+std::string title_of(const std::string& role) {
+  if (role == kAheadRole) return "ahead of it in the queue";
+  if (role == kVictimRole) return "evicted for it and still stopping";
+  if (role == kBlockerRole) return "admitted and not ready";
+  return role;
+}
+
+std::string others_text(const std::vector<ExplainedOthers>& all) {
+  std::string text;
+  for (const ExplainedOthers& others : all) {
+    std::string names;
+    for (const auto& other : others.names)
+      names.append(names.empty() ? "" : ", ").append(other.ns).append("/").append(other.name);
+    const int64_t rest = others.count - static_cast<int64_t>(others.names.size());
+    if (rest > 0)
+      names +=
+          (names.empty() ? "" : " and ") + std::to_string(rest) + (names.empty() ? " that you cannot list" : " more");
+    text += "  " + std::to_string(others.count) + " " + title_of(others.role) + ": " + names + "\n";
+  }
+  return text;
+}
+
+std::string tries_text(const ExplainedTries& tries) {
+  std::string text = std::to_string(tries.failed) + " failed";
+  if (tries.limit) text += " of at most " + std::to_string(*tries.limit);
+  if (!tries.next_at.is_zero())
+    text += "; try " + std::to_string(tries.failed + 1) + " begins at " + format_rfc3339(tries.next_at);
+  return text;
+}
+
+std::string facts_text(const Explained& explained) {
+  std::vector<TableRow> rows;
+  for (const ExplainedFact& fact : explained.facts) rows.push_back({fact.name, fact.value});
+  if (explained.tries) rows.push_back({"Tries", tries_text(*explained.tries)});
+  return text_table(rows, kIndent);
+}
+
+std::string history(const std::vector<ExplainedMoment>& timeline) {
+  std::vector<TableRow> rows;
+  const size_t first = timeline.size() > kMostMoments ? timeline.size() - kMostMoments : 0;
+  for (size_t i = first; i < timeline.size(); ++i) rows.push_back({format_rfc3339(timeline[i].time), timeline[i].what});
+  return text_table(rows, kIndent);
+}
+
+}  // namespace
+
+std::string explain_text(const Explained& explained) {
+  std::string text = explained.headline + "\n";
+  for (const std::string& note : explained.notes) text += "(" + note + ")\n";
+  text += section("Why (" + explained.reason + ")", list(explained.because));
+  text += section("What you can do", list(explained.change));
+  text += section("Quota", numbers(explained.flavors));
+  text += section("Related workloads", others_text(explained.others));
+  text += section("Facts", facts_text(explained));
+  text += section("History", history(explained.timeline));
+  return text;
+}
+
+}  // namespace muster

@@ -1,0 +1,40 @@
+// `muster review`: what the API server and muster's webhooks would say of files, without a cluster. Schemas,
+// mutators and validators run over them; Namespaces, queues and owners among the files serve as the cluster
+// that the rules see.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "api/review/admission_review.h"
+#include "commands/review/review_files.h"
+#include "commands/review/review_print.h"
+
+namespace muster {
+
+struct ReviewOptions {
+  SourceNames sources{};
+  ReviewFormat format = ReviewFormat::kYaml;
+  Operation operation = Operation::kCreate;
+  std::string old_file{};     // the stored objects, for UPDATE: a file or folder
+  std::string config_file{};  // as for `muster serve`
+  std::string user{};         // who asks; matters to the suspend guard
+};
+
+struct ReviewStreams {
+  std::istream& in;
+  std::ostream& out;
+  std::ostream& err;
+};
+
+// Exit codes, part of the interface that scripts rely on.
+inline constexpr int kReviewAllowed = 0;   // every object is allowed, with warnings or without
+inline constexpr int kReviewRejected = 1;  // at least one is rejected
+inline constexpr int kReviewUnusable = 2;  // the input or the options cannot be used; nothing is printed on `out`
+
+// Prints the outcome in the order of the input (review_print.h). Returns one of the codes above. Never aborts,
+// whatever the files hold.
+int review(const ReviewOptions& options, ReviewStreams streams);
+
+}  // namespace muster

@@ -1,0 +1,47 @@
+#include "commands/review/review_command.h"
+
+#include "base/did_you_mean.h"
+#include "commands/terminal/cli_choice.h"
+
+namespace muster {
+namespace {
+
+Result<Operation> parse_reviewed_operation(std::string_view text) {
+  static const std::vector<std::string> names = {"CREATE", "UPDATE", "DELETE"};
+  static constexpr Operation kOperations[] = {Operation::kCreate, Operation::kUpdate, Operation::kDelete};
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == text) return kOperations[i];
+  }
+  return fail("there is no operation \"" + std::string(text) + "\"; there are CREATE, UPDATE and DELETE" +
+              did_you_mean(text, names));
+}
+
+}  // namespace
+
+void add_review(CLI::App& app, ReviewOptions& options) {
+  CLI::App& review =
+      *app.add_subcommand("review",
+                          "Say what the API server and muster's webhooks would do with files, without a cluster. "
+                          "Exit code 0: all allowed; 1: something rejected; 2: input or options cannot be used");
+  review
+      .add_option("-f,--filename", options.sources.files,
+                  "Manifests, Lists or AdmissionReviews, YAML or JSON: files, folders, or - for standard input")
+      ->type_name("FILE");
+  review
+      .add_option("-k,--kustomize", options.sources.kustomizations,
+                  "A folder that kubectl or kustomize builds the manifests from")
+      ->type_name("FOLDER");
+  review.add_flag("-R,--recursive", options.sources.recursive, "Of a folder, the folders below it as well");
+  add_choice(review, "-o,--output", options.format, parse_review_format,
+             "yaml (default), json, patch, table, junit or sarif")
+      ->type_name("FORMAT");
+  add_choice(review, "--operation", options.operation, parse_reviewed_operation, "CREATE (default), UPDATE or DELETE")
+      ->type_name("OPERATION");
+  review.add_option("--old", options.old_file, "For UPDATE: the objects as they are stored; a file or folder")
+      ->type_name("FILE");
+  review.add_option("--config", options.config_file, "As for muster serve")->type_name("FILE");
+  review.add_option("--as", options.user, "Name of the user who asks; the suspend guard looks at it")
+      ->type_name("USER");
+}
+
+}  // namespace muster

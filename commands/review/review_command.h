@@ -1,0 +1,14 @@
+// The command line of `muster review`.
+#pragma once
+
+#include "commands/review/review.h"
+
+namespace CLI {
+class App;
+}
+
+namespace muster {
+
+void add_review(CLI::App& app, ReviewOptions& options);
+
+}  // namespace muster

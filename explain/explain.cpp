@@ -1,0 +1,220 @@
+#include "explain/explain.h"
+
+#include <algorithm>
+
+#include "api/meta/constants.h"
+#include "api/workload_conditions.h"
+#include "explain/explain_scene.h"
+#include "jobs/job_kind.h"
+#include "jobs/management.h"
+#include "jobs/prebuilt_workload.h"
+#include "reconcilers/job/job_workload_make.h"
+#include "reconcilers/job/job_workload_owner.h"
+#include "reconcilers/job/prebuilt_difference.h"
+#include "state/unsupported.h"
+
+namespace muster {
+namespace {
+
+void say_not_found(const ExplainScene& scene, const ObjectKey& key, Explained& told) {
+  told.found = false;
+  if (scene.state.find(kNamespaces, "", key.ns) == nullptr) {
+    told.say("NotFound", "Namespace not found: " + key.ns + ".");
+    return;
+  }
+  told.say("NotFound", "There is no " + told.subject() + ".");
+  told.change.push_back(kubectl(key.ns, "get jobs,jobsets,workloads") + " lists what exists; perhaps it is not a " +
+                        std::string(key.type->kind) +
+                        " (job/NAME, jobset/NAME, workload/NAME), or has another namespace (-n).");
+}
+
+// Why a job is no business of the queues; whether that is so.
+bool is_unqueued(const ExplainScene& scene, const QueuedJob& job, Explained& told) {
+  const RuleSettings& rules = scene.queues().rules;
+  const ObjectMeta& meta = job.meta();
+  const JobKind& kind = job.kind();
+  if (!rules.frameworks.contains(kind.framework)) {
+    told.say("IntegrationOff", "muster does not queue " + told.kind + "s here: integrations.frameworks lacks " +
+                                   std::string(kind.framework) + ".");
+    return true;
+  }
+  if (!kind.is_managed_by(job.managed_by())) {
+    told.say("ManagedByOther", "spec.managedBy gives it to " + std::string(job.managed_by()) + ", not to muster.");
+    return true;
+  }
+  const TypedObject* ns = scene.state.find(kNamespaces, "", meta.ns);
+  const auto managed = in_managed_namespace(rules, meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
+  if (managed && !*managed) {
+    told.say("NamespaceNotSelected",
+             "managedJobsNamespaceSelector of muster's configuration does not match namespace " + meta.ns + ".");
+    told.change.push_back("Ask an administrator to label the namespace, or to change the selector.");
+    return true;
+  }
+  const MaybeAncestor ancestor = managed_ancestor(rules, owners_in(scene.state, meta.ns), meta.uid, meta.controller);
+  if (ancestor && *ancestor) {
+    const OwnerReference& owner = *meta.controller;
+    told.say("OwnedByQueuedJob", "It is part of " + owner.kind + " " + owner.name + ", which is queued as a whole.");
+    told.change.push_back("Ask about that one: muster explain jobset/" + owner.name + " -n " + meta.ns);
+    return true;
+  }
+  if (!job.queue_name().empty() || rules.manage_jobs_without_queue_name) return false;
+  told.say("NoQueueName", "It is in no queue: it has no label " + std::string(kQueueNameLabel) + ".");
+  told.change.push_back("To queue it: " + kubectl(meta.ns, "label " + std::string(job.type().plural) + " " + meta.name +
+                                                               " " + std::string(kQueueNameLabel) + "=LOCALQUEUE"));
+  return true;
+}
+
+// The one that counts: what is not over before what is, the newest first.
+const Workload* workload_of(const ExplainScene& scene, const QueuedJob& job) {
+  const ObjectMeta& meta = job.meta();
+  if (const auto prebuilt = prebuilt_workload_name_of(scene.queues().rules, meta))
+    return scene.state.workload(meta.ns, prebuilt->name);
+  const std::vector<const Workload*> owned = scene.state.workloads_of_owner(meta.uid);
+  const auto rank = [](const Workload* workload) {
+    return std::tuple(!workload->finished(), !workload->meta.deleting, workload->meta.created);
+  };
+  const auto best = std::max_element(owned.begin(), owned.end(),
+                                     [&](const Workload* a, const Workload* b) { return rank(a) < rank(b); });
+  return best == owned.end() ? nullptr : *best;
+}
+
+void explain_priority(const JobScene& scene, Explained& told) {
+  const std::string name(scene.job.priority_class());
+  const std::string which = name.empty() ? "the PriorityClass that its pods name" : "WorkloadPriorityClass " + name;
+  told.say("PriorityClassMissing", told.subject() + " is not queued yet: " + which + " does not exist.");
+  told.change.push_back("Create it, or name another in " +
+                        std::string(name.empty() ? "priorityClassName of the pod template." : "the job's label."));
+}
+
+void explain_without_workload(const ExplainScene& scene, const QueuedJob& job, Explained& told) {
+  const ObjectMeta& meta = job.meta();
+  const JobScene making{job, scene.state, scene.queues(), scene.now};
+  Plan unused;
+  told.add_fact("LocalQueue", std::string(job.queue_name()));
+  if (const auto prebuilt = prebuilt_workload_name_of(scene.queues().rules, meta)) {
+    told.say("PrebuiltWorkloadMissing", told.subject() + " waits for Workload " + std::string(prebuilt->name) +
+                                            ", which it names and which does not exist.");
+    told.change.push_back("Create that Workload, or remove " + prebuilt->field + ".");
+  } else if (!job.readable()) {
+    told.say("OwnerNotQueued", told.subject() + " does not run: it says that it is part of " +
+                                   std::string(meta.controller->kind) + " " + meta.controller->name +
+                                   ", which does not exist or is in no queue.");
+    told.change.push_back("Give " + std::string(meta.controller->kind) + " " + std::string(meta.controller->name) +
+                          " a queue, or this job a queue of its own.");
+  } else if (job.active()) {
+    told.say("Stopping", told.subject() + " gets its Workload when the pods that it still has are gone.");
+  } else if (!priority_of(making, unused)) {
+    explain_priority(making, told);
+  } else if (scene.state.workload(meta.ns, name_of_workload(making)) != nullptr) {
+    told.say("WorkloadNameTaken", told.subject() + " cannot be queued: Workload " + name_of_workload(making) +
+                                      " exists and has another owner.");
+    told.change.push_back("Delete that Workload: " + kubectl(meta.ns, "delete workload " + name_of_workload(making)));
+  } else {
+    if (explain_rejection(scene, key_of(job.type(), meta), told)) return;
+    told.say("WorkloadNotMade", told.subject() + " has no Workload yet: muster creates it at once; ask again.");
+    told.change.push_back(
+        "If this continues, the leader of muster does not work: look at its log and at the events of the job.");
+  }
+}
+
+// A Workload that the user has made, and that does not serve. Whether it is told.
+bool explain_prebuilt(const ExplainScene& scene, const QueuedJob& job, const Workload& workload, Explained& told) {
+  const auto prebuilt = prebuilt_workload_name_of(scene.queues().rules, job.meta());
+  if (!prebuilt) return false;
+  const std::string name(prebuilt->name);
+  const auto& controller = workload.meta.controller;
+  if (controller && controller->uid != job.meta().uid) {
+    told.say("PrebuiltWorkloadTaken", told.subject() + " cannot run by Workload " + name + ", which belongs to " +
+                                          controller->kind + " " + controller->name + ".");
+    told.change.push_back("Create a Workload for this job and name it in " + prebuilt->field +
+                          ", or remove it: then muster creates one.");
+    return true;
+  }
+  const Condition* finished = find_condition(workload.status.conditions, kFinishedCondition);
+  if (finished == nullptr || !finished->is_true() || finished->reason != kOutOfSyncReason) return false;
+  const std::string difference = difference_of_prebuilt({job, scene.state, scene.queues(), scene.now}, workload);
+  told.say("PrebuiltWorkloadOutOfSync",
+           told.subject() + " cannot run by Workload " + name + ", which was made for another one.");
+  if (!difference.empty()) told.because.push_back("Of the Workload, " + difference + ".");
+  told.change.push_back("Delete that Workload and create one whose pod sets are those of the job.");
+  return true;
+}
+
+// A JobSet that muster does not run, although it is the JobSet controller. Whether it is told.
+bool explain_never_run(const ExplainScene& scene, const ObjectKey& key, Explained& told) {
+  const TypedObject* object = scene.state.find(*key.type, key.ns, key.name);
+  if (object == nullptr) return false;
+  const std::vector<Unsupported> found = unsupported_in(*object, scene.settings);
+  if (found.empty()) return false;
+  told.say("Unsupported", told.subject() + " asks for what muster does not do.");
+  for (const Unsupported& one : found) told.because.push_back(one.note);
+  return true;
+}
+
+void explain_job(const ExplainScene& scene, const ObjectKey& key, const QueuedJob& job, Explained& told) {
+  const Workload* workload = workload_of(scene, job);
+  if (job.meta().deleting) {
+    told.say("BeingDeleted", told.subject() + " is being deleted.");
+  } else if (const auto end = job.end()) {
+    told.say("Finished", told.subject() + (end->success ? " has succeeded" : " has failed") +
+                             (end->message.empty() ? "." : ": " + end->message));
+    if (workload != nullptr) told.add_fact("Workload", workload->meta.name);
+  } else if (explain_never_run(scene, key, told)) {
+    if (workload != nullptr) told.add_fact("Workload", workload->meta.name);
+  } else if (is_unqueued(scene, job, told)) {
+    explain_unqueued(scene, key, job, told);
+  } else if (workload == nullptr) {
+    explain_without_workload(scene, job, told);
+  } else if (!explain_prebuilt(scene, job, *workload, told)) {
+    explain_workload(scene, *workload, job, told);
+  }
+}
+
+std::optional<QueuedJob> owner_of(const ExplainScene& scene, const Workload& workload) {
+  const auto& controller = workload.meta.controller;
+  if (!controller) return std::nullopt;
+  for (const ResourceType* type : {&kJobs, &kJobSets}) {
+    if (type->kind != controller->kind || type->group != group_of(controller->api_version)) continue;
+    auto job = find_job({type, workload.meta.ns, controller->name}, scene.state);
+    if (job && job->meta().uid == controller->uid) return job;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string when(TimePoint time, Now now) {
+  using std::chrono::seconds;
+  const auto away = std::chrono::ceil<seconds>(time - now.wall);
+  const std::string stamp = format_rfc3339(to_timestamp(time));
+  if (away > seconds(0)) return stamp + ", in " + format_duration(away);
+  return stamp + ", " + format_duration(-away) + " ago";
+}
+
+std::string kubectl(const std::string& ns, const std::string& rest) {
+  return "kubectl -n " + ns + " " + rest;
+}
+
+Explained explain(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, bool leads,
+                  Now now) {
+  const ExplainScene scene{state, settings, leads, now};
+  Explained told;
+  told.kind = key.type->kind;
+  told.ns = key.ns;
+  told.name = key.name;
+  told.at = to_timestamp(now.wall);
+  if (key.type->plural == kWorkloads.plural) {
+    const Workload* workload = state.workload(key.ns, key.name);
+    if (workload == nullptr)
+      say_not_found(scene, key, told);
+    else
+      explain_workload(scene, *workload, owner_of(scene, *workload), told);
+  } else if (const auto job = find_job(key, state)) {
+    explain_job(scene, key, *job, told);
+  } else {
+    say_not_found(scene, key, told);
+  }
+  return told;
+}
+
+}  // namespace muster

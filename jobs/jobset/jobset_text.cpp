@@ -1,0 +1,46 @@
+#include "jobs/jobset/jobset_text.h"
+
+#include "jobs/typed_text.h"
+
+namespace muster {
+namespace {
+
+constexpr TypedField kJobSpecFields[] = {
+    {"parallelism"},
+    {"completions"},
+    {"activeDeadlineSeconds"},
+    {"podFailurePolicy"},
+    {"successPolicy"},
+    {"backoffLimit"},
+    {"backoffLimitPerIndex"},
+    {"maxFailedIndexes"},
+    {"selector"},
+    {"manualSelector"},
+    {"template", &kTypedPodTemplate, "{}"},
+    {"ttlSecondsAfterFinished"},
+    {"completionMode"},
+    {"suspend"},
+    {"podReplacementPolicy"},
+    {"managedBy"},
+};
+constexpr TypedShape kJobSpec{kJobSpecFields};
+
+constexpr TypedField kJobTemplateFields[] = {{"metadata", &kTypedMetadata, "{}"}, {"spec", &kJobSpec, "{}"}};
+constexpr TypedShape kJobTemplate{kJobTemplateFields};
+
+constexpr TypedField kDependencyFields[] = {{"name", nullptr, "\"\""}, {"status", nullptr, "\"\""}};
+constexpr TypedShape kDependency{kDependencyFields};
+
+constexpr TypedField kReplicatedJobFields[] = {
+    {"name", nullptr, "\"\""},   {"groupName"}, {"template", &kJobTemplate, "{}"}, {"replicas"},
+    {"dependsOn", &kDependency},
+};
+constexpr TypedShape kReplicatedJob{kReplicatedJobFields};
+
+}  // namespace
+
+std::string print_replicated_jobs(const nlohmann::json& replicated_jobs) {
+  return print_typed(replicated_jobs, kReplicatedJob);
+}
+
+}  // namespace muster

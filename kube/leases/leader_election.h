@@ -1,0 +1,87 @@
+// Takes part in the election of one leader among muster's replicas, by a Lease; one
+// thread. What it decides is in kube/leases/lease_policy.h.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "kube/api.h"
+#include "kube/leases/lease_policy.h"
+#include "kube/observer.h"
+#include "kube/transport/timing.h"
+
+namespace muster::kube {
+
+// Called on the election's thread, in this order in time; each may be empty. They hold
+// up renewals, so they should only hand the news on.
+struct LeaderCallbacks {
+  std::function<void()> became_leader{};
+  // Also when the election stops. The lease is released after it has returned: what
+  // must not overlap with the next leader's work has to be over then.
+  std::function<void()> lost_leadership{};
+  // Somebody (us included) was seen to hold the lease who did not before. Empty: released.
+  std::function<void(const std::string& identity)> new_leader{};
+};
+
+struct LeaderElectionSettings {
+  std::string ns{};
+  std::string name{};      // of the Lease
+  std::string identity{};  // hostname_uuid: of this process and of no other
+  LeaseOptions lease{};
+};
+
+// An API server that does not answer, refuses or lacks the namespace is asked again
+// every retry period, for ever; the observer hears of it.
+class LeaderElection {
+ public:
+  // Starts at once; the settings have passed check(). Everything given by reference
+  // must outlive the election. `api` should be a client of its own, without a rate
+  // limit: a renewal that queues behind other requests comes too late.
+  LeaderElection(KubeApi& api, LeaderElectionSettings settings, LeaderCallbacks callbacks, KubeObserver& observer,
+                 Timing timing);
+  // stop(), and waits for the thread: at most retry_period, when the API server is silent.
+  ~LeaderElection();
+  LeaderElection(const LeaderElection&) = delete;
+  LeaderElection& operator=(const LeaderElection&) = delete;
+
+  // Ends leadership, if there is any, and empties the lease. Returns at once.
+  void stop() { thread_.request_stop(); }
+
+  // While this process leads: no write may start at this time or later, because then
+  // another may lead. It is renew_deadline after the last successful renewal was sent.
+  // nullopt: does not lead. Any thread, without a lock; ask before each write.
+  std::optional<MonotonicTime> valid_until() const;
+
+ private:
+  void run(std::stop_token stop);
+  void read(const LeaseStep& step, std::stop_token stop);
+  void write(const LeaseStep& step, std::stop_token stop);
+  void failed(const StatusError& error);
+  MonotonicTime now() const { return timing_.clock.now().monotonic; }
+  void publish(MonotonicTime now);
+
+  KubeApi& api_;
+  const LeaderElectionSettings settings_;
+  const LeaderCallbacks callbacks_;
+  KubeObserver& observer_;
+  const Timing timing_;
+
+  static constexpr MonotonicTime::rep kNotLeading = std::numeric_limits<MonotonicTime::rep>::min();
+  std::atomic<MonotonicTime::rep> valid_until_ = kNotLeading;
+
+  // Of the thread.
+  LeasePolicy policy_;
+  const std::unique_ptr<nlohmann::json> lease_;  // as last answered, to keep what is not ours in it
+  bool leads_ = false;                           // as told
+  std::string holder_;                           // as told
+
+  std::jthread thread_;  // last, so that it ends before the rest
+};
+
+}  // namespace muster::kube

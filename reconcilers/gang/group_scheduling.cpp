@@ -1,0 +1,335 @@
+#include "reconcilers/gang/group_scheduling.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+
+#include "api/meta/constants.h"
+#include "jobs/group_scheduling.h"
+#include "reconcilers/gang/group_scheduling_condition.h"
+#include "reconcilers/gang/group_scheduling_ledger.h"
+#include "reconcilers/gang/group_scheduling_nudge.h"
+#include "reconcilers/gang/group_scheduling_owner.h"
+#include "reconcilers/gang/group_scheduling_progress.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+using std::chrono::seconds;
+
+// Most pods of an expired run go with their owner. Who waits still is told then.
+constexpr Duration kBeforeNudgesOfExpired = seconds(10);
+// Somebody else's ConfigMap may have been removed.
+constexpr Duration kTakenInterval = seconds(30);
+
+std::string seconds_text(Duration duration) {
+  return std::to_string(std::max<int64_t>(std::chrono::ceil<seconds>(duration).count(), 0)) + " s";
+}
+
+std::string timeout_text(const Gathering& g) {
+  const std::string timeout = std::to_string(g.owner.barrier.timeout_seconds) + " s";
+  if (g.taken) {
+    return "the group was not released within " + timeout + ": its ConfigMap " + g.owner.barrier.config_map +
+           " could not be made, because somebody else's object has that name; remove or rename that one";
+  }
+  const std::string missing = missing_pods(g.owner, g.gang, g.ledger);
+  if (missing.empty()) return "the last pod of the group started later than " + timeout + " after the first";
+  return count_of_pods(g.progress) + " within " + timeout + " of the first; missing: " + missing;
+}
+
+// --- The ConfigMap ---
+
+enum class Holder { kNobody, kUs, kLeaving, kStale, kStranger };
+
+// Who holds the name. A ConfigMap of ours whose Job or JobSet is gone was left behind by
+// a namesake; one whose owner exists belongs to that one's gang.
+Holder holder_of(const GangOwner& owner, const ConfigMap* config_map, const ClusterState& state) {
+  if (config_map == nullptr) return Holder::kNobody;
+  const auto& controller = config_map->meta.controller;
+  if (!controller) return Holder::kStranger;
+  if (controller->uid == owner.meta().uid) return config_map->meta.deleting ? Holder::kLeaving : Holder::kUs;
+  const ResourceType* type = job_type_of(*controller);
+  if (type == nullptr) return Holder::kStranger;
+  const TypedObject* present = state.find(*type, config_map->meta.ns, controller->name);
+  if (present != nullptr && meta_of(*present).uid == controller->uid) return Holder::kStranger;
+  return config_map->meta.deleting ? Holder::kLeaving : Holder::kStale;
+}
+
+// Decisions that pods bear witness to, for a ConfigMap that was deleted. A waiter that
+// exited 1 may also have given up on an absent muster; then a group that is complete
+// by now still starts.
+GroupLedger decisions_by_pods(const GangOwner& owner, const Gang* gang) {
+  GroupLedger ledger;
+  if (gang == nullptr) return ledger;
+  const bool complete = assess(owner, gang, {}).complete();
+  for (const auto& [token, run] : gang->runs) {
+    if (run.passed > 0) {
+      ledger.started.push_back(token);
+    } else if (run.refused > 0 && !complete) {
+      ledger.expired.push_back(token);
+    }
+  }
+  return ledger;
+}
+
+// Whether the ConfigMap can be used, or at least stands in nobody's way.
+bool keep_config_map(Gathering& g, Plan& plan) {
+  const ObjectKey key = g.owner.config_map();
+  const ConfigMap* present = g.state.config_map(key.ns, key.name);
+  switch (holder_of(g.owner, present, g.state)) {
+    case Holder::kUs:
+      g.config_map = present;
+      g.ledger = read_ledger(*present);
+      return true;
+    case Holder::kStranger:
+      g.taken = true;
+      break;
+    case Holder::kLeaving:
+      return false;
+    case Holder::kStale:
+      plan.writes.push_back(
+          {.verb = Verb::kDelete, .target = key, .body = with_version(present->meta, {}), .uid = present->meta.uid});
+      return false;
+    case Holder::kNobody:
+      g.taken = g.state.taken(key, g.now.monotonic);
+      if (g.taken) break;
+      plan.writes.push_back(create_config_map(g.owner, to_data(decisions_by_pods(g.owner, g.gang))));
+      return false;
+  }
+  plan.wake_at(g.now.wall + kTakenInterval);
+  return true;
+}
+
+// --- The decision ---
+
+// The earliest deadline of the undecided. A waiter's start is the kubelet's word; what it
+// puts into the future counts as now.
+std::optional<TimePoint> deadline_of(const Gathering& g) {
+  std::optional<TimePoint> earliest;
+  for (const std::string& token : g.progress.undecided) {
+    const auto stored = g.ledger.deadline(token);
+    if (stored) earliest = earliest ? std::min(*earliest, *stored) : stored;
+  }
+  if (earliest || !g.progress.first_started) return earliest;
+  return std::min(*g.progress.first_started, g.now.wall) + seconds(g.owner.barrier.timeout_seconds);
+}
+
+// `message`: of the log's line; null when nothing was decided.
+Write write_ledger(const Gathering& g, GroupLedger ledger, std::vector<ObjectEvent> events, const char* message) {
+  prune(ledger, g.gang);
+  std::vector<LoggedDecision> decisions;
+  if (message != nullptr)
+    decisions.push_back({message, {{"configMap", to_text(g.owner.config_map())}, {"message", events.front().note}}});
+  return {.verb = Verb::kPatch,
+          .target = g.owner.config_map(),
+          .body = with_version(g.config_map->meta, {{"data", to_data(ledger)}}),
+          .events = std::move(events),
+          .decisions = std::move(decisions)};
+}
+
+// Whether a pod that is still there has passed: then its run was started, whoever emptied the list
+// since. One that has ended may be of the time before a suspension.
+bool bears_witness(const GangRun& run) {
+  if (run.passed == 0) return false;
+  const auto has_passed = [](const PodPtr& pod) { return pod->waiter == WaiterState::kPassed; };
+  for (const auto& [uid, job] : run.jobs) {
+    if (job.job == nullptr) continue;
+    for (const auto& [place, pods] : job.places) {
+      if (std::any_of(pods.begin(), pods.end(), has_passed)) return true;
+    }
+  }
+  return false;
+}
+
+std::optional<Write> decide_started(const Gathering& g) {
+  GroupLedger ledger = g.ledger;
+  const bool complete = g.progress.complete();
+  for (const std::string& token : g.progress.undecided) {
+    if (complete || bears_witness(g.gang->runs.find(token)->second)) ledger.started.push_back(token);
+  }
+  if (ledger.started.size() == g.ledger.started.size()) return std::nullopt;
+  std::string note = std::to_string(g.progress.started) + " pods started";
+  if (g.deadline)
+    note += " within " + seconds_text(g.now.wall - (*g.deadline - seconds(g.owner.barrier.timeout_seconds)));
+  return write_ledger(g, std::move(ledger), {event_on(g.owner, kNormalEvent, "GroupStarted", std::move(note))},
+                      "gang started");
+}
+
+std::optional<Write> decide_expired(const Gathering& g) {
+  if (!g.deadline || g.now.wall < *g.deadline) return std::nullopt;
+  GroupLedger ledger = g.ledger;
+  for (const std::string& token : g.progress.undecided) {
+    ledger.expired.push_back(token);
+    ledger.deadlines.emplace(token, *g.deadline);
+  }
+  return write_ledger(g, std::move(ledger),
+                      {event_on(g.owner, kWarningEvent, kGroupSchedulingTimeout, timeout_text(g))},
+                      "gang not started in time");
+}
+
+// The run's clock starts with its first waiter, and must not start again in a process
+// that comes later or sees fewer pods.
+std::optional<Write> store_deadline(const Gathering& g) {
+  GroupLedger ledger = g.ledger;
+  bool is_new = false;
+  for (const std::string& token : g.progress.undecided) {
+    if (g.gang->runs.find(token)->second.first_started) is_new |= ledger.deadlines.emplace(token, *g.deadline).second;
+  }
+  if (!is_new) return std::nullopt;
+  // Stored in whole seconds: rather later than earlier.
+  for (const std::string& token : g.progress.undecided) {
+    const auto line = ledger.deadlines.find(token);
+    if (line != ledger.deadlines.end()) line->second = std::chrono::ceil<seconds>(line->second);
+  }
+  return write_ledger(
+      g, std::move(ledger),
+      {event_on(g.owner, kNormalEvent, "GroupWaiting",
+                "the first pod has started; the group starts when all " + std::to_string(g.progress.expected) +
+                    " pods have, or ends at " + format_rfc3339(to_timestamp(std::chrono::ceil<seconds>(*g.deadline))))},
+      "gang waits for its pods");
+}
+
+// A suspended owner's runs are over. Its resume gets a new epoch from the webhook; where the
+// webhook was passed by, the pods of the next run bear the old token, and wait all the same.
+// What runs on in spite of the suspension bears witness to its own start.
+std::optional<Write> end_runs(const Gathering& g) {
+  GroupLedger ledger = g.ledger;
+  ledger.started.clear();
+  // A ConfigMap can hold ten thousands of lines: no search in a list for each.
+  const std::unordered_set<std::string_view> expired(ledger.expired.begin(), ledger.expired.end());
+  std::erase_if(ledger.deadlines, [&](const auto& line) { return !expired.contains(line.first); });
+  if (g.ledger.started.empty() && ledger.deadlines.size() == g.ledger.deadlines.size()) return std::nullopt;
+  return write_ledger(g, std::move(ledger), {}, nullptr);
+}
+
+std::optional<Write> decide(const Gathering& g, Plan& plan) {
+  if (g.progress.undecided.empty()) return std::nullopt;
+  if (auto write = decide_started(g)) return write;
+  if (auto write = decide_expired(g)) return write;
+  if (!g.deadline) return std::nullopt;
+  plan.wake_at(*g.deadline);
+  return store_deadline(g);
+}
+
+// --- The end of an owner whose time is over ---
+
+// First the condition, which names the missing, then the end: both are writes to one object.
+std::optional<Write> end(const Gathering& g) {
+  const Condition* present = find_condition(g.owner.conditions(), kGroupStartedCondition);
+  if (present == nullptr || present->reason != kGroupSchedulingTimeout) {
+    auto write = write_group_started(g.owner, false, kGroupSchedulingTimeout, timeout_text(g), g.now.wall);
+    if (write) {
+      // Without a ConfigMap there was no decision to tell of it.
+      if (g.taken) write->events.push_back(event_on(g.owner, kWarningEvent, kGroupSchedulingTimeout, timeout_text(g)));
+      return *write;
+    }
+  }
+  return end_owner(g.owner, g.state, g.queues, present->message, g.now);
+}
+
+// --- The pods ---
+
+void nudge_started(const Gathering& g, Plan& plan) {
+  if (g.gang == nullptr) return;
+  for (const auto& [token, run] : g.gang->runs) {
+    if (!run.waiting.empty() && g.ledger.verdict(token) == GroupVerdict::kStarted)
+      nudge(run, kGroupStartedKey, g.now.wall, plan);
+  }
+}
+
+// After the owner has ended: its end deletes the pods, and a waiter that exits before
+// would look like a failure of the Job, to be retried. This is for pods that stay.
+void nudge_expired(const Gathering& g, Plan& plan) {
+  if (g.gang == nullptr || g.config_map == nullptr) return;
+  for (const auto& [token, run] : g.gang->runs) {
+    if (run.waiting.empty() || g.ledger.verdict(token) != GroupVerdict::kExpired) continue;
+    const TimePoint from = g.ledger.deadline(token).value_or(TimePoint::min()) + kBeforeNudgesOfExpired;
+    if (g.now.wall < from) {
+      plan.wake_at(from);
+    } else {
+      nudge(run, kGroupExpiredKey, g.now.wall, plan);
+    }
+  }
+}
+
+void add(Plan& plan, std::optional<Write> write) {
+  if (write) plan.writes.push_back(std::move(*write));
+}
+
+void reconcile_resting(Gathering& g, Plan& plan) {
+  const ConfigMap* present = g.state.config_map(g.owner.meta().ns, g.owner.barrier.config_map);
+  if (holder_of(g.owner, present, g.state) == Holder::kUs) {
+    g.config_map = present;
+    g.ledger = read_ledger(*present);
+  }
+  add(plan, write_ended(g));
+  if (g.config_map != nullptr && !g.owner.ends()) add(plan, end_runs(g));
+  add(plan, clear_start_time(g.owner));
+  nudge_expired(g, plan);
+}
+
+void reconcile_active(Gathering& g, Plan& plan) {
+  if (!keep_config_map(g, plan)) return;
+  g.progress = assess(g.owner, g.gang, g.ledger);
+  g.deadline = deadline_of(g);
+  if (g.taken) {
+    const bool over = g.deadline && g.now.wall >= *g.deadline;
+    if (g.deadline && !over) plan.wake_at(*g.deadline);
+    return add(plan, over ? end(g) : write_condition(g, plan));
+  }
+  if (g.progress.expired) return add(plan, end(g));
+  add(plan, decide(g, plan));
+  // What is decided now will be the condition once it is stored.
+  if (plan.writes.empty()) add(plan, write_condition(g, plan));
+  nudge_started(g, plan);
+}
+
+Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
+  Plan plan;
+  if (!settings.group_scheduling) return plan;
+  const auto owner = find_gang_owner(key, state);
+  if (!owner) return plan;
+  Gathering g{.owner = *owner,
+              .state = state,
+              .queues = settings.queues,
+              .now = now,
+              .gang = state.gangs().find(owner->meta()),
+              .config_map = nullptr};
+  if (owner->ends() || owner->suspended()) {
+    reconcile_resting(g, plan);
+  } else {
+    reconcile_active(g, plan);
+  }
+  return plan;
+}
+
+void add_owners_of_name(const ConfigMap& config_map, std::vector<ObjectKey>& keys) {
+  const std::string& name = config_map.meta.name;
+  for (const auto& [kind, type] : {std::pair(&jobset, &kJobSets), std::pair(&batch_job, &kJobs)}) {
+    const std::string suffix = group_config_map_name(*kind, "");
+    if (name.size() > suffix.size() && name.ends_with(suffix))
+      keys.push_back({type, config_map.meta.ns, name.substr(0, name.size() - suffix.size())});
+  }
+}
+
+void concerns(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
+  std::optional<ObjectKey> owner;
+  if (std::holds_alternative<JobSetPtr>(object)) {
+    owner = key_of(object);
+  } else if (const auto* job = std::get_if<JobPtr>(&object)) {
+    owner = GangIndex::owner_of(**job);
+  } else if (const auto* pod = std::get_if<PodPtr>(&object)) {
+    owner = GangIndex::owner_of(**pod);
+  } else if (const auto* config_map = std::get_if<ConfigMapPtr>(&object)) {
+    add_owners_of_name(**config_map, keys);
+  }
+  if (owner) keys.push_back(std::move(*owner));
+}
+
+}  // namespace
+
+const Reconciler group_scheduling_reconciler = {
+    .name = "group_scheduling", .concerns = concerns, .reconcile = reconcile};
+
+}  // namespace muster

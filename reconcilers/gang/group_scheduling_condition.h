@@ -1,0 +1,37 @@
+// The condition GroupStarted of a gang's owner: what is said of a group that waits, has started, or
+// never will.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "reconcilers/gang/group_scheduling_ledger.h"
+#include "reconcilers/gang/group_scheduling_owner.h"
+#include "reconcilers/gang/group_scheduling_progress.h"
+
+namespace muster {
+
+// One gang, while it is looked at.
+struct Gathering {
+  const GangOwner& owner;
+  const ClusterState& state;
+  const QueueSettings& queues;
+  Now now;
+  const Gang* gang;             // may be null
+  const ConfigMap* config_map;  // ours, or null
+  bool taken = false;           // the name is somebody else's
+  GroupLedger ledger{};
+  GroupProgress progress{};
+  // Of the undecided, as stored or, where nothing is stored, as it would be.
+  std::optional<TimePoint> deadline{};
+};
+
+// "3 of 5 pods have started".
+std::string count_of_pods(const GroupProgress& progress);
+
+// Of an owner that may run. Nothing when the condition says so already, or will be said later.
+std::optional<Write> write_condition(const Gathering& g, Plan& plan);
+// Of an owner that has ended: what was last said of a group that waits is not true for ever.
+std::optional<Write> write_ended(const Gathering& g);
+
+}  // namespace muster

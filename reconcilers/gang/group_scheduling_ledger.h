@@ -1,0 +1,37 @@
+// What a gang's ConfigMap says, read and written. jobs/group_scheduling.h has the keys
+// that waiters read; `deadlines` is the reconciler's own: lines "<token> <RFC 3339>".
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/config_map.h"
+#include "base/clock.h"
+#include "state/gang_index.h"
+
+namespace muster {
+
+enum class GroupVerdict { kUndecided, kStarted, kExpired };
+
+struct GroupLedger {
+  std::vector<std::string> started;
+  std::vector<std::string> expired;
+  std::map<std::string, TimePoint, std::less<>> deadlines;
+
+  // `started` wins, as it does for the waiter.
+  GroupVerdict verdict(std::string_view token) const;
+  std::optional<TimePoint> deadline(std::string_view token) const;
+};
+
+GroupLedger read_ledger(const ConfigMap& config_map);
+// The three keys, whole.
+nlohmann::json to_data(const GroupLedger& ledger);
+// Leaves out the runs of which neither Job nor pod is left, so that a gang that restarts
+// for ever does not fill its ConfigMap. `gang` may be null.
+void prune(GroupLedger& ledger, const Gang* gang);
+
+}  // namespace muster

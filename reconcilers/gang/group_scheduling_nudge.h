@@ -1,0 +1,17 @@
+// Nudges: an annotation on a waiting pod makes the kubelet look at the pod's volumes at
+// once; by itself it does so every 60 to 90 s.
+#pragma once
+
+#include "reconcilers/command.h"
+#include "state/gang_index.h"
+
+namespace muster {
+
+// So many of one plan at most, so that a large gang does not keep its lane busy for long.
+inline constexpr int kNudgesPerPlan = 1000;
+
+// Adds what is due now for the waiting pods of a decided run, and when to ask again.
+// O(log n) when nothing is due.
+void nudge(const GangRun& run, std::string_view verdict, TimePoint now, Plan& plan);
+
+}  // namespace muster

@@ -1,0 +1,266 @@
+#include "reconcilers/gang/group_scheduling_progress.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <set>
+
+#include "api/requests.h"
+#include "jobs/jobset/jobset_fields.h"
+
+namespace muster {
+namespace {
+
+int64_t newest_attempt(const Gang& gang) {
+  return gang.attempts.empty() ? -1 : gang.attempts.rbegin()->first;
+}
+
+int64_t pods_of(const ReplicatedJob& target) {
+  return pods_at_once(target.parallelism, target.completions);
+}
+
+// The indexes of this replicated job for which there are Jobs, in order.
+const std::set<int64_t>& indexes_of(const Gang* gang, const ReplicatedJob& target) {
+  static const std::set<int64_t> kNone;
+  if (gang == nullptr || gang->attempts.empty()) return kNone;
+  const auto& jobs = gang->attempts.rbegin()->second;
+  const auto found = jobs.find(target.name);
+  return found == jobs.end() ? kNone : found->second;
+}
+
+// Those beyond its replicas count for nothing.
+int64_t jobs_there(const Gang* gang, const ReplicatedJob& target) {
+  const std::set<int64_t>& indexes = indexes_of(gang, target);
+  if (indexes.empty() || *indexes.rbegin() < target.replicas) return static_cast<int64_t>(indexes.size());
+  return std::distance(indexes.begin(), indexes.lower_bound(target.replicas));
+}
+
+// Pods of the target Jobs that do not exist yet.
+int64_t pods_of_missing_jobs(const GangOwner& owner, const Gang* gang, bool& blocked) {
+  const bool any = gang != nullptr && !gang->attempts.empty();
+  if (owner.jobset == nullptr) {
+    blocked |= !any;
+    return any ? 0 : owner.job->pods_expected();
+  }
+  int64_t pods = 0;
+  for (const ReplicatedJob& target : owner.jobset->replicated_jobs) {
+    if (!target.barrier) continue;
+    const int64_t there = jobs_there(gang, target);
+    if (there >= target.replicas) continue;
+    blocked = true;
+    pods = saturating_add(pods, (target.replicas - there) * pods_of(target));
+  }
+  return pods;
+}
+
+void add_run(const GangRun& run, const std::string& token, GroupVerdict verdict, GroupProgress& progress) {
+  progress.blocked |= run.suspended > 0;
+  if (verdict == GroupVerdict::kStarted) {
+    progress.released |= run.active > 0;
+    return;
+  }
+  progress.expected += run.expected;
+  progress.started += run.started;
+  progress.all_filled &= run.filled == run.known;
+  if (run.active == 0) return;
+  if (verdict == GroupVerdict::kExpired) {
+    progress.expired = true;
+    return;
+  }
+  progress.undecided.push_back(token);
+  if (!run.first_started) return;
+  progress.first_started =
+      progress.first_started ? std::min(*progress.first_started, *run.first_started) : run.first_started;
+}
+
+// Items for people, of which only the first few are named.
+class MissingList {
+ public:
+  bool full() const { return named_ >= kMostNamed; }
+  void add(std::string_view name, std::string_view why, int64_t pods = 1) {
+    if (pods <= 0) return;
+    if (full()) return add_unnamed(pods);
+    ++named_;
+    text_.append(text_.empty() ? "" : ", ").append(name).append(" (").append(shorten(why)).append(")");
+  }
+  void add_unnamed(int64_t pods) { more_ = saturating_add(more_, std::max<int64_t>(pods, 0)); }
+  std::string text() const {
+    if (more_ == 0) return text_;
+    return text_ + (text_.empty() ? "" : " and ") + std::to_string(more_) + (text_.empty() ? " pods" : " more");
+  }
+
+ private:
+  static constexpr int kMostNamed = 5;
+  static constexpr size_t kLongestReason = 120;
+
+  static std::string shorten(std::string_view why) {
+    std::string text(why.substr(0, kLongestReason));
+    if (why.size() > kLongestReason) {
+      // Not through the middle of a character.
+      while (!text.empty() && (static_cast<unsigned char>(why[text.size()]) & 0xC0) == 0x80) text.pop_back();
+      text += "...";
+    }
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
+  }
+
+  std::string text_;
+  int named_ = 0;
+  int64_t more_ = 0;
+};
+
+std::string pods_text(int64_t pods) {
+  return std::to_string(pods) + (pods == 1 ? " pod" : " pods");
+}
+
+std::string why_not_started(const Pod& pod) {
+  if (pod.waiter == WaiterState::kFailed) return "its waiter exited with " + std::to_string(pod.waiter_exit_code);
+  if (!pod.hindrance.empty()) return pod.hindrance;
+  return pod.node.empty() ? "not scheduled" : "starting on " + pod.node;
+}
+
+struct IndexRange {
+  int64_t first, last;
+
+  bool operator<(const IndexRange& other) const { return first < other.first; }
+};
+
+// "0,2-4" -> {0, 0}, {2, 4}; by their first index. What is no number is 0.
+std::vector<IndexRange> read_ranges(std::string_view text) {
+  const auto number = [](std::string_view digits) {
+    int32_t value = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return int64_t{value};
+  };
+  std::vector<IndexRange> ranges;
+  while (!text.empty()) {
+    const std::string_view range = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(range.size() + 1, text.size()));
+    const size_t dash = range.find('-');
+    const int64_t first = number(range.substr(0, dash));
+    ranges.push_back({first, dash == std::string_view::npos ? first : number(range.substr(dash + 1))});
+  }
+  std::sort(ranges.begin(), ranges.end());
+  return ranges;
+}
+
+// Goes from gap to gap: there may be two billion indexes, but as many pods and ranges as were stored.
+void add_pods_not_created(const GangJob& gang_job, int64_t pods, MissingList& missing) {
+  const Job& job = *gang_job.job;
+  if (pods <= 0) return;
+  if (!job.indexed || !job.completions)
+    return missing.add(pods_text(pods) + " of Job " + job.meta.name, "not created", pods);
+  const std::vector<IndexRange> completed = read_ranges(job.status.completed_indexes);
+  auto range = completed.begin();
+  auto place = gang_job.places.lower_bound({0, ""});
+  for (int64_t index = 0; index < *job.completions && pods > 0 && !missing.full();) {
+    while (range != completed.end() && range->last < index) ++range;
+    if (range != completed.end() && range->first <= index) {
+      index = range->last + 1;
+      continue;
+    }
+    while (place != gang_job.places.end() && place->first.first < index) ++place;
+    if (place == gang_job.places.end() || place->first.first != index) {
+      missing.add(job.meta.name + "-" + std::to_string(index), "not created");
+      --pods;
+    }
+    ++index;
+  }
+  missing.add_unnamed(pods);
+}
+
+void add_job(const GangJob& gang_job, MissingList& missing) {
+  const Job& job = *gang_job.job;
+  if (gang_job.filled()) return;
+  if (missing.full()) return missing.add_unnamed(gang_job.expected() - (job.suspended ? 0 : gang_job.started));
+  if (job.suspended)
+    return missing.add("Job " + job.meta.name, "suspended, " + pods_text(gang_job.expected()), gang_job.expected());
+  int64_t left = gang_job.expected() - gang_job.started;
+  for (const auto& [place, pods] : gang_job.places) {
+    if (left <= 0 || static_cast<int64_t>(gang_job.places.size()) == gang_job.started) break;
+    const bool started = std::any_of(pods.begin(), pods.end(), [](const PodPtr& pod) { return pod->has_started(); });
+    if (started) continue;
+    missing.add(pods.front()->meta.name, missing.full() ? "" : why_not_started(*pods.front()));
+    --left;
+  }
+  add_pods_not_created(gang_job, left, missing);
+}
+
+}  // namespace
+
+GroupProgress assess(const GangOwner& owner, const Gang* gang, const GroupLedger& ledger) {
+  GroupProgress progress;
+  progress.expected = pods_of_missing_jobs(owner, gang, progress.blocked);
+  if (gang == nullptr) return progress;
+  const int64_t attempt = newest_attempt(*gang);
+  for (const auto& [token, run] : gang->runs) {
+    if (run.attempt == attempt && run.known > 0) add_run(run, token, ledger.verdict(token), progress);
+  }
+  return progress;
+}
+
+namespace {
+
+// Of the newest attempt, by name; null: released.
+using KnownJobs = std::map<std::string_view, const GangJob*>;
+
+KnownJobs known_jobs(const Gang* gang, const GroupLedger& ledger) {
+  KnownJobs jobs;
+  if (gang == nullptr) return jobs;
+  for (const auto& [token, run] : gang->runs) {
+    if (run.attempt != newest_attempt(*gang)) continue;
+    const bool released = ledger.verdict(token) == GroupVerdict::kStarted;
+    for (const auto& [uid, job] : run.jobs) {
+      if (job.job != nullptr) jobs[job.job->meta.name] = released && !job.job->suspended ? nullptr : &job;
+    }
+  }
+  return jobs;
+}
+
+void add_missing_job(const std::string& name, int64_t pods, MissingList& missing) {
+  missing.add("Job " + name, "not created, " + pods_text(pods), pods);
+}
+
+// Costs as much as there are Jobs, whatever number of them is asked for.
+void add_target(const JobSet& owner, const ReplicatedJob& target, const std::set<int64_t>& indexes,
+                const KnownJobs& jobs, MissingList& missing) {
+  const int64_t pods = pods_of(target);
+  if (pods <= 0) return;
+  int64_t next = 0;
+  const auto add_missing_until = [&](int64_t end) {
+    for (; next < end && !missing.full(); ++next)
+      add_missing_job(child_job_name(owner.meta.name, target.name, next), pods, missing);
+    missing.add_unnamed((end - next) * pods);
+    next = end;
+  };
+  for (const int64_t index : indexes) {
+    if (index >= target.replicas) break;
+    add_missing_until(index);
+    const auto found = jobs.find(child_job_name(owner.meta.name, target.name, index));
+    if (found != jobs.end() && found->second != nullptr) add_job(*found->second, missing);
+    next = index + 1;
+  }
+  add_missing_until(std::max<int64_t>(next, target.replicas));
+}
+
+}  // namespace
+
+std::string missing_pods(const GangOwner& owner, const Gang* gang, const GroupLedger& ledger) {
+  const KnownJobs jobs = known_jobs(gang, ledger);
+  MissingList missing;
+  if (owner.jobset != nullptr) {
+    for (const ReplicatedJob& target : owner.jobset->replicated_jobs) {
+      if (target.barrier) add_target(*owner.jobset, target, indexes_of(gang, target), jobs, missing);
+    }
+    return missing.text();
+  }
+  const std::string& name = owner.job->meta.name;
+  const auto found = jobs.find(name);
+  if (found == jobs.end())
+    add_missing_job(name, owner.job->pods_expected(), missing);
+  else if (found->second != nullptr)
+    add_job(*found->second, missing);
+  return missing.text();
+}
+
+}  // namespace muster

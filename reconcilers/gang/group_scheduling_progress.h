@@ -1,0 +1,41 @@
+// How far a gang's present run has come, and who is missing.
+//
+// A run belongs to the newest restart attempt of which Jobs exist. Its Jobs normally
+// bear one token. After a suspend that was undone before the JobSet controller had
+// finished with it they bear two: then Jobs whose token is in `started` run on, and all
+// the others make one group, decided together.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reconcilers/gang/group_scheduling_ledger.h"
+#include "reconcilers/gang/group_scheduling_owner.h"
+#include "state/gang_index.h"
+
+namespace muster {
+
+struct GroupProgress {
+  std::vector<std::string> undecided;  // tokens that active Jobs bear
+  bool expired = false;                // an active Job bears an expired token
+  bool released = false;               // an active Job bears a started one
+  bool blocked = false;                // a Job is missing, or still suspended
+  bool all_filled = true;              // every Job that has not been released has its pods
+  int64_t expected = 0;                // pods, of Jobs that are missing or not released
+  int64_t started = 0;
+  std::optional<TimePoint> first_started;  // of the undecided
+
+  bool complete() const { return !undecided.empty() && !blocked && !expired && expected > 0 && all_filled; }
+  bool waits() const { return !undecided.empty() || (blocked && !released && !expired); }
+};
+
+// O(replicated jobs + runs). `gang` may be null.
+GroupProgress assess(const GangOwner& owner, const Gang* gang, const GroupLedger& ledger);
+
+// "train-workers-0-2 (not created), train-workers-1-0-x7k2p (Unschedulable: ...) and 3
+// more": the first pods of the run that have not started, and why. Empty when none is missing.
+std::string missing_pods(const GangOwner& owner, const Gang* gang, const GroupLedger& ledger);
+
+}  // namespace muster

@@ -1,0 +1,291 @@
+#include "reconcilers/job/job_workload.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/meta/constants.h"
+#include "api/workload_conditions.h"
+#include "jobs/prebuilt_workload.h"
+#include "reconcilers/in_use.h"
+#include "reconcilers/job/job_workload_choice.h"
+#include "reconcilers/job/job_workload_make.h"
+#include "reconcilers/job/job_workload_owner.h"
+#include "reconcilers/job/job_workload_run.h"
+#include "reconcilers/job/job_workload_scene.h"
+#include "reconcilers/job/job_workload_standing.h"
+#include "reconcilers/workload/job_workload_status.h"
+#include "state/admissions.h"
+#include "state/unsupported.h"
+
+namespace muster {
+namespace {
+
+// A namespace or an owner that the watches have not shown yet.
+constexpr Duration kUndecidedInterval = std::chrono::seconds(5);
+// Somebody else's Workload may have been removed.
+constexpr Duration kTakenInterval = std::chrono::seconds(30);
+
+// Its Workloads hold back nothing: garbage collection has the job's own order.
+void let_go(const JobScene& scene, Plan& plan) {
+  for (const Workload* workload : scene.state.workloads_of_owner(scene.job.meta().uid)) {
+    drop_in_use_finalizer(kWorkloads, workload->meta, plan);
+  }
+}
+
+// --- A job without a Workload ---
+
+void create(const JobScene& scene, Plan& plan) {
+  // A namespace that is going takes nothing new, and takes the job along.
+  const TypedObject* ns = scene.state.find(kNamespaces, "", scene.job.meta().ns);
+  if (ns != nullptr && meta_of(*ns).deleting) return;
+  const std::string name = name_of_workload(scene);
+  const ObjectKey key{&kWorkloads, scene.job.meta().ns, name};
+  if (const Workload* stranger = scene.state.workload(key.ns, key.name)) {
+    plan.wake_at(scene.now.wall + kTakenInterval);
+    plan.events.push_back(scene.event(kWarningEvent, "WorkloadNameTaken",
+                                      "Workload " + path_of(stranger->meta) +
+                                          " exists and does not belong to this job; delete it, and this job gets one "
+                                          "of that name"));
+    return;
+  }
+  const auto priority = priority_of(scene, plan);
+  if (!priority) return;
+  plan.writes.push_back(
+      {.verb = Verb::kCreate,
+       .target = key,
+       .body = make_workload(scene, *priority),
+       .events = {scene.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path_of(key.ns, name))},
+       .refusal = scene.event(kWarningEvent, "WorkloadCreationFailed",
+                              "Workload " + path_of(key.ns, name) + " cannot be created: ")});
+}
+
+void without_workload(const JobScene& scene, Plan& plan) {
+  const RuleSettings& rules = scene.settings.rules;
+  const bool prebuilt = prebuilt_workload_name_of(rules, scene.job.meta()).has_value();
+  if (prebuilt) {
+    // Its making leads back here.
+    is_stopped(scene, nullptr, "missing workload", plan);
+  } else if (!scene.job.active()) {
+    create(scene, plan);
+  }
+}
+
+// --- A job with its Workload ---
+
+std::string name_in_events(const Workload& workload) {
+  return "Workload '" + path_of(workload.meta) + "' is declared finished";
+}
+
+void end(const JobScene& scene, const Workload& workload, const JobEnd& job_end, Plan& plan) {
+  const std::string_view reason = job_end.success ? kSucceededReason : kFailedReason;
+  Write write = write_status(workload, finished_status(workload, reason, job_end.message, scene.stamp()));
+  write.events = {scene.event(kNormalEvent, "FinishedWorkload", name_in_events(workload))};
+  plan.writes.push_back(std::move(write));
+}
+
+bool same_pods(std::vector<ReclaimablePod> one, std::vector<ReclaimablePod> other) {
+  const auto by_name = [](const ReclaimablePod& a, const ReclaimablePod& b) { return a.name < b.name; };
+  std::sort(one.begin(), one.end(), by_name);
+  std::sort(other.begin(), other.end(), by_name);
+  return one == other;
+}
+
+bool tell_reclaimable(const JobScene& scene, const Workload& workload, Plan& plan) {
+  if (!scene.settings.rules.enabled("ReclaimablePods")) return false;
+  WorkloadStatus status = workload.status;
+  status.reclaimable_pods = scene.job.reclaimable_pods();
+  if (same_pods(status.reclaimable_pods, workload.status.reclaimable_pods)) return false;
+  plan.writes.push_back(write_status(workload, status));
+  return true;
+}
+
+// The scheduler has something to say of it, or will: the first word on its pods goes along
+// (reconcilers/workload/admission.cpp), which saves a write for every job.
+bool is_about_to_be_judged(const JobScene& scene, const Workload& workload) {
+  const Admissions& admissions = scene.state.admissions();
+  return !workload.has_quota_reserved() &&
+         (admissions.ruling_on(workload.meta.ns, workload.meta.name) != nullptr ||
+          admissions.scheduler().place_of(workload.meta.ns, workload.meta.name) == Requeued::kActive);
+}
+
+bool tell_ready(const JobScene& scene, const Workload& workload, Plan& plan) {
+  if (!scene.settings.wait_for_pods_ready) return false;
+  Condition wanted = pods_ready_condition(workload, scene.job, scene.stamp());
+  const Condition* present = find_condition(workload.status.conditions, kPodsReadyCondition);
+  if (present != nullptr && present->status == wanted.status && present->reason == wanted.reason) return false;
+  if (present == nullptr && is_about_to_be_judged(scene, workload)) return false;
+  WorkloadStatus status = workload.status;
+  set_condition(status.conditions, std::move(wanted));
+  plan.writes.push_back(write_status(workload, status));
+  return true;
+}
+
+// What a JobSet's status says of its Jobs comes late; they themselves know.
+bool has_pods(const JobScene& scene) {
+  if (scene.job.active()) return true;
+  if (scene.job.type().plural != kJobSets.plural) return false;
+  const ObjectMeta& meta = scene.job.meta();
+  const std::vector<const Job*> jobs = scene.state.jobs_of_jobset(meta.ns, meta.name);
+  return std::any_of(jobs.begin(), jobs.end(), [&](const Job* job) {
+    const bool will_stop = !job->suspended && !QueuedJob(*job).end();
+    return will_stop || job->status.active > 0;
+  });
+}
+
+void evict(const JobScene& scene, const Workload& workload, const Condition& evicted, Plan& plan) {
+  if (!is_stopped(scene, &workload, evicted.message, plan)) return;
+  // Pods that run still need their quota.
+  if (!workload.has_quota_reserved() || has_pods(scene)) return;
+  const Duration admitted_for = scene.state.admissions().admitted_for(workload, scene.now);
+  plan.writes.push_back(write_status(workload, released_status(workload, evicted, admitted_for, scene.stamp())));
+}
+
+void tell_of_checks(const JobScene& scene, const Workload& workload, Plan& plan) {
+  std::string text;
+  for (const AdmissionCheckState& check : workload.status.admission_checks) {
+    if (check.state != kCheckPending || check.message.empty()) continue;
+    text += (text.empty() ? "" : "; ") + check.name + ": " + check.message;
+  }
+  if (!text.empty()) plan.events.push_back(scene.event(kNormalEvent, "UpdatedAdmissionCheck", std::move(text)));
+}
+
+void wait(const JobScene& scene, const Workload& workload, Plan& plan) {
+  if (workload.has_quota_reserved()) tell_of_checks(scene, workload, plan);
+  const std::string queue(scene.job.queue_name());
+  if (workload.queue_name == queue) return;
+  // No queue is no field: an empty name is refused.
+  const nlohmann::json name = queue.empty() ? nlohmann::json() : nlohmann::json(queue);
+  plan.writes.push_back(patch_workload(workload, Verb::kPatch, {{"spec", {{"queueName", name}}}}));
+}
+
+void with_workload(const JobScene& scene, const Workload& workload, Plan& plan) {
+  const QueuedJob& job = scene.job;
+  if (workload.finished()) {
+    return drop_in_use_finalizer(kWorkloads, workload.meta, plan,
+                                 {scene.event(kNormalEvent, "FinishedWorkload", name_in_events(workload))});
+  }
+  if (workload.meta.deleting) {
+    if (is_stopped(scene, &workload, "Workload is deleted", plan))
+      drop_in_use_finalizer(kWorkloads, workload.meta, plan);
+    return;
+  }
+  if (const auto job_end = job.end()) return end(scene, workload, *job_end, plan);
+  if (tell_reclaimable(scene, workload, plan) || tell_ready(scene, workload, plan)) return;
+  const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
+  if (evicted != nullptr && evicted->is_true()) return evict(scene, workload, *evicted, plan);
+  if (job.stopped()) return workload.admitted() ? start(scene, workload, plan) : wait(scene, workload, plan);
+  // A stop that was begun is completed; the Workload may have been admitted again since.
+  if (!workload.admitted() || job.suspended()) is_stopped(scene, &workload, "Not admitted by cluster queue", plan);
+}
+
+// muster is the JobSet controller and does not run this one (reconcilers/jobset/jobset.cpp).
+bool is_never_run(const QueuedJob& job, const ClusterState& state, const ReconcilerSettings& settings) {
+  if (!settings.native_jobsets || job.type().plural != kJobSets.plural) return false;
+  const JobSet* jobset = state.jobset(job.meta().ns, job.meta().name);
+  return jobset != nullptr && (!jobset->unsupported.empty() || is_outside_webhooks(jobset->meta.ns, settings));
+}
+
+// It neither waits for quota nor holds any.
+void leave_without_quota(const JobScene& scene, Plan& plan) {
+  for (const Workload* workload : scene.state.workloads_of_owner(scene.job.meta().uid)) {
+    drop_in_use_finalizer(kWorkloads, workload->meta, plan);
+    if (workload->meta.deleting) continue;
+    plan.writes.push_back({.verb = Verb::kDelete,
+                           .target = key_of(kWorkloads, workload->meta),
+                           .body = with_version(workload->meta, {}),
+                           .uid = workload->meta.uid});
+  }
+}
+
+Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
+  Plan plan;
+  const auto job = find_job(key, state);
+  if (!job || !settings.queues.rules.frameworks.contains(job->kind().framework)) return plan;
+  const JobScene scene{*job, state, settings.queues, now};
+  if (job->meta().deleting) {
+    let_go(scene, plan);
+    return plan;
+  }
+  if (!job->kind().is_managed_by(job->managed_by())) return plan;
+  const auto standing = standing_of(scene);
+  if (!standing) plan.wake_at(now.wall + kUndecidedInterval);
+  if (!standing || *standing == Standing::kOutside) return plan;
+  if (*standing != Standing::kQueued) {
+    if (*standing == Standing::kHeld) hold(scene, plan);
+    if (plan.writes.empty()) leave_queue(scene, plan);
+    return plan;
+  }
+  if (is_never_run(*job, state, settings) && job->suspended() && !has_pods(scene)) {
+    if (!job->end()) leave_without_quota(scene, plan);
+    return plan;
+  }
+  const WorkloadChoice choice = choose_workload(scene, plan);
+  if (choice.settled) return plan;
+  if (choice.workload != nullptr) {
+    with_workload(scene, *choice.workload, plan);
+  } else if (!job->end()) {
+    without_workload(scene, plan);
+  }
+  return plan;
+}
+
+// --- What concerns whom ---
+
+// Visits every job: only for events that are rare.
+template <class Visit>
+void for_each_job(const ClusterState& state, Visit visit) {
+  state.for_each_of(kJobs, [&](const TypedObject& object) { visit(QueuedJob(*std::get<JobPtr>(object))); });
+  state.for_each_of(kJobSets, [&](const TypedObject& object) { visit(QueuedJob(*std::get<JobSetPtr>(object))); });
+}
+
+void add_key(const QueuedJob& job, std::vector<ObjectKey>& keys) {
+  keys.push_back(key_of(job.type(), job.meta()));
+}
+
+// A Workload that nobody controls may be the one that a job names.
+void concern_who_names(const ClusterState& state, const ObjectMeta& workload, std::vector<ObjectKey>& keys) {
+  for_each_job(state, [&](const QueuedJob& job) {
+    const ObjectMeta& meta = job.meta();
+    if (meta.ns != workload.ns) return;
+    if (meta.annotation(kPrebuiltWorkload) == workload.name || meta.label(kPrebuiltWorkload) == workload.name)
+      add_key(job, keys);
+  });
+}
+
+void concern_workload(const ClusterState& state, const ObjectMeta& workload, std::vector<ObjectKey>& keys) {
+  if (!workload.controller) return concern_who_names(state, workload, keys);
+  if (const ResourceType* type = job_type_of(*workload.controller))
+    keys.push_back({type, workload.ns, workload.controller->name});
+}
+
+bool uses(const QueuedJob& job, const PriorityClass& priority_class) {
+  if (!priority_class.for_pods) return job.priority_class() == priority_class.meta.name;
+  if (!job.readable() || !job.priority_class().empty()) return false;
+  const std::vector<PodSet> pod_sets = job.pod_set_shapes({});
+  return std::any_of(pod_sets.begin(), pod_sets.end(), [&](const PodSet& pod_set) {
+    return pod_set.pod_template.spec->priority_class == priority_class.meta.name;
+  });
+}
+
+// Jobs that may wait for a class to exist.
+void concern_priority(const ClusterState& state, const PriorityClass& priority_class, std::vector<ObjectKey>& keys) {
+  for_each_job(state, [&](const QueuedJob& job) {
+    if (uses(job, priority_class)) add_key(job, keys);
+  });
+}
+
+void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+  if (std::holds_alternative<JobPtr>(object) || std::holds_alternative<JobSetPtr>(object)) {
+    keys.push_back(key_of(object));
+  } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
+    concern_workload(state, (*workload)->meta, keys);
+  } else if (const auto* priority_class = std::get_if<PriorityClassPtr>(&object)) {
+    concern_priority(state, **priority_class, keys);
+  }
+}
+
+}  // namespace
+
+const Reconciler job_workload_reconciler = {.name = "job_workload", .concerns = concerns, .reconcile = reconcile};
+
+}  // namespace muster

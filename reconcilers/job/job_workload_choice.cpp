@@ -1,0 +1,196 @@
+#include "reconcilers/job/job_workload_choice.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/meta/constants.h"
+#include "api/meta/names.h"
+#include "api/workload_conditions.h"
+#include "jobs/prebuilt_workload.h"
+#include "reconcilers/in_use.h"
+#include "reconcilers/job/job_workload_infos.h"
+#include "reconcilers/job/job_workload_make.h"
+#include "reconcilers/job/job_workload_run.h"
+#include "reconcilers/job/prebuilt_difference.h"
+#include "reconcilers/workload/job_workload_status.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+using Workloads = std::vector<const Workload*>;
+
+constexpr WorkloadChoice kSettled{.settled = true};
+
+void update(const Workload& workload, json spec, std::vector<ObjectEvent> events, Plan& plan) {
+  Write write = patch_workload(workload, Verb::kPatch, {{"spec", std::move(spec)}});
+  write.events = std::move(events);
+  plan.writes.push_back(std::move(write));
+}
+
+// --- A Workload that the user has made ---
+
+void take(const JobScene& scene, const Workload& workload, Plan& plan) {
+  const ObjectMeta& job = scene.job.meta();
+  json metadata = {{"ownerReferences", json::array({controller_reference(scene.job.type(), job, true)})}};
+  if (is_valid_label_value(job.uid).empty()) metadata["labels"][std::string(kJobUidLabel)] = job.uid;
+  plan.writes.push_back(patch_workload(workload, Verb::kPatch, {{"metadata", std::move(metadata)}}));
+}
+
+WorkloadChoice choose_prebuilt(const JobScene& scene, std::string_view name, Plan& plan) {
+  const Workload* workload = scene.state.workload(scene.job.meta().ns, name);
+  if (workload == nullptr) return {};
+  const auto& controller = workload->meta.controller;
+  if (controller && controller->uid != scene.job.meta().uid) {
+    plan.events.push_back(scene.event(kWarningEvent, "PrebuiltWorkloadTaken",
+                                      "Workload " + path_of(workload->meta) + " belongs to " + controller->kind + " " +
+                                          controller->name + "; name another, or have one made"));
+    return {};
+  }
+  if (!controller) {
+    take(scene, *workload, plan);
+    return kSettled;
+  }
+  if (workload->finished() || workload->meta.deleting || is_equivalent(scene, *workload) ||
+      is_equivalent(scene, with_container_defaults(*workload)))
+    return {.workload = workload};
+  Write write =
+      write_status(*workload, finished_status(*workload, kOutOfSyncReason,
+                                              "The prebuilt workload is out of sync with its user job", scene.stamp()));
+  const std::string difference = difference_of_prebuilt(scene, *workload);
+  write.events = {scene.event(kWarningEvent, "PrebuiltWorkloadOutOfSync",
+                              "Workload " + path_of(workload->meta) + " does not suit this job" +
+                                  (difference.empty() ? "" : ": " + difference))};
+  plan.writes.push_back(std::move(write));
+  return kSettled;
+}
+
+// --- An elastic job: its Workload follows its counts ---
+
+bool same_names(const std::vector<PodSet>& one, const std::vector<PodSet>& other) {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                    [](const PodSet& a, const PodSet& b) { return a.name == b.name; });
+}
+
+// Pod sets may shrink at any time, and grow while no quota is reserved. nullopt: this is
+// another change, to be treated as that of any job.
+std::optional<WorkloadChoice> choose_elastic(const JobScene& scene, const Workloads& owned, Plan& plan) {
+  Workloads alive;
+  std::copy_if(owned.begin(), owned.end(), std::back_inserter(alive),
+               [](const Workload* workload) { return !workload->finished(); });
+  if (alive.size() != 1) return std::nullopt;
+  const Workload& workload = *alive.front();
+  const std::vector<PodSet> wanted = scene.job.pod_set_shapes(scene.settings.rules);
+  if (!same_names(wanted, workload.pod_sets)) return std::nullopt;
+  std::vector<PodSet> counted = workload.pod_sets;
+  bool grows = false;
+  bool changes = false;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    grows |= wanted[i].count > counted[i].count;
+    changes |= wanted[i].count != counted[i].count;
+    counted[i].count = wanted[i].count;
+  }
+  if (!changes) return WorkloadChoice{.workload = &workload};
+  if (grows && workload.has_quota_reserved()) return std::nullopt;
+  update(workload, {{"podSets", to_json(counted)}}, {}, plan);
+  return kSettled;
+}
+
+// --- The Workloads that were made for the job ---
+
+struct Sorted {
+  const Workload* match = nullptr;
+  Workloads others;
+};
+
+Sorted sort(const JobScene& scene, const Workloads& owned) {
+  Sorted sorted;
+  for (const Workload* workload : owned) {
+    if (sorted.match == nullptr && is_equivalent(scene, *workload)) {
+      sorted.match = workload;
+    } else {
+      sorted.others.push_back(workload);
+    }
+  }
+  return sorted;
+}
+
+void remove(const JobScene& scene, const Workload& workload, Plan& plan) {
+  drop_in_use_finalizer(kWorkloads, workload.meta, plan);
+  if (workload.meta.deleting) return;
+  plan.writes.push_back({.verb = Verb::kDelete,
+                         .target = key_of(kWorkloads, workload.meta),
+                         .body = with_version(workload.meta, {}),
+                         .uid = workload.meta.uid,
+                         .events = {scene.event(kNormalEvent, "DeletedWorkload",
+                                                "Deleted not matching Workload: " + path_of(workload.meta))}});
+}
+
+WorkloadChoice make_match(const JobScene& scene, const Workload& workload, Plan& plan) {
+  if (const auto priority = priority_of(scene, plan)) {
+    update(workload, remake_spec(scene, *priority),
+           {scene.event(kNormalEvent, "UpdatedWorkload",
+                        "Updated not matching Workload for suspended job: " + path_of(workload.meta))},
+           plan);
+  }
+  return kSettled;
+}
+
+// The priority class of a job may change while it waits or runs; that of its pods may not.
+WorkloadChoice keep_priority(const JobScene& scene, const Workload& workload, Plan& plan) {
+  const auto& source = workload.priority_class;
+  const bool from_pods = source && source->kind != kWorkloadPriorityClasses.kind;
+  const std::string_view present = source ? std::string_view(source->name) : std::string_view();
+  if (from_pods || present == scene.job.priority_class()) return {.workload = &workload};
+  if (const auto priority = priority_of(scene, plan)) {
+    update(workload, to_json(*priority),
+           {scene.event(kNormalEvent, "UpdatedWorkload", "Updated workload priority class: " + path_of(workload.meta))},
+           plan);
+  }
+  return kSettled;
+}
+
+// While it runs, a job without its Workload is stopped. Whether nothing is left to do.
+bool runs_without(const JobScene& scene, const Workloads& others, Plan& plan) {
+  if (scene.job.stopped() || scene.job.end()) return false;
+  // Of several nobody knows which one the job was started by.
+  const Workload* like = others.size() == 1 ? others.front() : nullptr;
+  const char* note = like == nullptr ? "Missing Workload; unable to restore pod templates"
+                                     : "No matching Workload; restoring pod templates according to existent Workload";
+  return !is_stopped(scene, like, note, plan);
+}
+
+WorkloadChoice choose_made(const JobScene& scene, const Workloads& owned, Plan& plan) {
+  Sorted sorted = sort(scene, owned);
+  const Workload* to_update = nullptr;
+  if (sorted.match == nullptr) {
+    if (!sorted.others.empty() && scene.job.stopped() && !sorted.others.front()->has_quota_reserved() &&
+        !sorted.others.front()->finished() && !sorted.others.front()->meta.deleting) {
+      to_update = sorted.others.front();
+      sorted.others.erase(sorted.others.begin());
+    } else if (runs_without(scene, sorted.others, plan)) {
+      return kSettled;
+    }
+  }
+  for (const Workload* other : sorted.others) remove(scene, *other, plan);
+  if (!sorted.others.empty()) return kSettled;
+  if (to_update != nullptr) return make_match(scene, *to_update, plan);
+  if (sorted.match == nullptr) return {};
+  const bool over = sorted.match->finished() || sorted.match->meta.deleting;
+  return over ? WorkloadChoice{.workload = sorted.match} : keep_priority(scene, *sorted.match, plan);
+}
+
+}  // namespace
+
+WorkloadChoice choose_workload(const JobScene& scene, Plan& plan) {
+  const RuleSettings& rules = scene.settings.rules;
+  if (const auto prebuilt = prebuilt_workload_name_of(rules, scene.job.meta()))
+    return choose_prebuilt(scene, prebuilt->name, plan);
+  const Workloads owned = scene.state.workloads_of_owner(scene.job.meta().uid);
+  if (scene.job.elastic(rules)) {
+    if (const auto choice = choose_elastic(scene, owned, plan)) return *choice;
+  }
+  return choose_made(scene, owned, plan);
+}
+
+}  // namespace muster

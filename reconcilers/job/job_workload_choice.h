@@ -1,0 +1,18 @@
+// Which Workload is the job's: exactly one that asks for what the job asks for. Others
+// are updated while nothing depends on them, or deleted.
+// Source: Kueue, jobframework.
+#pragma once
+
+#include "reconcilers/job/job_workload_scene.h"
+
+namespace muster {
+
+struct WorkloadChoice {
+  // Something must be written or waited for first: the plan has it, and it is all.
+  bool settled = false;
+  const Workload* workload = nullptr;  // none: there is none yet
+};
+
+WorkloadChoice choose_workload(const JobScene& scene, Plan& plan);
+
+}  // namespace muster

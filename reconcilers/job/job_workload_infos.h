@@ -1,0 +1,30 @@
+// What a Workload's admission gives to the pods of its job, and whether a Workload still
+// is what its job asks for. Pure.
+// Source: Kueue, jobframework and pkg/util/equality.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/workload.h"
+#include "base/result.h"
+#include "reconcilers/job/job_workload_scene.h"
+
+namespace muster {
+
+struct NoInfos {
+  std::string message;
+  // It comes with time: a flavor is missing. Otherwise waiting does not help.
+  bool retry = false;
+};
+
+// One for each pod set of the admission, in order: node labels and tolerations of its
+// flavors, what admission checks want, and who counts these pods. Where two flavors set a
+// node label, that of the resource first by name wins.
+Result<std::vector<PodSetInfo>, NoInfos> infos_of_admission(const JobScene& scene, const Workload& workload);
+
+// Pod sets and the longest time to run are the same; those of a job that runs as its
+// admission has made them.
+bool is_equivalent(const JobScene& scene, const Workload& workload);
+
+}  // namespace muster

@@ -1,0 +1,31 @@
+// A job's Workload as it is made, or made anew. Pure.
+// Source: Kueue, jobframework.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "reconcilers/job/job_workload_scene.h"
+
+namespace muster {
+
+struct WorkloadPriority {
+  int32_t value = 0;
+  std::optional<PriorityClassRef> source;  // nullopt: nobody says anything
+};
+// The job's WorkloadPriorityClass, else the PriorityClass of the first pod set that names
+// one, else the cluster's default, else 0. nullopt: that class does not exist, which the
+// plan tells about where a user can mend it.
+std::optional<WorkloadPriority> priority_of(const JobScene& scene, Plan& plan);
+
+// The patch of `spec` with a priority; null for what there is not.
+nlohmann::json to_json(const WorkloadPriority& priority);
+
+std::string name_of_workload(const JobScene& scene);
+// The whole object.
+nlohmann::json make_workload(const JobScene& scene, const WorkloadPriority& priority);
+// Its spec as a merge patch of one that is there, whose `active` stays.
+nlohmann::json remake_spec(const JobScene& scene, const WorkloadPriority& priority);
+
+}  // namespace muster

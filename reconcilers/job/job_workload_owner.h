@@ -1,0 +1,18 @@
+// Jobs and JobSets as the state has them, and who owns them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "jobs/management.h"
+#include "jobs/queued_job.h"
+#include "state/cluster_state.h"
+
+namespace muster {
+
+// nullopt: there is no such job, or the key is of another kind.
+std::optional<QueuedJob> find_job(const ObjectKey& key, const ClusterState& state);
+// Finds jobs of this namespace. `state` and `ns` must outlive it.
+OwnerLookup owners_in(const ClusterState& state, const std::string& ns);
+
+}  // namespace muster

@@ -1,0 +1,100 @@
+#include "reconcilers/job/job_workload_run.h"
+
+#include <nlohmann/json.hpp>
+
+#include "api/meta/constants.h"
+#include "api/workload_conditions.h"
+#include "reconcilers/job/job_workload_infos.h"
+#include "reconcilers/workload/job_workload_status.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+// A flavor that is missing may come; the events of flavors do not lead to their jobs.
+constexpr Duration kFlavorInterval = std::chrono::seconds(5);
+constexpr std::string_view kJobStarted = "Started";
+constexpr std::string_view kJobStopped = "Stopped";
+
+std::vector<PodSetInfo> infos_like(const Workload* like) {
+  std::vector<PodSetInfo> infos;
+  if (like == nullptr) return infos;
+  for (const PodSet& pod_set : like->pod_sets) infos.push_back(info_of_pod_set(pod_set));
+  return infos;
+}
+
+void add(const JobScene& scene, json patch, std::vector<ObjectEvent> events, Plan& plan) {
+  Write write = patch_job(scene, Verb::kPatch, std::move(patch));
+  const std::string job = scene.job.meta().ns + "/" + std::string(scene.job.type().kind) + "/" + scene.job.meta().name;
+  for (const ObjectEvent& event : events)
+    write.decisions.push_back(
+        {event.reason == kJobStarted ? "job started" : "job stopped", {{"job", job}, {"message", event.note}}});
+  write.events = std::move(events);
+  plan.writes.push_back(std::move(write));
+}
+
+json stopping_mark(json value) {
+  return {{"metadata", {{"annotations", {{kStoppingAnnotation, std::move(value)}}}}}};
+}
+
+void clear_start_time(const JobScene& scene, Plan& plan) {
+  plan.writes.push_back(patch_job(scene, Verb::kPatchStatus, {{"status", {{"startTime", nullptr}}}}));
+}
+
+}  // namespace
+
+bool is_stopped(const JobScene& scene, const Workload* like, std::string note, Plan& plan) {
+  const QueuedJob& job = scene.job;
+  const bool in_steps = job.type().plural == kJobs.plural;
+  if (!in_steps && job.suspended()) return true;
+  json restore = job.restore_patch(infos_like(like));
+  const bool marked = job.stopping();
+  std::vector<ObjectEvent> told = {scene.event(kNormalEvent, kJobStopped, std::move(note))};
+  if (!job.suspended()) {
+    json patch = {{"spec", {{"suspend", true}}}};
+    const bool at_once = !in_steps || (restore.is_null() && !job.has_start_time());
+    if (at_once) {
+      if (!restore.is_null()) patch.update(restore, true);
+      if (marked) patch.update(stopping_mark(nullptr), true);
+    } else {
+      patch.update(stopping_mark("true"), true);
+      told.clear();
+    }
+    add(scene, std::move(patch), std::move(told), plan);
+    return false;
+  }
+  if (job.has_start_time()) {
+    clear_start_time(scene, plan);
+    return false;
+  }
+  if (restore.is_null() && !marked) return true;
+  // Until its pods have gone Kubernetes would refuse; the status that says so leads back here.
+  if (in_steps && job.active() && restore.is_object() && restore["spec"].contains("template")) return false;
+  if (restore.is_null()) restore = json::object();
+  if (marked) {
+    restore.update(stopping_mark(nullptr), true);
+  } else {
+    told.clear();
+  }
+  add(scene, std::move(restore), std::move(told), plan);
+  return false;
+}
+
+void start(const JobScene& scene, const Workload& workload, Plan& plan) {
+  const auto fail_to_start = [&](const std::string& why) {
+    plan.writes.push_back(write_status(workload, finished_status(workload, kFailedToStartReason, why, scene.stamp())));
+  };
+  const auto infos = infos_of_admission(scene, workload);
+  if (!infos && infos.error().retry) return plan.wake_at(scene.now.wall + kFlavorInterval);
+  if (!infos) return fail_to_start(infos.error().message);
+  auto patch = scene.job.start_patch(*infos);
+  if (!patch) return fail_to_start(patch.error().message);
+  if (scene.job.start_time_is_in_the_way() && (*patch)["spec"].contains("template"))
+    return clear_start_time(scene, plan);
+  const std::string cluster_queue = workload.status.admission ? workload.status.admission->cluster_queue : "";
+  add(scene, std::move(*patch),
+      {scene.event(kNormalEvent, kJobStarted, "Admitted by clusterQueue " + cluster_queue)}, plan);
+}
+
+}  // namespace muster

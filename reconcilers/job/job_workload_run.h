@@ -1,0 +1,23 @@
+// Starting and stopping a job: each step is one write that depends on what is stored and
+// nothing else, so that whoever comes after a crash goes on where it ended.
+// Source: Kueue, jobframework and jobs/job (the three writes of a stop).
+#pragma once
+
+#include <string>
+
+#include "reconcilers/job/job_workload_scene.h"
+
+namespace muster {
+
+// Adds the next step of a stop, or says that there is none left. A Job is first suspended
+// and marked as stopping; then its start time is taken away, without which Kubernetes
+// does not let its template change; then, when no pod of it runs any more, the template
+// becomes what `like` holds (nullptr: nobody knows) and the mark goes. A Job that was never started takes one write, a
+// JobSet too. `note` is told when it is done.
+bool is_stopped(const JobScene& scene, const Workload* like, std::string note, Plan& plan);
+
+// Starts a job whose Workload is admitted, in one write. What can never be started ends
+// its Workload.
+void start(const JobScene& scene, const Workload& workload, Plan& plan);
+
+}  // namespace muster

@@ -1,0 +1,35 @@
+#include "reconcilers/job/job_workload_scene.h"
+
+#include <nlohmann/json.hpp>
+
+#include "state/decision_log.h"
+#include "state/metrics/measurements.h"
+
+namespace muster {
+
+using nlohmann::json;
+
+ObjectEvent JobScene::event(std::string_view type, std::string_view reason, std::string note) const {
+  return {.regarding = reference_to(job.type(), job.meta()),
+          .type = std::string(type),
+          .reason = std::string(reason),
+          .note = std::move(note)};
+}
+
+Write patch_job(const JobScene& scene, Verb verb, json patch) {
+  return {.verb = verb, .target = scene.key(), .body = with_version(scene.job.meta(), std::move(patch))};
+}
+
+Write patch_workload(const Workload& workload, Verb verb, json patch) {
+  return {
+      .verb = verb, .target = key_of(kWorkloads, workload.meta), .body = with_version(workload.meta, std::move(patch))};
+}
+
+Write write_status(const Workload& workload, const WorkloadStatus& status) {
+  Write write = patch_workload(workload, Verb::kPatchStatus, {{"status", status_patch(workload.status, status)}});
+  write.measurements = measurements_of(workload, status);
+  write.decisions = decisions_of(workload, status);
+  return write;
+}
+
+}  // namespace muster

@@ -1,0 +1,75 @@
+#include "reconcilers/job/job_workload_standing.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/meta/constants.h"
+#include "api/workload_conditions.h"
+#include "jobs/prebuilt_workload.h"
+#include "reconcilers/in_use.h"
+#include "reconcilers/job/job_workload_owner.h"
+#include "reconcilers/workload/job_workload_status.h"
+
+namespace muster {
+namespace {
+
+// The Workload of a JobSet counts the Jobs that its controller makes; no controller makes
+// JobSets, so one below another is counted nowhere.
+bool is_covered(const JobScene& scene, const ManagedAncestor& ancestor) {
+  if (scene.job.type().plural == kJobSets.plural) return false;
+  const std::vector<const Workload*> workloads = scene.state.workloads_of_owner(ancestor.uid);
+  return std::any_of(workloads.begin(), workloads.end(),
+                     [](const Workload* workload) { return workload->admitted() && !workload->finished(); });
+}
+
+void remove(const JobScene& scene, const Workload& workload, Plan& plan) {
+  drop_in_use_finalizer(kWorkloads, workload.meta, plan);
+  if (workload.meta.deleting) return;
+  plan.writes.push_back(
+      {.verb = Verb::kDelete,
+       .target = key_of(kWorkloads, workload.meta),
+       .uid = workload.meta.uid,
+       .events = {scene.event(kNormalEvent, "DeletedWorkload",
+                              "Deleted Workload of a job that is in no queue any more: " + path_of(workload.meta))}});
+}
+
+}  // namespace
+
+Result<Standing, Undecided> standing_of(const JobScene& scene) {
+  const RuleSettings& rules = scene.settings.rules;
+  const ObjectMeta& meta = scene.job.meta();
+  const TypedObject* ns = scene.state.find(kNamespaces, "", meta.ns);
+  const auto managed = in_managed_namespace(rules, meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
+  if (!managed) return fail_with(managed.error());
+  if (!*managed) return Standing::kOutside;
+  const MaybeAncestor ancestor = managed_ancestor(rules, owners_in(scene.state, meta.ns), meta.uid, meta.controller);
+  if (!ancestor) return fail_with(ancestor.error());
+  if (*ancestor) return is_covered(scene, **ancestor) ? Standing::kCovered : Standing::kHeld;
+  if (scene.job.queue_name().empty() && !rules.manage_jobs_without_queue_name) return Standing::kFree;
+  return scene.job.readable() ? Standing::kQueued : Standing::kHeld;
+}
+
+void hold(const JobScene& scene, Plan& plan) {
+  if (scene.job.suspended() || scene.job.end()) return;
+  Write write = patch_job(scene, Verb::kPatch, {{"spec", {{"suspend", true}}}});
+  write.events = {scene.event(kNormalEvent, "Suspended", "Kueue managed child job suspended")};
+  plan.writes.push_back(std::move(write));
+}
+
+void leave_queue(const JobScene& scene, Plan& plan) {
+  if (prebuilt_workload_name_of(scene.settings.rules, scene.job.meta())) return;
+  const auto job_end = scene.job.end();
+  for (const Workload* workload : scene.state.workloads_of_owner(scene.job.meta().uid)) {
+    if (workload->finished()) {
+      drop_in_use_finalizer(kWorkloads, workload->meta, plan);
+    } else if (job_end) {
+      const std::string_view reason = job_end->success ? kSucceededReason : kFailedReason;
+      plan.writes.push_back(
+          write_status(*workload, finished_status(*workload, reason, job_end->message, scene.stamp())));
+    } else if (scene.job.suspended() && !scene.job.active()) {
+      remove(scene, *workload, plan);
+    }
+  }
+}
+
+}  // namespace muster

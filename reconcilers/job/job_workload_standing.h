@@ -1,0 +1,29 @@
+// What the queues have to do with a job, and what is done with one that has no Workload of
+// its own: parts of other jobs, and jobs that left the queues. Pure.
+// Source: Kueue, jobframework (a child of a managed job is suspended unless the topmost
+// one has an admitted Workload).
+#pragma once
+
+#include "jobs/management.h"
+#include "reconcilers/job/job_workload_scene.h"
+
+namespace muster {
+
+enum class Standing {
+  kOutside,  // of managedJobsNamespaceSelector
+  kFree,     // in no queue
+  kQueued,   // with a Workload of its own
+  kCovered,  // part of a job whose Workload is admitted
+  // May not run: part of one whose Workload is not admitted, or does not count its pods; or
+  // what its pods ask for is not known.
+  kHeld,
+};
+Result<Standing, Undecided> standing_of(const JobScene& scene);
+
+// Suspends what is kHeld.
+void hold(const JobScene& scene, Plan& plan);
+// Workloads of its own that a job no longer needs: ended with it, or deleted while it does
+// not run. While it does, they keep their quota, as its pods keep their nodes.
+void leave_queue(const JobScene& scene, Plan& plan);
+
+}  // namespace muster

@@ -1,0 +1,139 @@
+#include "reconcilers/job/prebuilt_difference.h"
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kLongestValue = 200;
+
+void fill(json& object, const char* field, const char* value) {
+  if (!object.contains(field)) object[field] = value;
+}
+
+// "latest" is pulled again and again, also where it is not said.
+const char* pull_policy_of(std::string_view image) {
+  if (image.find('@') != std::string_view::npos) return "IfNotPresent";
+  const size_t slash = image.rfind('/');
+  const size_t colon = image.find(':', slash == std::string_view::npos ? 0 : slash);
+  return colon == std::string_view::npos || image.substr(colon) == ":latest" ? "Always" : "IfNotPresent";
+}
+
+void fill_container(json& container) {
+  if (!container.is_object()) return;
+  fill(container, "terminationMessagePath", "/dev/termination-log");
+  fill(container, "terminationMessagePolicy", "File");
+  fill(container, "imagePullPolicy", pull_policy_of(string_at(container, {"image"})));
+  if (container.contains("ports") && container["ports"].is_array()) {
+    for (json& port : container["ports"]) {
+      if (port.is_object()) fill(port, "protocol", "TCP");
+    }
+  }
+  if (!container.contains("env") || !container["env"].is_array()) return;
+  for (json& variable : container["env"]) {
+    const json::json_pointer reference("/valueFrom/fieldRef");
+    if (variable.is_object() && variable.contains(reference) && variable[reference].is_object())
+      fill(variable[reference], "apiVersion", "v1");
+  }
+}
+
+json filled(const PodSpec& spec) {
+  json filled = json::parse(spec.text, nullptr, false);
+  for (const char* list : {"containers", "initContainers"}) {
+    if (!filled.is_object() || !filled.contains(list) || !filled[list].is_array()) continue;
+    for (json& container : filled[list]) fill_container(container);
+  }
+  return filled;
+}
+
+// What is empty is the same as what is not there.
+void drop_empty(json& value) {
+  if (!value.is_structured()) return;
+  for (json& part : value) drop_empty(part);
+  if (!value.is_object()) return;
+  for (auto it = value.begin(); it != value.end();) {
+    const bool empty = it->is_null() || (it->is_structured() && it->empty());
+    it = empty ? value.erase(it) : std::next(it);
+  }
+}
+
+std::string shown(const json& value) {
+  std::string text = value.is_null() ? "not set" : value.dump(-1, ' ', false, json::error_handler_t::replace);
+  if (text.size() > kLongestValue) text = text.substr(0, kLongestValue) + "...";
+  return text;
+}
+
+std::string told(const std::string& field, const json& here, const json& of_job) {
+  return field + " is " + shown(here) + ", and the job's is " + shown(of_job);
+}
+
+// "/containers/0/image" as a field path.
+std::string path_of_pointer(const std::string& pointer) {
+  std::string path;
+  for (size_t at = 0; at < pointer.size();) {
+    const size_t end = std::min(pointer.find('/', at + 1), pointer.size());
+    const std::string part = pointer.substr(at + 1, end - at - 1);
+    const bool index = !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
+    path += index ? "[" + part + "]" : "." + part;
+    at = end;
+  }
+  return path;
+}
+
+std::string difference_of_specs(const std::string& field, const PodSpec& here, const PodSpec& of_job) {
+  json mine = filled(here), wanted = filled(of_job);
+  drop_empty(mine);
+  drop_empty(wanted);
+  for (const char* key : {"initContainers", "containers", "tolerations"}) {
+    const json left = mine.value(key, json::array()), right = wanted.value(key, json::array());
+    const json steps = json::diff(left, right);
+    if (steps.empty()) continue;
+    const std::string pointer = steps[0]["path"];
+    const json::json_pointer at(pointer);
+    const auto value_at = [&](const json& list) { return list.contains(at) ? list.at(at) : json(); };
+    return told(field + "." + key + path_of_pointer(pointer), value_at(left), value_at(right));
+  }
+  return "";
+}
+
+std::string difference_of_pod_sets(const std::string& field, const PodSet& here, const PodSet& of_job) {
+  if (here.count != of_job.count) return told(field + ".count", here.count, of_job.count);
+  const auto number = [](const std::optional<int32_t>& count) { return count ? json(*count) : json(); };
+  if (here.min_count != of_job.min_count)
+    return told(field + ".minCount", number(here.min_count), number(of_job.min_count));
+  return difference_of_specs(field + ".template.spec", *here.pod_template.spec, *of_job.pod_template.spec);
+}
+
+}  // namespace
+
+Workload with_container_defaults(const Workload& workload) {
+  Workload made = workload;
+  for (PodSet& pod_set : made.pod_sets)
+    pod_set.pod_template.spec = std::make_shared<const PodSpec>(filled(*pod_set.pod_template.spec));
+  return made;
+}
+
+std::string difference_of_prebuilt(const JobScene& scene, const Workload& workload) {
+  const auto seconds = [](const std::optional<int32_t>& limit) { return limit ? json(*limit) : json(); };
+  if (workload.maximum_execution_seconds != scene.job.maximum_execution_seconds()) {
+    return told("spec.maximumExecutionTimeSeconds", seconds(workload.maximum_execution_seconds),
+                seconds(scene.job.maximum_execution_seconds()));
+  }
+  const std::vector<PodSet> wanted = scene.job.pod_sets(scene.settings.rules);
+  if (wanted.size() != workload.pod_sets.size())
+    return told("the number of spec.podSets", workload.pod_sets.size(), wanted.size());
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    std::string found =
+        difference_of_pod_sets("spec.podSets[" + std::to_string(i) + "]", workload.pod_sets[i], wanted[i]);
+    if (!found.empty()) return found;
+  }
+  return "";
+}
+
+}  // namespace muster

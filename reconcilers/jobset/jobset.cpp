@@ -1,0 +1,362 @@
+#include "reconcilers/jobset/jobset.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "api/meta/constants.h"
+#include "jobs/job_kind.h"
+#include "jobs/jobset/jobset_fields.h"
+#include "jobs/size_limit.h"
+#include "reconcilers/jobset/jobset_child.h"
+#include "reconcilers/jobset/jobset_crd.h"
+#include "reconcilers/jobset/jobset_gang.h"
+#include "reconcilers/jobset/jobset_policies.h"
+#include "reconcilers/jobset/jobset_run.h"
+#include "reconcilers/jobset/jobset_status.h"
+#include "state/unsupported.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+// Jobs that one plan creates; the rest follow when these are there.
+constexpr size_t kCreatesAtOnce = 500;
+// And no more of their templates, as text.
+constexpr size_t kCreatedBytesAtOnce = 4 << 20;
+
+// One look at one JobSet.
+struct Scene {
+  const JobSet& jobset;
+  const ClusterState& state;
+  const ReconcilerSettings& settings;
+  Now now;
+  JobSetRun run;
+};
+
+void delete_jobs(const std::vector<const Job*>& jobs, Plan& plan) {
+  for (const Job* job : jobs) {
+    if (job->meta.deleting) continue;
+    plan.writes.push_back({.verb = Verb::kDelete,
+                           .target = key_of(kJobs, job->meta),
+                           .uid = job->meta.uid,
+                           .propagation = Propagation::kForeground});
+  }
+}
+
+void patch_job(const Job& job, Verb verb, json patch, Plan& plan) {
+  // All Jobs of a run are stopped or none: one that is left out, because its status has just
+  // changed, would go on as a part of the next run.
+  const bool stops = patch == json{{"spec", {{"suspend", true}}}};
+  if (!stops) patch = with_version(job.meta, std::move(patch));
+  plan.writes.push_back({.verb = verb, .target = key_of(kJobs, job.meta), .body = std::move(patch)});
+}
+
+// --- Finished JobSets ---
+
+// The zero time when nobody noted it.
+Timestamp finished_at(const JobSet& jobset) {
+  for (std::string_view type : {"Completed", "Failed"}) {
+    const Condition* condition = find_condition(jobset.status.conditions, type);
+    if (condition != nullptr && condition->is_true()) return condition->last_transition;
+  }
+  return {};
+}
+
+void expire(const Scene& scene, Plan& plan) {
+  const JobSet& jobset = scene.jobset;
+  const Timestamp finished = finished_at(jobset);
+  if (!jobset.ttl_seconds_after_finished || finished.is_zero()) return;
+  const TimePoint expiry = to_time_point(finished) + std::chrono::seconds(*jobset.ttl_seconds_after_finished);
+  if (scene.now.wall < expiry) return plan.wake_at(expiry);
+  plan.writes.push_back({.verb = Verb::kDelete,
+                         .target = key_of(kJobSets, jobset.meta),
+                         .body = with_version(jobset.meta, {}),
+                         .uid = jobset.meta.uid,
+                         .propagation = Propagation::kForeground});
+}
+
+Plan tidy_up(const Scene& scene) {
+  Plan plan;
+  delete_jobs(scene.run.active, plan);
+  delete_jobs(scene.run.older, plan);
+  settle_counts_of_finished(scene.jobset, plan);
+  if (plan.writes.empty()) expire(scene, plan);
+  return plan;
+}
+
+// --- Children ---
+
+// The API server has refused it a moment ago. The rest of the JobSet does not wait for it.
+bool waits_for_next_try(const Scene& scene, const ObjectKey& key, Plan& plan) {
+  const auto left = scene.state.refused_for(key, scene.now.monotonic);
+  if (left) plan.wake_at(scene.now.wall + *left);
+  return left.has_value();
+}
+
+void create_service(const Scene& scene, Plan& plan) {
+  const JobSet& jobset = scene.jobset;
+  const ObjectKey key{&kServices, jobset.meta.ns, jobset.subdomain};
+  if (!jobset.dns_hostnames || scene.state.service(key.ns, key.name) != nullptr) return;
+  // Somebody else's Service of that name is left alone, as upstream leaves it.
+  if (scene.state.taken(key, scene.now.monotonic) || waits_for_next_try(scene, key, plan)) return;
+  plan.writes.push_back({.verb = Verb::kCreate,
+                         .target = key,
+                         .body = headless_service(jobset),
+                         .refusal = event_about(jobset, kWarningEvent, "HeadlessServiceCreationFailed",
+                                                "Service " + path_of(key.ns, key.name) + " cannot be created: "),
+                         .waits_alone = true});
+}
+
+// A Job that goes by itself: one of ours that is being replaced, or what a deleted
+// JobSet of the same name has left behind.
+bool will_go(const Job& job, const JobSet& jobset) {
+  const auto& controller = job.meta.controller;
+  return controller && job_type_of(*controller) == &kJobSets && controller->name == jobset.meta.name;
+}
+
+void tell_blocked(const JobSet& jobset, const Job& job, Plan& plan) {
+  plan.events.push_back(event_about(
+      jobset, kWarningEvent, "JobCreationFailed",
+      "Job " + path_of(job.meta) +
+          " cannot be created, because a Job of that name exists and does not belong to this JobSet; delete that Job, "
+          "or create the JobSet under another name"));
+}
+
+void create_jobs_of(const Scene& scene, const ReplicatedJob& replicated, size_t limit, Plan& plan) {
+  const JobSet& jobset = scene.jobset;
+  std::optional<ChildJobMaker> maker;
+  for (int32_t index = 0; index < replicated.replicas && plan.writes.size() < limit; ++index) {
+    const ObjectKey key{&kJobs, jobset.meta.ns, child_job_name(jobset.meta.name, replicated.name, index)};
+    if (const Job* present = scene.state.job(key.ns, key.name)) {
+      if (!will_go(*present, jobset)) tell_blocked(jobset, *present, plan);
+      continue;
+    }
+    // Somebody has made one that the watch has not shown yet.
+    if (scene.state.taken(key, scene.now.monotonic) || waits_for_next_try(scene, key, plan)) continue;
+    if (!maker) maker.emplace(jobset, replicated);
+    plan.writes.push_back({.verb = Verb::kCreate,
+                           .target = key,
+                           .body = maker->make(index),
+                           .refusal = event_about(jobset, kWarningEvent, "JobCreationFailed",
+                                                  "Job " + path_of(key.ns, key.name) + " cannot be created: "),
+                           .waits_alone = true});
+  }
+}
+
+std::map<std::string_view, int64_t> jobs_present(const JobSetRun& run) {
+  std::map<std::string_view, int64_t> present;
+  for (const auto* jobs : {&run.active, &run.succeeded, &run.failed}) {
+    for (const Job* job : *jobs) ++present[job->meta.label(kReplicatedJobNameKey)];
+  }
+  return present;
+}
+
+// Each Job has a template of its own, which may be as large as an object can be.
+size_t creates_at_once(const JobSet& jobset) {
+  size_t largest = 1;
+  for (const ReplicatedJob& replicated : jobset.replicated_jobs)
+    largest = std::max(largest, replicated.template_text.text().size());
+  return std::clamp<size_t>(kCreatedBytesAtOnce / largest, 1, kCreatesAtOnce);
+}
+
+void create_jobs(const Scene& scene, const StartupGates& gates, Plan& plan) {
+  const auto& failure = scene.jobset.failure;
+  const bool blocking = failure && failure->strategy == RestartStrategy::kBlockingRecreate;
+  if (blocking && !scene.run.older.empty()) return;
+  const std::map<std::string_view, int64_t> present = jobs_present(scene.run);
+  // Whatever is asked for: each is an object that the API server must store.
+  const size_t room = kMostJobsOfAJobSet - std::min<size_t>(kMostJobsOfAJobSet, scene.run.active.size());
+  const size_t limit = plan.writes.size() + std::min(creates_at_once(scene.jobset), room);
+  for (size_t i = 0; i < gates.open.size(); ++i) {
+    const ReplicatedJob& replicated = scene.jobset.replicated_jobs[i];
+    const auto found = present.find(replicated.name);
+    const bool complete = found != present.end() && found->second >= replicated.replicas;
+    if (gates.open[i] && !complete) create_jobs_of(scene, replicated, limit, plan);
+  }
+}
+
+// Kubernetes lets the two change together only, and only for Indexed Jobs that run as
+// many pods at once as they need; the webhook sees to it that templates are so.
+bool changes_together(const Job& job, const ReplicatedJob& replicated) {
+  return job.indexed && replicated.completions == replicated.parallelism;
+}
+
+void scale(const Job& job, const ReplicatedJob& replicated, json& patch) {
+  if (!changes_together(job, replicated)) return;
+  if (job.completions == replicated.completions && job.parallelism == replicated.parallelism) return;
+  patch["spec"]["parallelism"] = replicated.parallelism;
+  patch["spec"]["completions"] = *replicated.completions;
+}
+
+bool runs_too_many(int32_t parallelism, std::optional<int32_t> completions, const ReplicatedJob& replicated) {
+  return pods_at_once(parallelism, completions) > pods_at_once(replicated.parallelism, replicated.completions);
+}
+
+// A Job that somebody has let grow beyond what the JobSet asks for, which is what quota was
+// given for.
+void shrink(const Job& job, const ReplicatedJob& replicated, json& patch) {
+  if (!runs_too_many(job.parallelism, job.completions, replicated)) return;
+  patch["spec"]["parallelism"] = replicated.parallelism;
+  if (changes_together(job, replicated)) patch["spec"]["completions"] = *replicated.completions;
+}
+
+// The same, where Kubernetes lets nobody take the completions back: the Job is made anew.
+bool must_be_remade(const Job& job, const ReplicatedJob& replicated) {
+  return runs_too_many(job.parallelism, job.completions, replicated) && !changes_together(job, replicated) &&
+         runs_too_many(replicated.parallelism, job.completions, replicated);
+}
+
+// A gang's Job that is resumed before its controller has seen the suspension keeps its
+// pods, of the run before, and gets none of the new one: the group would never be whole.
+bool may_resume(const Job& job, const ReplicatedJob& replicated) {
+  if (!job.barrier || job.barrier == replicated.barrier) return true;
+  return job.status.active == 0 && condition_is_true(job.status.conditions, "Suspended");
+}
+
+void adjust(const Scene& scene, const Job& job, const ReplicatedJob& replicated, bool open, Plan& plan) {
+  json patch;
+  if (job.suspended && !scene.jobset.suspended && open) {
+    if (!may_resume(job, replicated)) return;
+    // The template of a Job that has started before cannot change: upstream takes the
+    // start time away first, and the Job controller sets it anew.
+    if (!job.status.start_time.is_zero()) {
+      return patch_job(job, Verb::kPatchStatus, {{"status", {{"startTime", nullptr}}}}, plan);
+    }
+    patch = resume_patch(job, replicated);
+  } else if (!job.suspended && scene.jobset.suspended) {
+    patch["spec"]["suspend"] = true;
+  }
+  if (scene.settings.elastic_jobsets) scale(job, replicated, patch);
+  shrink(job, replicated, patch);
+  if (!patch.is_null()) patch_job(job, Verb::kPatch, std::move(patch), plan);
+}
+
+void adjust_jobs(const Scene& scene, const StartupGates& gates, Plan& plan) {
+  for (const Job* job : scene.run.active) {
+    if (job->meta.deleting) continue;
+    const ReplicatedJob* replicated = scene.jobset.find(job->meta.label(kReplicatedJobNameKey));
+    if (replicated == nullptr) continue;
+    if (must_be_remade(*job, *replicated)) {
+      delete_jobs({job}, plan);
+      continue;
+    }
+    const auto index = replicated - scene.jobset.replicated_jobs.data();
+    adjust(scene, *job, *replicated, gates.open[index], plan);
+  }
+}
+
+// --- The whole ---
+
+void set_conditions(const JobSet& jobset, const StartupGates& gates, StatusDraft& draft) {
+  if (jobset.suspended) return draft.suspend();
+  if (jobset.in_order && gates.in_progress) return draft.startup_in_progress();
+  if (jobset.in_order) draft.startup_completed();
+  draft.resume();
+}
+
+// Failures and successes that end or restart the JobSet. Whether there are any.
+bool judge(const Scene& scene, const GangFailures& failures, StatusDraft& draft) {
+  if (failures.being_failed) return true;
+  const Verdict verdict = judge_failures(scene.jobset, failures.genuine);
+  if (verdict.kind == Verdict::Kind::kFail) {
+    draft.fail(verdict);
+  } else if (verdict.kind == Verdict::Kind::kRestart) {
+    draft.restart(verdict);
+  } else if (scene.run.failed.empty() && has_succeeded(scene.jobset, scene.run.succeeded)) {
+    draft.complete();
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// One that asks for what muster cannot do. Jobs that are there run to their end: a restart or an end
+// by failure would be a guess. They are stopped when the JobSet is suspended, since their quota goes then.
+Plan hold_jobset(const Scene& scene) {
+  Plan plan;
+  const std::vector<ReplicatedJobStatus> counts = count_jobs(scene.jobset, scene.run);
+  StartupGates gates = startup_gates(scene.jobset, scene.run, counts);
+  gates.open.assign(gates.open.size(), false);
+  StatusDraft draft(scene.jobset, counts, scene.now);
+  draft.unsupported(scene.jobset.unsupported);
+  if (scene.run.failed.empty() && has_succeeded(scene.jobset, scene.run.succeeded)) {
+    draft.complete();
+  } else if (scene.jobset.suspended) {
+    for (const Job* job : scene.run.active) {
+      if (!job->suspended && !job->meta.deleting) patch_job(*job, Verb::kPatch, {{"spec", {{"suspend", true}}}}, plan);
+    }
+    draft.suspend();
+  }
+  draft.write_into(plan, gates);
+  return plan;
+}
+
+Plan run_jobset(const Scene& scene) {
+  Plan plan;
+  delete_jobs(scene.run.older, plan);
+  const std::vector<ReplicatedJobStatus> counts = count_jobs(scene.jobset, scene.run);
+  const StartupGates gates = startup_gates(scene.jobset, scene.run, counts);
+  StatusDraft draft(scene.jobset, counts, scene.now);
+  draft.supported();
+  const GangFailures failures = sort_failures(scene.jobset, scene.run, scene.state);
+  if (!judge(scene, failures, draft)) {
+    delete_jobs(failures.to_be_remade, plan);
+    create_service(scene, plan);
+    create_jobs(scene, gates, plan);
+    adjust_jobs(scene, gates, plan);
+    set_conditions(scene.jobset, gates, draft);
+    if (!scene.jobset.suspended) draft.all_jobs_ready();
+  }
+  draft.write_into(plan, gates);
+  return plan;
+}
+
+Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
+  if (!settings.native_jobsets || key.type->plural != kJobSets.plural || definition_is_foreign(state)) return {};
+  const JobSet* jobset = state.jobset(key.ns, key.name);
+  if (jobset == nullptr || jobset->meta.deleting) return {};
+  if (!muster::jobset.is_managed_by(jobset->managed_by) || is_outside_webhooks(key.ns, settings)) return {};
+  const Scene scene{*jobset, state, settings, now, jobs_of(*jobset, state)};
+  if (jobset->finished()) return tidy_up(scene);
+  return jobset->unsupported.empty() ? run_jobset(scene) : hold_jobset(scene);
+}
+
+// A Job's name may be one that a JobSet wants: <jobset>-<replicated job>-<index>, each of
+// which may contain dashes.
+void concern_by_name(const ClusterState& state, const ObjectMeta& job, std::vector<ObjectKey>& keys) {
+  const std::string_view name = job.name;
+  size_t end = name.rfind('-');
+  while (end != std::string_view::npos && end != 0 && (end = name.rfind('-', end - 1)) != std::string_view::npos) {
+    const std::string_view candidate = name.substr(0, end);
+    if (state.jobset(job.ns, candidate) != nullptr) keys.push_back({&kJobSets, job.ns, std::string(candidate)});
+  }
+}
+
+void concern_controller(const ObjectMeta& meta, std::vector<ObjectKey>& keys) {
+  const auto& controller = meta.controller;
+  if (controller && job_type_of(*controller) == &kJobSets) keys.push_back({&kJobSets, meta.ns, controller->name});
+}
+
+void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+  const ObjectMeta& meta = meta_of(object);
+  if (std::holds_alternative<JobSetPtr>(object)) {
+    keys.push_back(key_of(object));
+  } else if (std::holds_alternative<JobPtr>(object)) {
+    concern_controller(meta, keys);
+    concern_by_name(state, meta, keys);
+  } else if (std::holds_alternative<ConfigMapPtr>(object)) {
+    concern_controller(meta, keys);
+  } else if (std::holds_alternative<ServicePtr>(object)) {
+    for (const JobSet* jobset : state.jobsets_of_subdomain(meta.ns, meta.name)) {
+      keys.push_back(key_of(kJobSets, jobset->meta));
+    }
+  }
+}
+
+}  // namespace
+
+const Reconciler jobset_reconciler = {.name = "jobset", .concerns = concerns, .reconcile = reconcile};
+
+}  // namespace muster

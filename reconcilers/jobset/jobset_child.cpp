@@ -1,0 +1,183 @@
+#include "reconcilers/jobset/jobset_child.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
+#include "api/typed_object.h"
+#include "base/encoding.h"
+#include "jobs/edit.h"
+#include "jobs/jobset/jobset_fields.h"
+#include "reconcilers/command.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kReplicatedJobReplicasKey = "jobset.sigs.k8s.io/replicatedjob-replicas";
+constexpr std::string_view kGlobalReplicasKey = "jobset.sigs.k8s.io/global-replicas";
+constexpr std::string_view kJobGlobalIndexKey = "jobset.sigs.k8s.io/job-global-index";
+constexpr std::string_view kJobKeyKey = "jobset.sigs.k8s.io/job-key";
+constexpr std::string_view kGroupNameKey = "jobset.sigs.k8s.io/group-name";
+constexpr std::string_view kGroupReplicasKey = "jobset.sigs.k8s.io/group-replicas";
+constexpr std::string_view kJobGroupIndexKey = "jobset.sigs.k8s.io/job-group-index";
+
+// Exclusive placement by labels and taints that somebody put on the nodes beforehand.
+constexpr std::string_view kNodeSelectorKey = "alpha.jobset.sigs.k8s.io/node-selector";
+constexpr std::string_view kNamespacedJobKey = "alpha.jobset.sigs.k8s.io/namespaced-job";
+constexpr std::string_view kNoScheduleTaintKey = "alpha.jobset.sigs.k8s.io/no-schedule";
+
+json parsed(const std::string& text) {
+  auto value = parse_json(text);
+  return value && value->is_object() ? std::move(*value) : json::object();
+}
+
+// Upstream looks at the JobSet first and lets the template win.
+json exclusive_annotations(const JobSet& jobset, const Labels& of_template) {
+  json found = json::object();
+  for (const Labels* annotations : std::initializer_list<const Labels*>{&jobset.meta.annotations, &of_template}) {
+    if (!annotations->contains(kExclusiveTopologyAnnotation)) continue;
+    for (std::string_view key : {kExclusiveTopologyAnnotation, kNodeSelectorKey}) {
+      if (const auto value = annotations->find(key); value != annotations->end()) {
+        found[std::string(key)] = value->second;
+      }
+    }
+  }
+  return found;
+}
+
+void choose_nodes(const JobSet& jobset, const std::string& job_name, json& pod_spec) {
+  if (json* selector = make_object(pod_spec, {"nodeSelector"})) {
+    (*selector)[std::string(kNamespacedJobKey)] = jobset.meta.ns + "_" + job_name;
+  }
+  json& tolerations = pod_spec["tolerations"];
+  if (!tolerations.is_array()) tolerations = json::array();
+  tolerations.push_back({{"key", kNoScheduleTaintKey}, {"operator", "Exists"}, {"effect", "NoSchedule"}});
+}
+
+json list_of(const std::string& text) {
+  auto list = parse_json(text);
+  return list && list->is_array() ? std::move(*list) : json::array();
+}
+
+// What of `wanted` is not in the list yet, at its end.
+void add_missing(const std::string& present_text, const json& wanted, std::string_view key, json& pod_spec) {
+  json list = list_of(present_text);
+  const size_t before = list.size();
+  for (const json& item : wanted) {
+    if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
+  }
+  if (list.size() != before) pod_spec[std::string(key)] = std::move(list);
+}
+
+}  // namespace
+
+std::string coordinator_endpoint(const JobSet& jobset) {
+  if (!jobset.coordinator) return "";
+  const Coordinator& coordinator = *jobset.coordinator;
+  return pod_address(child_job_name(jobset.meta.name, coordinator.replicated_job, coordinator.job_index),
+                     coordinator.pod_index, jobset.subdomain);
+}
+
+ChildJobMaker::ChildJobMaker(const JobSet& jobset, const ReplicatedJob& replicated)
+    : jobset_(jobset), replicated_(replicated) {
+  const json from = parsed(replicated.template_text);
+  const json& annotations = object_at(from, {"metadata", "annotations"});
+  exclusive_ = exclusive_annotations(jobset, read_string_map(annotations));
+
+  job_ = {{"apiVersion", kJobs.api_version}, {"kind", kJobs.kind}, {"spec", object_at(from, {"spec"})}};
+  job_["metadata"] = {{"namespace", jobset.meta.ns},
+                      {"labels", read_string_map(object_at(from, {"metadata", "labels"}))},
+                      {"annotations", read_string_map(annotations)},
+                      {"ownerReferences", json::array({controller_reference(kJobSets, jobset.meta, true)})}};
+  job_["spec"]["suspend"] = jobset.suspended;
+  json* pod_spec = make_object(job_, {"spec", "template", "spec"});
+  if (pod_spec != nullptr && jobset.dns_hostnames) (*pod_spec)["subdomain"] = jobset.subdomain;
+
+  int64_t global_replicas = 0;
+  int64_t group_replicas = 0;
+  bool before = true;
+  for (const ReplicatedJob& other : jobset.replicated_jobs) {
+    before = before && other.name != replicated.name;
+    const bool same_group = other.group_name == replicated.group_name;
+    global_replicas += other.replicas;
+    if (same_group) group_replicas += other.replicas;
+    if (before) first_global_index_ += other.replicas;
+    if (before && same_group) first_group_index_ += other.replicas;
+  }
+  labels_ = {{kJobSetNameKey, jobset.meta.name},
+             {kJobSetUidLabel, jobset.meta.uid},
+             {kReplicatedJobNameKey, replicated.name},
+             {kReplicatedJobReplicasKey, std::to_string(replicated.replicas)},
+             {kGlobalReplicasKey, std::to_string(global_replicas)},
+             {kGroupNameKey, replicated.group_name},
+             {kGroupReplicasKey, std::to_string(group_replicas)},
+             {kRestartAttemptLabel, std::to_string(jobset.status.restarts)}};
+  if (jobset.coordinator) labels_[std::string(kCoordinatorKey)] = coordinator_endpoint(jobset);
+}
+
+json ChildJobMaker::make(int32_t index) const {
+  const std::string name = child_job_name(jobset_.meta.name, replicated_.name, index);
+  json labels = labels_;
+  labels[std::string(kJobIndexKey)] = std::to_string(index);
+  labels[std::string(kJobGlobalIndexKey)] = std::to_string(first_global_index_ + index);
+  labels[std::string(kJobGroupIndexKey)] = std::to_string(first_group_index_ + index);
+  labels[std::string(kJobKeyKey)] = sha1_hex(path_of(jobset_.meta.ns, name));
+
+  json job = job_;
+  job["metadata"]["name"] = name;
+  for (json* object : {&job, existing_object(job, {"spec", "template"})}) {
+    if (object == nullptr) continue;
+    if (json* theirs = make_object(*object, {"metadata", "labels"})) theirs->update(labels);
+    if (json* theirs = make_object(*object, {"metadata", "annotations"})) {
+      theirs->update(labels);
+      theirs->update(exclusive_);
+    }
+  }
+  json* pod_spec = existing_object(job, {"spec", "template", "spec"});
+  if (pod_spec != nullptr && annotation(job, kExclusiveTopologyAnnotation) && annotation(job, kNodeSelectorKey)) {
+    choose_nodes(jobset_, name, *pod_spec);
+  }
+  return job;
+}
+
+json resume_patch(const Job& job, const ReplicatedJob& replicated) {
+  const json from = parsed(replicated.template_text);
+  const json& pod_template = object_at(from, {"spec", "template"});
+  json metadata = json::object();
+  for (std::string_view key : {"labels", "annotations"}) {
+    json map = read_string_map(object_at(pod_template, {"metadata", key}));
+    if (!map.empty()) metadata[std::string(key)] = std::move(map);
+  }
+  json pod_spec = json::object();
+  json selector = read_string_map(object_at(pod_template, {"spec", "nodeSelector"}));
+  if (!selector.empty()) pod_spec["nodeSelector"] = std::move(selector);
+  const json& tolerations = array_at(pod_template, {"spec", "tolerations"});
+  const json& gates = array_at(pod_template, {"spec", "schedulingGates"});
+  add_missing(job.tolerations_text, tolerations, "tolerations", pod_spec);
+  add_missing(job.scheduling_gates_text, gates, "schedulingGates", pod_spec);
+
+  json patch = {{"spec", {{"suspend", false}}}};
+  if (!metadata.empty()) patch["spec"]["template"]["metadata"] = std::move(metadata);
+  if (!pod_spec.empty()) patch["spec"]["template"]["spec"] = std::move(pod_spec);
+  return patch;
+}
+
+json headless_service(const JobSet& jobset) {
+  const json by_name = {{kJobSetNameKey, jobset.meta.name}};
+  return {{"apiVersion", kServices.api_version},
+          {"kind", kServices.kind},
+          {"metadata",
+           {{"name", jobset.subdomain},
+            {"namespace", jobset.meta.ns},
+            {"labels", by_name},
+            {"ownerReferences", json::array({controller_reference(kJobSets, jobset.meta, true)})}}},
+          {"spec",
+           {{"clusterIP", "None"},
+            {"selector", by_name},
+            {"publishNotReadyAddresses", jobset.publish_not_ready_addresses}}}};
+}
+
+}  // namespace muster

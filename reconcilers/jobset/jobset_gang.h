@@ -1,0 +1,28 @@
+// What the JobSet controller must know of start barriers: whether failures are the
+// waiters' own doing. The barriers themselves, and the end of a JobSet whose gang did
+// not come together, are the gang reconciler's. Pure.
+#pragma once
+
+#include <vector>
+
+#include "api/jobset.h"
+#include "reconcilers/jobset/jobset_run.h"
+#include "state/cluster_state.h"
+
+namespace muster {
+
+// Failed Jobs of an attempt, by who decides about them.
+struct GangFailures {
+  // A gang's deadline has passed, and the JobSet is about to be failed for it: no
+  // failure policy applies, for the waiters of that gang exit with an error.
+  bool being_failed = false;
+  // Jobs that failed because their gang was too late, in a JobSet that is suspended for
+  // it and tried again (muster.batch/group-scheduling-on-timeout: Suspend): to be made
+  // anew, for a failed Job cannot be resumed.
+  std::vector<const Job*> to_be_remade;
+  // The rest: the failure policy's.
+  std::vector<const Job*> genuine;
+};
+GangFailures sort_failures(const JobSet& owner, const JobSetRun& run, const ClusterState& state);
+
+}  // namespace muster

@@ -1,0 +1,114 @@
+#include "reconcilers/jobset/jobset_policies.h"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "api/meta/constants.h"
+
+namespace muster {
+namespace {
+
+bool contains(const std::vector<std::string>& list, std::string_view item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+const Condition& failure_of(const Job& job) {
+  static const Condition kNone{};
+  const Condition* condition = find_condition(job.status.conditions, "Failed");
+  return condition == nullptr ? kNone : *condition;
+}
+
+// RE2 is what Go's regexp package is made after: the same syntax, and time linear in
+// the message whatever the pattern. A pattern that does not compile matches nothing.
+bool matches(const std::string& pattern, const std::string& message) {
+  const RE2 expression(pattern, RE2::Quiet);
+  return expression.ok() && RE2::PartialMatch(message, expression);
+}
+
+bool fits(const FailureRule& rule, const Job& job) {
+  const Condition& failure = failure_of(job);
+  if (!rule.reasons.empty() && !contains(rule.reasons, failure.reason)) return false;
+  const std::string_view replicated_job = job.meta.label(kReplicatedJobNameKey);
+  if (replicated_job.empty()) return false;
+  if (!rule.targets.empty() && !contains(rule.targets, replicated_job)) return false;
+  return rule.message_patterns.empty() ||
+         std::any_of(rule.message_patterns.begin(), rule.message_patterns.end(),
+                     [&](const std::string& pattern) { return matches(pattern, failure.message); });
+}
+
+bool failed_before(const Job* one, const Job* other) {
+  return failure_of(*one).last_transition < failure_of(*other).last_transition;
+}
+
+std::string naming(std::string_view message, const Job& first_failed) {
+  return std::string(message) + " (first failed job: " + first_failed.meta.name + ")";
+}
+
+// `cause`: which rule decided, in the words of the condition RestartingJobSet.
+Verdict act(const JobSet& jobset, FailureAction action, const Job& job, std::string cause) {
+  if (action == FailureAction::kFailJobSet) {
+    return {.kind = Verdict::Kind::kFail,
+            .reason = "FailJobSetFailurePolicyAction",
+            .message = naming("applying FailJobSet failure policy action", job)};
+  }
+  const bool countable = jobset.status.restarts < std::numeric_limits<int32_t>::max();
+  if (action == FailureAction::kRestartJobSetAndIgnoreMaxRestarts && countable) {
+    return {.kind = Verdict::Kind::kRestart,
+            .reason = "RestartJobSetAndIgnoreMaxRestartsFailurePolicyAction",
+            .message = naming("applying RestartJobSetAndIgnoreMaxRestarts failure policy action", job),
+            .restarting_reason = std::move(cause)};
+  }
+  if (jobset.status.restarts_count_towards_max >= jobset.failure->max_restarts || !countable) {
+    return {.kind = Verdict::Kind::kFail,
+            .reason = "ReachedMaxRestarts",
+            .message = naming("jobset failed due to reaching max number of restarts", job)};
+  }
+  return {.kind = Verdict::Kind::kRestart,
+          .reason = "RestartJobSetFailurePolicyAction",
+          .message = naming("applying RestartJobSet failure policy action", job),
+          .counts_towards_max = true,
+          .restarting_reason = std::move(cause)};
+}
+
+}  // namespace
+
+Verdict judge_failures(const JobSet& jobset, const std::vector<const Job*>& failed) {
+  if (failed.empty()) return {};
+  const Job& first = **std::min_element(failed.begin(), failed.end(), failed_before);
+  if (!jobset.failure) {
+    return {.kind = Verdict::Kind::kFail,
+            .reason = "FailedJobs",
+            .message = naming("jobset failed due to one or more job failures", first)};
+  }
+  for (size_t i = 0; i < jobset.failure->rules.size(); ++i) {
+    const FailureRule& rule = jobset.failure->rules[i];
+    const Job* earliest = nullptr;
+    for (const Job* job : failed) {
+      if (fits(rule, *job) && (earliest == nullptr || failed_before(job, earliest))) earliest = job;
+    }
+    if (earliest == nullptr) continue;
+    // The webhook names the rules that have no name.
+    const std::string name = rule.name.empty() ? "failurePolicyRule" + std::to_string(i) : rule.name;
+    return act(jobset, rule.action, *earliest, "FailurePolicy_" + name);
+  }
+  return act(jobset, FailureAction::kRestartJobSet, first, "DefaultFailurePolicy");
+}
+
+bool has_succeeded(const JobSet& jobset, const std::vector<const Job*>& succeeded) {
+  if (succeeded.empty()) return false;
+  const auto targeted = [&](std::string_view name) {
+    return jobset.success.targets.empty() || contains(jobset.success.targets, name);
+  };
+  const auto have = std::count_if(succeeded.begin(), succeeded.end(),
+                                  [&](const Job* job) { return targeted(job->meta.label(kReplicatedJobNameKey)); });
+  if (jobset.success.op == PolicyOperator::kAny) return have >= 1;
+  int64_t wanted = 0;
+  for (const ReplicatedJob& replicated : jobset.replicated_jobs) {
+    if (targeted(replicated.name)) wanted += replicated.replicas;
+  }
+  return have >= wanted;
+}
+
+}  // namespace muster

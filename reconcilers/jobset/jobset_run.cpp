@@ -1,0 +1,150 @@
+#include "reconcilers/jobset/jobset_run.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "api/meta/constants.h"
+#include "jobs/jobset/jobset_fields.h"
+
+namespace muster {
+namespace {
+
+// The JobSet asks for a Job of this name as part of this replicated job. Others that name
+// it as their controller are forgeries, or of a JobSet that was smaller.
+bool is_wanted(const JobSet& jobset, const Job& job) {
+  const ReplicatedJob* replicated = jobset.find(job.meta.label(kReplicatedJobNameKey));
+  const std::string_view text = job.meta.label(kJobIndexKey);
+  int32_t index = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  return replicated != nullptr && is_number && index >= 0 && index < replicated->replicas &&
+         job.meta.name == child_job_name(jobset.meta.name, replicated->name, index);
+}
+
+std::optional<int32_t> attempt_of(const Job& job) {
+  const std::string_view text = job.meta.label(kRestartAttemptLabel);
+  int32_t attempt = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), attempt);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return attempt;
+}
+
+// Of the pods that can run at once, all are ready or have succeeded.
+bool is_ready(const Job& job) {
+  return int64_t{job.status.ready} + job.status.succeeded >= pods_at_once(job.parallelism, job.completions);
+}
+
+void count_active(const Job& job, ReplicatedJobStatus& counts) {
+  if (is_ready(job)) ++counts.ready;
+  if (job.status.active > 0) ++counts.active;
+  if (job.suspended) ++counts.suspended;
+}
+
+// `counts`, constant or not; nullptr when none has the name.
+template <class Counts>
+auto find_in(Counts& counts, std::string_view name) -> decltype(counts.data()) {
+  const auto found = std::find_if(counts.begin(), counts.end(), [&](const auto& entry) { return entry.name == name; });
+  return found == counts.end() ? nullptr : &*found;
+}
+
+int64_t started(const ReplicatedJobStatus& counts) {
+  return int64_t{counts.ready} + counts.failed + counts.succeeded;
+}
+
+bool reached(const JobSet& jobset, const Dependency& dependency, const std::vector<ReplicatedJobStatus>& counts) {
+  const ReplicatedJob* awaited = jobset.find(dependency.replicated_job);
+  const ReplicatedJobStatus* have = find_counts(counts, dependency.replicated_job);
+  if (awaited == nullptr || have == nullptr) return false;
+  const int64_t done = dependency.until == DependencyStatus::kComplete ? have->succeeded : started(*have);
+  return done == awaited->replicas;
+}
+
+// All Jobs of the attempt exist, and none waits to be resumed.
+bool all_released(const JobSet& jobset, const JobSetRun& run) {
+  int64_t wanted = 0;
+  for (const ReplicatedJob& replicated : jobset.replicated_jobs) wanted += replicated.replicas;
+  const size_t present = run.active.size() + run.succeeded.size() + run.failed.size();
+  return std::cmp_greater_equal(present, wanted) &&
+         std::none_of(run.active.begin(), run.active.end(), [](const Job* job) { return job->suspended; });
+}
+
+}  // namespace
+
+JobSetRun jobs_of(const JobSet& jobset, const ClusterState& state) {
+  JobSetRun run;
+  for (const Job* job : state.jobs_of_jobset(jobset.meta.ns, jobset.meta.name)) {
+    if (job->meta.controller->uid != jobset.meta.uid) continue;
+    const std::optional<int32_t> attempt = attempt_of(*job);
+    if (!attempt || *attempt < jobset.status.restarts || !is_wanted(jobset, *job)) {
+      run.older.push_back(job);
+    } else if (job->failed()) {
+      run.failed.push_back(job);
+    } else if (job->complete()) {
+      run.succeeded.push_back(job);
+    } else {
+      run.active.push_back(job);
+    }
+  }
+  return run;
+}
+
+std::vector<ReplicatedJobStatus> count_jobs(const JobSet& jobset, const JobSetRun& run) {
+  std::vector<ReplicatedJobStatus> counts;
+  for (const ReplicatedJob& replicated : jobset.replicated_jobs) counts.push_back({.name = replicated.name});
+  const auto of = [&](const Job* job) { return find_in(counts, job->meta.label(kReplicatedJobNameKey)); };
+  for (const Job* job : run.active) {
+    if (ReplicatedJobStatus* entry = of(job)) count_active(*job, *entry);
+  }
+  for (const Job* job : run.succeeded) {
+    if (ReplicatedJobStatus* entry = of(job)) ++entry->succeeded;
+  }
+  for (const Job* job : run.failed) {
+    if (ReplicatedJobStatus* entry = of(job)) ++entry->failed;
+  }
+  return counts;
+}
+
+const ReplicatedJobStatus* find_counts(const std::vector<ReplicatedJobStatus>& counts,
+                                       std::string_view replicated_job) {
+  return find_in(counts, replicated_job);
+}
+
+bool same_counts(const std::vector<ReplicatedJobStatus>& one, const std::vector<ReplicatedJobStatus>& other) {
+  const auto covers = [](const std::vector<ReplicatedJobStatus>& left, const std::vector<ReplicatedJobStatus>& right) {
+    return std::all_of(left.begin(), left.end(), [&](const ReplicatedJobStatus& entry) {
+      const ReplicatedJobStatus* twin = find_counts(right, entry.name);
+      return entry == (twin == nullptr ? ReplicatedJobStatus{.name = entry.name} : *twin);
+    });
+  };
+  return covers(one, other) && covers(other, one);
+}
+
+StartupGates startup_gates(const JobSet& jobset, const JobSetRun& run, const std::vector<ReplicatedJobStatus>& counts) {
+  const bool in_order = jobset.in_order && !jobset.suspended;
+  const bool completed =
+      condition_is_true(jobset.status.conditions, kStartupPolicyCompleted) && all_released(jobset, run);
+  StartupGates gates;
+  for (const ReplicatedJob& replicated : jobset.replicated_jobs) {
+    const bool released =
+        std::all_of(replicated.depends_on.begin(), replicated.depends_on.end(),
+                    [&](const Dependency& dependency) { return reached(jobset, dependency, counts); });
+    gates.open.push_back(released && !gates.in_progress);
+    const ReplicatedJobStatus* have = find_counts(counts, replicated.name);
+    const bool has_started = have != nullptr && started(*have) == replicated.replicas;
+    if (in_order && released && !completed && !has_started) gates.in_progress = true;
+  }
+  return gates;
+}
+
+bool settled(const JobSet& jobset, const StartupGates& gates, const std::vector<ReplicatedJobStatus>& counts) {
+  for (size_t i = 0; i < jobset.replicated_jobs.size(); ++i) {
+    if (!gates.open[i]) continue;
+    const ReplicatedJobStatus* have = find_counts(counts, jobset.replicated_jobs[i].name);
+    const int64_t known = have == nullptr ? 0 : started(*have) + have->suspended;
+    if (known < jobset.replicated_jobs[i].replicas) return false;
+  }
+  return true;
+}
+
+}  // namespace muster

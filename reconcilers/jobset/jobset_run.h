@@ -1,0 +1,63 @@
+// The Jobs of a JobSet, sorted by what they mean for its present attempt, and their
+// counts per replicated job. A JobSet restarts by raising status.restarts; a Job
+// belongs to the attempt that its label jobset.sigs.k8s.io/restart-attempt names.
+//
+// Pure. The Jobs are the cluster state's and live until its next change. What a count
+// means is upstream's (kubernetes-sigs/jobset, pkg/controllers): tools read them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "api/jobset.h"
+#include "state/cluster_state.h"
+
+namespace muster {
+
+// The condition that an InOrder start is over.
+inline constexpr std::string_view kStartupPolicyCompleted = "StartupPolicyCompleted";
+
+struct JobSetRun {
+  // Of the present attempt, by name.
+  std::vector<const Job*> active;  // unfinished, started or not
+  std::vector<const Job*> succeeded;
+  std::vector<const Job*> failed;
+  // Of earlier attempts, those whose attempt cannot be read, and those that the JobSet does
+  // not ask for: to be deleted.
+  std::vector<const Job*> older;
+
+  bool empty() const { return active.empty() && succeeded.empty() && failed.empty() && older.empty(); }
+};
+
+// Only Jobs that this very JobSet controls; those of a namesake that was deleted are
+// not its own.
+JobSetRun jobs_of(const JobSet& jobset, const ClusterState& state);
+
+// One entry per replicated job, in the JobSet's order. An unfinished Job is active when
+// it has pods, ready when as many of its pods are ready or have succeeded as can run at
+// once, suspended when its spec says so.
+std::vector<ReplicatedJobStatus> count_jobs(const JobSet& jobset, const JobSetRun& run);
+
+// nullptr when there is no entry of that name.
+const ReplicatedJobStatus* find_counts(const std::vector<ReplicatedJobStatus>& counts, std::string_view replicated_job);
+// The same counts, in whatever order; an entry that is missing counts as zeros.
+bool same_counts(const std::vector<ReplicatedJobStatus>& one, const std::vector<ReplicatedJobStatus>& other);
+
+// Which replicated jobs may have Jobs now (created, and resumed), in the JobSet's order.
+struct StartupGates {
+  std::vector<bool> open;
+  // An InOrder start that has not come to its end.
+  bool in_progress = false;
+};
+// dependsOn holds back a replicated job until those before it are Ready or Complete;
+// InOrder until all before it have started, but while the JobSet is suspended all of
+// its Jobs are made. An InOrder start that was completed stays so while the Jobs that
+// it started are there, whatever becomes of their pods.
+StartupGates startup_gates(const JobSet& jobset, const JobSetRun& run, const std::vector<ReplicatedJobStatus>& counts);
+
+// Whether nothing more is to be expected of any replicated job that may start: each of
+// its Jobs is ready, finished or suspended.
+bool settled(const JobSet& jobset, const StartupGates& gates, const std::vector<ReplicatedJobStatus>& counts);
+
+}  // namespace muster

@@ -1,0 +1,204 @@
+#include "reconcilers/jobset/jobset_status.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace muster {
+namespace {
+
+constexpr std::string_view kCompleted = "Completed";
+constexpr std::string_view kFailed = "Failed";
+constexpr std::string_view kSuspended = "Suspended";
+constexpr std::string_view kStartupPolicyInProgress = "StartupPolicyInProgress";
+constexpr std::string_view kRestarting = "RestartingJobSet";
+// muster's own.
+constexpr std::string_view kUnsupported = "Unsupported";
+
+constexpr Duration kBeat = std::chrono::seconds(1);
+// How late one may come and still be on the beat.
+constexpr Duration kBeatLasts = std::chrono::milliseconds(50);
+
+// Time since the JobSet's last beat.
+Duration since_beat(const JobSet& jobset, TimePoint time) {
+  constexpr auto kSteps = static_cast<uint32_t>(kBeat / std::chrono::milliseconds(1));
+  uint32_t hash = 2'166'136'261;  // FNV-1a
+  for (const char letter : jobset.meta.uid) hash = (hash ^ static_cast<unsigned char>(letter)) * 16'777'619;
+  const Duration phase = std::chrono::milliseconds(hash % kSteps);
+  const Duration since = (time.time_since_epoch() - phase) % kBeat;
+  return since < Duration::zero() ? since + kBeat : since;
+}
+
+// Its first moments are given a JobSet to come to run without a word in between.
+TimePoint first_moment(const JobSet& jobset) {
+  return to_time_point(jobset.meta.created) + kBeat;
+}
+
+bool on_beat(const JobSet& jobset, TimePoint now) {
+  return now >= first_moment(jobset) && since_beat(jobset, now) <= kBeatLasts;
+}
+
+TimePoint next_beat(const JobSet& jobset, TimePoint now) {
+  const TimePoint after = std::max(now, first_moment(jobset));
+  return after + kBeat - since_beat(jobset, after);
+}
+
+Write status_write(const JobSet& jobset, const JobSetStatus& status, std::vector<ObjectEvent> events,
+                   std::vector<Measurement> measurements = {}) {
+  return {.verb = Verb::kPatchStatus,
+          .target = key_of(kJobSets, jobset.meta),
+          .body = with_version(jobset.meta, {{"status", to_json(status)}}),
+          .events = std::move(events),
+          .measurements = std::move(measurements)};
+}
+
+void count_out_unfinished(std::vector<ReplicatedJobStatus>& counts) {
+  for (ReplicatedJobStatus& entry : counts) entry.active = entry.ready = entry.suspended = 0;
+}
+
+}  // namespace
+
+ObjectEvent event_about(const JobSet& jobset, std::string_view type, std::string reason, std::string note) {
+  ObjectReference regarding = reference_to(kJobSets, jobset.meta);
+  regarding.resource_version = std::to_string(jobset.meta.resource_version);
+  return {.regarding = std::move(regarding),
+          .type = std::string(type),
+          .reason = std::move(reason),
+          .note = std::move(note)};
+}
+
+StatusDraft::StatusDraft(const JobSet& jobset, std::vector<ReplicatedJobStatus> counts, Now now)
+    : jobset_(jobset), now_(now), status_(jobset.status) {
+  status_.replicated_jobs = std::move(counts);
+}
+
+bool StatusDraft::set(Condition condition) {
+  const Condition* present = find_condition(status_.conditions, condition.type);
+  if (present == nullptr ? !condition.is_true() : present->status == condition.status) return false;
+  condition.last_transition = whole_seconds(now_.wall);
+  set_condition(status_.conditions, std::move(condition));
+  conditions_changed_ = true;
+  return true;
+}
+
+bool StatusDraft::turn(std::string_view type, std::string_view status, const std::string& reason,
+                       const std::string& message, std::string_view event_type) {
+  if (!set({std::string(type), std::string(status), reason, message, {}})) return false;
+  events_.push_back(event_about(jobset_, event_type, reason, message));
+  return true;
+}
+
+void StatusDraft::turn_off(std::string_view type) {
+  const Condition* present = find_condition(status_.conditions, type);
+  if (present == nullptr) return;
+  Condition condition = *present;
+  condition.status = "False";
+  set(std::move(condition));
+}
+
+void StatusDraft::end(std::string_view state) {
+  status_.terminal_state = state;
+  count_out_unfinished(status_.replicated_jobs);
+  urgent_ = true;
+}
+
+bool StatusDraft::end_restart(std::string_view reason, const std::string& message) {
+  const Condition* present = find_condition(status_.conditions, kRestarting);
+  if (present == nullptr || !present->is_true()) return false;
+  return set({std::string(kRestarting), "False", std::string(reason), message, {}});
+}
+
+void StatusDraft::complete() {
+  turn(kCompleted, "True", "AllJobsCompleted", "jobset completed successfully", kNormalEvent);
+  end_restart("JobSetCompleted", "jobset completed");
+  measurements_.push_back({.what = Measured::kJobSetCompleted, .ns = jobset_.meta.ns, .jobset = jobset_.meta.name});
+  end(kCompleted);
+}
+
+void StatusDraft::fail(const Verdict& verdict) {
+  turn(kFailed, "True", verdict.reason, verdict.message, kWarningEvent);
+  end_restart("JobSetFailed", "jobset failed");
+  measurements_.push_back({.what = Measured::kJobSetFailed, .ns = jobset_.meta.ns, .jobset = jobset_.meta.name});
+  end(kFailed);
+}
+
+void StatusDraft::all_jobs_ready() {
+  int64_t wanted = 0, ready = 0;
+  for (const ReplicatedJob& replicated : jobset_.replicated_jobs) wanted += replicated.replicas;
+  for (const ReplicatedJobStatus& entry : status_.replicated_jobs) ready += int64_t{entry.ready} + entry.succeeded;
+  if (ready >= wanted && end_restart("JobsReady", "all jobs are ready"))
+    events_.push_back(event_about(jobset_, kNormalEvent, "JobsReady", "all jobs are ready"));
+}
+
+void StatusDraft::unsupported(const std::vector<std::string>& what) {
+  std::string message = "muster does not create, resume or restart Jobs of this JobSet, because it does not support ";
+  for (const std::string& each : what) message += (&each == what.data() ? "" : ", ") + each;
+  set({std::string(kUnsupported), "True", "UnsupportedFeature", message, {}});
+}
+
+void StatusDraft::restart(const Verdict& verdict) {
+  ++status_.restarts;
+  if (verdict.counts_towards_max) ++status_.restarts_count_towards_max;
+  for (ReplicatedJobStatus& entry : status_.replicated_jobs) entry = {.name = entry.name};
+  // Of several restarts in a row the last one is told; when the first began stays.
+  const Condition* present = find_condition(status_.conditions, kRestarting);
+  Condition restarting{std::string(kRestarting), "True", verdict.restarting_reason, verdict.message,
+                       whole_seconds(now_.wall)};
+  if (present != nullptr && present->is_true()) restarting.last_transition = present->last_transition;
+  set_condition(status_.conditions, std::move(restarting));
+  events_.push_back(event_about(jobset_, kWarningEvent, verdict.reason, verdict.message));
+  urgent_ = true;
+}
+
+void StatusDraft::suspend() {
+  turn(kSuspended, "True", "SuspendedJobs", "jobset is suspended", kNormalEvent);
+  end_restart("JobSetSuspended", "jobset is suspended");
+}
+
+void StatusDraft::resume() {
+  turn(kSuspended, "False", "ResumeJobs", "jobset is resumed", kNormalEvent);
+}
+
+void StatusDraft::startup_in_progress() {
+  const bool news = turn(kStartupPolicyInProgress, "True", "InOrderStartupPolicyInProgress",
+                         "in order startup policy is in progress", kNormalEvent);
+  if (news) turn_off(kStartupPolicyCompleted);
+}
+
+void StatusDraft::startup_completed() {
+  const bool news = turn(kStartupPolicyCompleted, "True", "InOrderStartupPolicyCompleted",
+                         "in order startup policy has completed", kNormalEvent);
+  if (news) turn_off(kStartupPolicyInProgress);
+}
+
+void StatusDraft::supported() {
+  const Condition* present = find_condition(status_.conditions, kUnsupported);
+  if (present == nullptr || !present->is_true()) return;
+  set({std::string(kUnsupported), "False", "Supported", "muster runs this JobSet", {}});
+}
+
+bool StatusDraft::is_worth_a_write(const Plan& plan, const StartupGates& gates) const {
+  if (urgent_) return true;
+  if (!plan.writes.empty()) return false;
+  return conditions_changed_ || settled(jobset_, gates, status_.replicated_jobs) ||
+         settled(jobset_, gates, jobset_.status.replicated_jobs);
+}
+
+void StatusDraft::write_into(Plan& plan, const StartupGates& gates) const {
+  const bool counts_changed = !same_counts(status_.replicated_jobs, jobset_.status.replicated_jobs);
+  if (!urgent_ && !conditions_changed_ && !counts_changed) return;
+  if (!is_worth_a_write(plan, gates) && !on_beat(jobset_, now_.wall)) {
+    return plan.wake_at(next_beat(jobset_, now_.wall));
+  }
+  plan.writes.push_back(status_write(jobset_, status_, events_, measurements_));
+}
+
+void settle_counts_of_finished(const JobSet& jobset, Plan& plan) {
+  JobSetStatus status = jobset.status;
+  count_out_unfinished(status.replicated_jobs);
+  if (!same_counts(status.replicated_jobs, jobset.status.replicated_jobs)) {
+    plan.writes.push_back(status_write(jobset, status, {}));
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,85 @@
+// The status of a JobSet as it shall be, and when it is worth a write. Pure.
+//
+// Conditions, reasons and messages are upstream's (kubernetes-sigs/jobset,
+// pkg/constants and pkg/controllers), and so is what an event says. Conditions of other
+// types (GroupStarted) stay as they are.
+//
+// Writes are few. What ends or restarts a JobSet is written at once. Everything else
+// waits until the reconciler wants nothing else, so that it is written with the counts
+// that came of its own writes. Counts alone are written when they tell that every
+// replicated job that may start has settled (its Jobs are ready, finished or suspended),
+// or did tell so until now. What lies between, Jobs becoming active and ready one by
+// one, is written on a beat of one second, the first one when the JobSet is a second
+// old: moments that follow from the clock and the JobSet alone, because nobody remembers
+// when the last write was, and that are spread by its uid, so that a thousand JobSets do
+// not write together.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/jobset.h"
+#include "base/clock.h"
+#include "reconcilers/command.h"
+#include "reconcilers/jobset/jobset_policies.h"
+#include "reconcilers/jobset/jobset_run.h"
+
+namespace muster {
+
+// An event about a JobSet.
+ObjectEvent event_about(const JobSet& jobset, std::string_view type, std::string reason, std::string note);
+
+class StatusDraft {
+ public:
+  // Starts as what is stored, with these counts. `jobset` must outlive the draft.
+  StatusDraft(const JobSet& jobset, std::vector<ReplicatedJobStatus> counts, Now now);
+
+  // The JobSet is over, or runs anew; its unfinished Jobs will be deleted, so they do
+  // not count any more.
+  void complete();
+  void fail(const Verdict& verdict);
+  void restart(const Verdict& verdict);
+
+  void suspend();
+  // Only what was suspended is resumed.
+  void resume();
+  void startup_in_progress();
+  void startup_completed();
+  // Whether every Job of the attempt is ready or has succeeded: then a restart is over.
+  void all_jobs_ready();
+  // muster cannot run it; what is not supported is named once.
+  void unsupported(const std::vector<std::string>& what);
+  // It asks for none of that any more.
+  void supported();
+
+  // Adds the write to the plan, or the time when it will be due.
+  void write_into(Plan& plan, const StartupGates& gates) const;
+
+ private:
+  // As upstream does it: reason and message stay while the status does, and a condition
+  // is told to be false only when it was true. Whether there was news.
+  bool turn(std::string_view type, std::string_view status, const std::string& reason, const std::string& message,
+            std::string_view event_type);
+  // Without news, and for the reason that made it true.
+  void turn_off(std::string_view type);
+  bool set(Condition condition);
+  // A restart is over, for this reason; nothing when none was under way.
+  bool end_restart(std::string_view reason, const std::string& message);
+  void end(std::string_view state);
+  bool is_worth_a_write(const Plan& plan, const StartupGates& gates) const;
+
+  const JobSet& jobset_;
+  const Now now_;
+  JobSetStatus status_;
+  std::vector<ObjectEvent> events_;
+  std::vector<Measurement> measurements_;
+  bool conditions_changed_ = false;
+  bool urgent_ = false;
+};
+
+// The write that tells that nothing of a finished JobSet runs any more, if its status
+// says otherwise: whoever ended it may have left the counts as they were.
+void settle_counts_of_finished(const JobSet& jobset, Plan& plan);
+
+}  // namespace muster

@@ -1,0 +1,32 @@
+#include "reconcilers/queues/admission_check.h"
+
+#include "reconcilers/in_use.h"
+
+namespace muster {
+namespace {
+
+Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings&, Now) {
+  Plan plan;
+  if (key.type->plural != kAdmissionChecks.plural) return plan;
+  const AdmissionCheck* check = state.admission_check(key.name);
+  if (check == nullptr) return plan;
+  keep_in_use_finalizer(kAdmissionChecks, check->meta, !state.cluster_queues_of_check(key.name).empty(), plan);
+  return plan;
+}
+
+void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+  if (std::holds_alternative<AdmissionCheckPtr>(object)) keys.push_back(key_of(object));
+  const auto* queue = std::get_if<ClusterQueuePtr>(&object);
+  if (queue == nullptr) return;
+  for (const AdmissionCheckRule& rule : (*queue)->admission_checks) {
+    // Queues are written often; only a check that wants to go waits for them.
+    const AdmissionCheck* check = state.admission_check(rule.name);
+    if (check != nullptr && check->meta.deleting) keys.push_back({&kAdmissionChecks, "", rule.name});
+  }
+}
+
+}  // namespace
+
+const Reconciler admission_check_reconciler = {.name = "admission_check", .concerns = concerns, .reconcile = reconcile};
+
+}  // namespace muster

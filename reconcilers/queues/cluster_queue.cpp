@@ -1,0 +1,90 @@
+#include "reconcilers/queues/cluster_queue.h"
+
+#include "api/workload_conditions.h"
+#include "reconcilers/in_use.h"
+#include "reconcilers/queues/cohort.h"
+#include "reconcilers/queues/queue_status.h"
+#include "scheduler/queue_readiness.h"
+#include "state/admissions.h"
+#include "state/cohorts_above.h"
+
+namespace muster {
+namespace {
+
+QueueSurroundings surroundings_of(const ClusterQueue& queue, const ClusterState& state) {
+  return {.has_flavor = [&state](const std::string& flavor) { return state.resource_flavor(flavor) != nullptr; },
+          .check =
+              [&state](const std::string& name) {
+                const AdmissionCheck* check = state.admission_check(name);
+                if (check == nullptr) return CheckPresence::kMissing;
+                return check->active() ? CheckPresence::kActive : CheckPresence::kInactive;
+              },
+          .in_cohort_cycle = cohorts_above(queue, state).cyclic};
+}
+
+int32_t pending_in(const ClusterQueue& queue, const ClusterState& state) {
+  int32_t pending = 0;
+  for (const LocalQueue* local : state.local_queues_of(queue.meta.name)) {
+    if (local->stop_policy == StopPolicy::kNone)
+      pending += state.queue_counts().of_local_queue(local->meta.ns, local->meta.name).pending;
+  }
+  return pending;
+}
+
+Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
+  Plan plan;
+  if (key.type->plural != kClusterQueues.plural) return plan;
+  const ClusterQueue* queue = state.cluster_queue(key.name);
+  if (queue == nullptr) return plan;
+  const QueueCounts& counts = state.queue_counts().of_cluster_queue(key.name);
+  keep_in_use_finalizer(kClusterQueues, queue->meta, counts.reserving > 0, plan);
+  if (!plan.writes.empty()) return plan;
+
+  QueueStatus status = queue->status;
+  status.pending_workloads = pending_in(*queue, state);
+  show_counts(status, *queue, counts, true);
+  status.weighted_share = std::nullopt;
+  if (!settings.queues.fair_sharing.empty())
+    status.weighted_share = state.admissions().scheduler().share_of_cluster_queue(key.name);
+  const QueueReadiness readiness = readiness_of(*queue, surroundings_of(*queue, state));
+  set_active(status, queue->meta, readiness.ready, readiness.reason, readiness.message, now);
+  write_queue_status(kClusterQueues, queue->meta, queue->status, status, plan);
+  return plan;
+}
+
+void add_key(const std::string& name, std::vector<ObjectKey>& keys) {
+  if (!name.empty()) keys.push_back({&kClusterQueues, "", name});
+}
+
+void add_all(const ClusterState& state, std::vector<ObjectKey>& keys) {
+  state.for_each_of(kClusterQueues, [&](const TypedObject& queue) { keys.push_back(key_of(queue)); });
+}
+
+void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+  if (const auto* changed = std::get_if<ClusterQueuePtr>(&object)) {
+    keys.push_back(key_of(object));
+    // What it lends is part of the shares of the others.
+    if (!(*changed)->cohort.empty() && changes_quota(**changed, state)) add_all(state, keys);
+  } else if (const auto* local_queue = std::get_if<LocalQueuePtr>(&object)) {
+    add_key((*local_queue)->cluster_queue, keys);
+  } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
+    if ((*workload)->status.admission) add_key((*workload)->status.admission->cluster_queue, keys);
+    const LocalQueue* local = state.local_queue((*workload)->meta.ns, (*workload)->queue_name);
+    if (local != nullptr) add_key(local->cluster_queue, keys);
+  } else if (std::holds_alternative<ResourceFlavorPtr>(object)) {
+    for (const ClusterQueue* queue : state.cluster_queues_of_flavor(meta_of(object).name))
+      add_key(queue->meta.name, keys);
+  } else if (std::holds_alternative<AdmissionCheckPtr>(object)) {
+    for (const ClusterQueue* queue : state.cluster_queues_of_check(meta_of(object).name))
+      add_key(queue->meta.name, keys);
+  } else if (const auto* cohort = std::get_if<CohortPtr>(&object)) {
+    // It may be anywhere above any of them. Its share changes often, and is no news.
+    if (changes_quota(**cohort, state)) add_all(state, keys);
+  }
+}
+
+}  // namespace
+
+const Reconciler cluster_queue_reconciler = {.name = "cluster_queue", .concerns = concerns, .reconcile = reconcile};
+
+}  // namespace muster

@@ -1,0 +1,71 @@
+#include "reconcilers/queues/cohort.h"
+
+#include <nlohmann/json.hpp>
+
+#include "api/workload_conditions.h"
+#include "reconcilers/queues/cluster_queue.h"
+#include "state/admissions.h"
+#include "state/cohorts_above.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now) {
+  Plan plan;
+  if (key.type->plural != kCohorts.plural) return plan;
+  const Cohort* cohort = state.cohort(key.name);
+  if (cohort == nullptr || cohort->meta.deleting) return plan;
+  std::optional<int64_t> share;
+  if (!settings.queues.fair_sharing.empty()) share = state.admissions().scheduler().share_of_cohort(key.name);
+  if (share == cohort->weighted_share) return plan;
+  json body = {{"status", {{"fairSharing", nullptr}}}};
+  if (share) body["status"]["fairSharing"] = {{"weightedShare", *share}};
+  plan.writes.push_back({.verb = Verb::kPatchStatus,
+                         .target = key,
+                         .body = with_version(cohort->meta, std::move(body)),
+                         .rest = kQueueStatusRest});
+  return plan;
+}
+
+void add_all(const ClusterState& state, std::vector<ObjectKey>& keys) {
+  state.for_each_of(kCohorts, [&](const TypedObject& cohort) { keys.push_back(key_of(cohort)); });
+}
+
+void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+  if (const auto* cohort = std::get_if<CohortPtr>(&object)) {
+    keys.push_back(key_of(object));
+    if (changes_quota(**cohort, state)) add_all(state, keys);
+  } else if (const auto* queue = std::get_if<ClusterQueuePtr>(&object)) {
+    if (!(*queue)->cohort.empty() && changes_quota(**queue, state)) add_all(state, keys);
+  } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
+    if (!(*workload)->status.admission) return;
+    const ClusterQueue* holder = state.cluster_queue((*workload)->status.admission->cluster_queue);
+    if (holder == nullptr) return;
+    for (std::string& name : cohorts_above(*holder, state).names) keys.push_back({&kCohorts, "", std::move(name)});
+  }
+}
+
+template <class Object>
+bool is_other_spec(const Object& object, const Object* present) {
+  return present == nullptr || present->meta.generation != object.meta.generation ||
+         present->meta.uid != object.meta.uid;
+}
+
+}  // namespace
+
+bool changes_quota(const Cohort& cohort, const ClusterState& state) {
+  const Cohort* present = state.cohort(cohort.meta.name);
+  // One that shows no share yet has just been made.
+  return is_other_spec(cohort, present) || !present->weighted_share;
+}
+
+bool changes_quota(const ClusterQueue& queue, const ClusterState& state) {
+  const ClusterQueue* present = state.cluster_queue(queue.meta.name);
+  return is_other_spec(queue, present) || find_condition(present->status.conditions, kActiveCondition) == nullptr;
+}
+
+const Reconciler cohort_reconciler = {.name = "cohort", .concerns = concerns, .reconcile = reconcile};
+
+}  // namespace muster

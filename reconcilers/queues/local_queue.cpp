@@ -1,0 +1,66 @@
+#include "reconcilers/queues/local_queue.h"
+
+#include "api/workload_conditions.h"
+#include "reconcilers/queues/queue_status.h"
+#include "scheduler/queue_readiness.h"
+
+namespace muster {
+namespace {
+
+QueueReadiness readiness_of(const LocalQueue& queue, const ClusterQueue* cluster_queue) {
+  const std::string closed = "Can't submit new workloads to clusterQueue";
+  if (queue.stop_policy != StopPolicy::kNone) return {false, std::string(kStoppedReason), "LocalQueue is stopped"};
+  if (cluster_queue == nullptr) return {false, std::string(kClusterQueueDoesNotExistReason), closed};
+  // Its own reconciler knows why; a queue that has no condition yet is not open yet.
+  if (!condition_is_true(cluster_queue->status.conditions, kActiveCondition))
+    return {false, std::string(kClusterQueueInactiveReason), closed};
+  return {true, std::string(kReadyReason), "Can submit new workloads to localQueue"};
+}
+
+Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings&, Now now) {
+  Plan plan;
+  if (key.type->plural != kLocalQueues.plural) return plan;
+  const LocalQueue* queue = state.local_queue(key.ns, key.name);
+  if (queue == nullptr || queue->meta.deleting) return plan;
+  const ClusterQueue* cluster_queue = state.cluster_queue(queue->cluster_queue);
+  const QueueCounts& counts = state.queue_counts().of_local_queue(key.ns, key.name);
+
+  QueueStatus status = queue->status;
+  status.pending_workloads = queue->stop_policy == StopPolicy::kNone ? counts.pending : 0;
+  // Without it there is nothing to count by.
+  show_counts(status, cluster_queue == nullptr ? ClusterQueue() : *cluster_queue,
+              cluster_queue == nullptr ? QueueCounts() : counts, false);
+  const QueueReadiness readiness = readiness_of(*queue, cluster_queue);
+  set_active(status, queue->meta, readiness.ready, readiness.reason, readiness.message, now);
+  write_queue_status(kLocalQueues, queue->meta, queue->status, status, plan);
+  return plan;
+}
+
+// What a LocalQueue shows of its ClusterQueue.
+bool shows_the_same(const ClusterQueue& a, const ClusterQueue& b) {
+  const bool same_state = condition_is_true(a.status.conditions, kActiveCondition) ==
+                          condition_is_true(b.status.conditions, kActiveCondition);
+  return same_state && a.meta.generation == b.meta.generation;
+}
+
+void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+  if (std::holds_alternative<LocalQueuePtr>(object)) {
+    keys.push_back(key_of(object));
+  } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
+    keys.push_back({&kLocalQueues, (*workload)->meta.ns, (*workload)->queue_name});
+  } else if (const auto* cluster_queue = std::get_if<ClusterQueuePtr>(&object)) {
+    const ClusterQueue& queue = **cluster_queue;
+    const ClusterQueue* present = state.cluster_queue(queue.meta.name);
+    // Counts that others have changed are no news.
+    if (present != nullptr && present != &queue && shows_the_same(queue, *present)) return;
+    if (present == &queue && find_condition(queue.status.conditions, kActiveCondition) != nullptr) return;
+    for (const LocalQueue* local : state.local_queues_of(queue.meta.name))
+      keys.push_back(key_of(kLocalQueues, local->meta));
+  }
+}
+
+}  // namespace
+
+const Reconciler local_queue_reconciler = {.name = "local_queue", .concerns = concerns, .reconcile = reconcile};
+
+}  // namespace muster

@@ -1,0 +1,34 @@
+#include "reconcilers/queues/resource_flavor.h"
+
+#include "reconcilers/in_use.h"
+
+namespace muster {
+namespace {
+
+Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings&, Now) {
+  Plan plan;
+  if (key.type->plural != kResourceFlavors.plural) return plan;
+  const ResourceFlavor* flavor = state.resource_flavor(key.name);
+  if (flavor == nullptr) return plan;
+  keep_in_use_finalizer(kResourceFlavors, flavor->meta, !state.cluster_queues_of_flavor(key.name).empty(), plan);
+  return plan;
+}
+
+void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+  if (std::holds_alternative<ResourceFlavorPtr>(object)) keys.push_back(key_of(object));
+  const auto* queue = std::get_if<ClusterQueuePtr>(&object);
+  if (queue == nullptr) return;
+  for (const ResourceGroup& group : (*queue)->resource_groups) {
+    for (const FlavorQuotas& quotas : group.flavors) {
+      // Queues are written often; only a flavor that wants to go waits for them.
+      const ResourceFlavor* flavor = state.resource_flavor(quotas.name);
+      if (flavor != nullptr && flavor->meta.deleting) keys.push_back({&kResourceFlavors, "", quotas.name});
+    }
+  }
+}
+
+}  // namespace
+
+const Reconciler resource_flavor_reconciler = {.name = "resource_flavor", .concerns = concerns, .reconcile = reconcile};
+
+}  // namespace muster

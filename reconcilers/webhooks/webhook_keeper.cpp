@@ -1,0 +1,155 @@
+#include "reconcilers/webhooks/webhook_keeper.h"
+
+#include <algorithm>
+#include <set>
+
+#include "api/codec/json.h"
+#include "manifests/names.h"
+#include "reconcilers/webhooks/conversion_webhook.h"
+
+namespace muster {
+namespace {
+
+bool is_definition(const ResourceType& type) {
+  return type.plural == kCustomResourceDefinitions.plural;
+}
+
+// The schemas are most of a definition, and nothing to the keeper.
+std::shared_ptr<const nlohmann::json> essentials(const PlainObject& object) {
+  if (!is_definition(*object.type)) return object.object;
+  return std::make_shared<const nlohmann::json>(
+      nlohmann::json{{"metadata", object_at(*object.object, {"metadata"})},
+                     {"spec", {{"conversion", object_at(*object.object, {"spec", "conversion"})}}}});
+}
+
+}  // namespace
+
+WebhookKeeper::WebhookKeeper(WebhookRegistration registration, bool active, Duration write_interval)
+    : registration_(std::move(registration)), write_interval_(write_interval) {
+  if (!active) return;
+  for (const ResourceType* type : {&kMutatingWebhookConfigurations, &kValidatingWebhookConfigurations}) {
+    targets_[{type, "", std::string(kWebhookConfigurationName)}];
+  }
+  for (std::string_view name : kConvertedDefinitionNames) {
+    targets_[{&kCustomResourceDefinitions, "", std::string(name)}];
+  }
+}
+
+bool WebhookKeeper::keeps(const ResourceType& type, std::string_view name) {
+  if (type.group == kMutatingWebhookConfigurations.group) return true;
+  const auto& converted = kConvertedDefinitionNames;
+  return is_definition(type) && std::find(converted.begin(), converted.end(), name) != converted.end();
+}
+
+void WebhookKeeper::put(const PlainObject& object) {
+  set_live({object.type, "", object.meta.name}, essentials(object));
+}
+
+void WebhookKeeper::remove(const ObjectKey& key) {
+  set_live(key, nullptr);
+}
+
+void WebhookKeeper::relist(const ResourceType& type, std::string_view name, const std::vector<TypedObject>& objects) {
+  for (auto& [key, target] : targets_) {
+    if (key.type->plural == type.plural && (name.empty() || key.name == name)) {
+      target.live = nullptr;
+      target.listed = true;
+    }
+  }
+  changed_ = true;
+  read_live_bundles();
+  for (const TypedObject& object : objects) put(*std::get<PlainObjectPtr>(object));
+}
+
+// A configuration that somebody else has written is no reason to write over a bundle
+// of theirs: ask for ours again first.
+void WebhookKeeper::set_live(const ObjectKey& key, std::shared_ptr<const nlohmann::json> live) {
+  const auto found = targets_.find(key);
+  if (found == targets_.end()) return;
+  found->second.live = std::move(live);
+  changed_ = true;
+  read_live_bundles();
+  if (!ca_bundle_ || ca_bundle_->empty()) return;
+  for (const std::string& bundle : live_bundles_) {
+    if (bundle.empty() || bundle == *ca_bundle_) continue;
+    ca_bundle_.reset();
+    in_doubt_ = true;
+    return;
+  }
+}
+
+std::optional<std::vector<std::string>> WebhookKeeper::take_seen_bundles() {
+  if (live_bundles_ == told_bundles_ && !in_doubt_) return std::nullopt;
+  in_doubt_ = false;
+  return told_bundles_ = live_bundles_;
+}
+
+std::optional<std::vector<ObjectKey>> WebhookKeeper::take_missing(MonotonicTime now) {
+  std::vector<ObjectKey> missing;
+  for (const auto& [key, target] : targets_) {
+    if (target.listed && !target.live && !is_definition(*key.type)) missing.push_back(key);
+  }
+  const bool again = !missing.empty() && told_missing_at_ && now - *told_missing_at_ >= kTellAgain;
+  if (missing == told_missing_ && !again) return std::nullopt;
+  told_missing_at_ = now;
+  return told_missing_ = std::move(missing);
+}
+
+void WebhookKeeper::issue_bundle(const std::string& pem) {
+  ca_bundle_ = pem;
+  changed_ = true;
+}
+
+void WebhookKeeper::write_finished(const ObjectKey& key) {
+  changed_ = true;
+  if (const auto target = targets_.find(key); target != targets_.end()) target->second.writing = false;
+}
+
+std::optional<nlohmann::json> WebhookKeeper::patch_for(const ObjectKey& key, const nlohmann::json& live,
+                                                       const ClusterView* view) const {
+  if (is_definition(*key.type)) return reconcile_conversion(live, registration_, *ca_bundle_);
+  // Half a picture of the namespaces would take entries away.
+  if (view == nullptr) return std::nullopt;
+  return reconcile_webhook_configuration(live, *view, registration_, *ca_bundle_);
+}
+
+std::vector<Write> WebhookKeeper::plan(const ClusterView* view, Now now) {
+  std::optional<std::vector<std::string>> namespaces;
+  if (view != nullptr) namespaces = view->namespaces_with_default_queue();
+  const bool ticked = next_tick_ && now.monotonic >= *next_tick_;
+  if (!changed_ && !ticked && namespaces == seen_namespaces_) return {};
+  changed_ = false;
+  seen_namespaces_ = std::move(namespaces);
+  next_tick_.reset();
+  std::vector<Write> writes;
+  // A bundle-less configuration would make the API server refuse every call.
+  if (!ca_bundle_) return writes;
+  for (auto& [key, target] : targets_) {
+    if (!target.live || target.writing) continue;
+    auto patch = patch_for(key, *target.live, view);
+    if (!patch) continue;
+    if (target.last_write && now.monotonic - *target.last_write < write_interval_) {
+      const MonotonicTime due = *target.last_write + write_interval_;
+      next_tick_ = next_tick_ ? std::min(*next_tick_, due) : due;
+      continue;
+    }
+    target.writing = true;
+    target.last_write = now.monotonic;
+    writes.push_back({.verb = Verb::kPatch, .target = key, .body = std::move(*patch)});
+  }
+  return writes;
+}
+
+void WebhookKeeper::read_live_bundles() {
+  std::set<std::string> bundles;
+  for (const auto& [key, target] : targets_) {
+    if (!target.live) continue;
+    for (std::string& bundle :
+         is_definition(*key.type) ? conversion_bundles_of(*target.live) : ca_bundles_of(*target.live)) {
+      bundles.insert(std::move(bundle));
+    }
+  }
+  live_bundles_.assign(bundles.begin(), bundles.end());
+}
+
+}  // namespace muster

@@ -1,0 +1,136 @@
+#include "reconcilers/workload/admission.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/overloaded.h"
+#include "reconcilers/workload/job_workload_status.h"
+#include "reconcilers/workload/workload_checks.h"
+#include "reconcilers/workload/workload_draft.h"
+#include "reconcilers/workload/workload_queues.h"
+#include "state/admissions.h"
+#include "state/metrics/measurements.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+// Refusals come and go while a queue moves; who looks for the reason looks later.
+constexpr Duration kRefusalStands = std::chrono::seconds(1);
+
+// What an earlier eviction said stays readable.
+void end_eviction(WorkloadDraft& draft, std::string_view type) {
+  const Condition* condition = draft.find(type);
+  if (condition == nullptr || !condition->is_true()) return;
+  draft.set(type, false, kQuotaReservedReason, "Previously: " + condition->message);
+}
+
+// Since it was created or last requeued.
+std::string waited(const WorkloadDraft& draft) {
+  const Condition* requeued = draft.find(kRequeuedCondition);
+  const Timestamp since = requeued == nullptr ? draft.workload().meta.created : requeued->last_transition;
+  const int64_t seconds = to_timestamp(draft.time()).seconds - since.seconds;
+  return std::to_string(std::max<int64_t>(seconds, 0)) + "s";
+}
+
+// Rides on a write that is due anyway. Of an earlier admission a Workload may still say that
+// its pods are ready.
+void await_pods(const QueueSettings& settings, WorkloadDraft& draft) {
+  if (settings.wait_for_pods_ready)
+    draft.set(kPodsReadyCondition, false, kWaitForStartReason, std::string(kNotAllPodsReady));
+}
+
+void admit(const Admitted& admitted, const ClusterState& state, const QueueSettings& settings, WorkloadDraft& draft) {
+  const std::string& queue = admitted.admission.cluster_queue;
+  draft.status.admission = admitted.admission;
+  draft.set(kQuotaReservedCondition, true, kQuotaReservedReason, "Quota reserved in ClusterQueue " + queue);
+  for (std::string_view type : {kEvictedCondition, kPreemptedCondition, kBlockedOnPreemptionGatesCondition})
+    end_eviction(draft, type);
+  if (const ClusterQueue* cluster_queue = state.cluster_queue(queue)) sync_checks(draft, *cluster_queue);
+  draft.sync_admitted();
+  await_pods(settings, draft);
+  draft.attach("resourceRequests", nullptr);  // status.admission says it now
+  draft.tell(kNormalEvent, std::string(kQuotaReservedReason),
+             "Quota reserved in ClusterQueue " + queue + ", wait time since queued was " + waited(draft));
+  if (!draft.is_true(kAdmittedCondition)) return;
+  draft.tell(kNormalEvent, std::string(kAdmittedReason),
+             "Admitted by ClusterQueue " + queue + ", wait time since reservation was 0s");
+}
+
+// Told of the Workload that gets the room. Nothing boosts a priority in muster.
+ObjectEvent preemption_for(const Preempted& preempted) {
+  const Workload& victim = *preempted.workload;
+  const auto priority = [](const Workload& workload) {
+    const std::string value = std::to_string(workload.priority);
+    return value + " (base: " + value + ", boost: 0)";
+  };
+  return event_about(*preempted.preemptor, kNormalEvent, "PreemptedWorkload",
+                     "Preempted workload " + victim.meta.ns + "/" + victim.meta.name + " (UID: " + victim.meta.uid +
+                         ") in ClusterQueue " + preempted.cluster_queue + "; preemptor effective priority: " +
+                         priority(*preempted.preemptor) + "; preemptee effective priority: " + priority(victim));
+}
+
+void evict(const Preempted& preempted, WorkloadDraft& draft) {
+  draft.evict(kPreemptedReason, "", preempted.message);
+  draft.set(kPreemptedCondition, true, to_text(preempted.reason), preempted.message);
+  draft.tell(kNormalEvent, std::string(kPreemptedReason), preempted.message);
+  draft.tell(preemption_for(preempted));
+}
+
+// What quota was sought for: after defaults, limits and the configured transformations, for all pods of each set.
+json requested(const Workload& workload, const ClusterState& state, const QueueSettings& settings) {
+  json pod_sets = json::array();
+  const std::vector<Requests> per_pod = quota_requests_of(workload, state, settings);
+  for (size_t i = 0; i < per_pod.size(); ++i) {
+    json resources = json::object();
+    for (const auto& [resource, amount] : per_pod[i])
+      resources[resource] = to_quantity(resource, saturating_multiply(amount, workload.pod_sets[i].count)).to_json();
+    pod_sets.push_back({{"name", workload.pod_sets[i].name}, {"resources", std::move(resources)}});
+  }
+  return pod_sets;
+}
+
+void refuse(const Refused& refused, const ClusterState& state, const QueueSettings& settings, Now now,
+            WorkloadDraft& draft, Plan& plan) {
+  if (is_kept_out(draft.workload(), queues_of(draft.workload(), state))) return;
+  const Condition* known = draft.find(kQuotaReservedCondition);
+  if (known != nullptr && !known->is_true() && known->reason == refused.reason && known->message == refused.message)
+    return;
+  const Duration stood = now.monotonic - refused.since;
+  if (stood < kRefusalStands) return plan.wake_at(now.wall + (kRefusalStands - stood));
+  const bool news = known == nullptr || known->reason != refused.reason;
+  draft.set(kQuotaReservedCondition, false, refused.reason, refused.message);
+  draft.sync_admitted();
+  if (draft.find(kPodsReadyCondition) == nullptr) await_pods(settings, draft);
+  draft.attach("resourceRequests", requested(draft.workload(), state, settings));
+  if (news && refused.evaluated) draft.tell(kWarningEvent, refused.reason, refused.message);
+}
+
+Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
+  Plan plan;
+  if (key.type->plural != kWorkloads.plural) return plan;
+  const Workload* workload = state.workload(key.ns, key.name);
+  const Ruling* ruling = state.admissions().ruling_on(key.ns, key.name);
+  if (workload == nullptr || ruling == nullptr || workload->meta.deleting) return plan;
+  WorkloadDraft draft(*workload, state, now);
+  std::visit(Overloaded{
+                 [&](const Admitted& admitted) { admit(admitted, state, settings.queues, draft); },
+                 [&](const Preempted& preempted) { evict(preempted, draft); },
+                 [&](const Refused& refused) { refuse(refused, state, settings.queues, now, draft, plan); },
+             },
+             *ruling);
+  if (const auto* preempted = std::get_if<Preempted>(ruling))
+    draft.measure(preemption_by(*preempted->preemptor, to_text(preempted->reason), state));
+  draft.write_into(plan);
+  return plan;
+}
+
+// The keys come from Admissions::decide().
+void concerns(const ClusterState&, const TypedObject&, std::vector<ObjectKey>&) {}
+
+}  // namespace
+
+const Reconciler admission_reconciler = {.name = "admission", .concerns = concerns, .reconcile = reconcile};
+
+}  // namespace muster

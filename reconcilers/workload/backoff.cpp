@@ -1,0 +1,64 @@
+#include "reconcilers/workload/backoff.h"
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+using std::chrono::seconds;
+
+// Without a cap: 146 years, the most that can be doubled once more. As upstream.
+constexpr Duration kLongest{int64_t{1} << 62};
+
+Timestamp round_up(TimePoint time) {
+  Timestamp stamp = to_timestamp(time);
+  if (stamp.nanoseconds > 0) ++stamp.seconds;
+  stamp.nanoseconds = 0;
+  return stamp;
+}
+
+}  // namespace
+
+Duration backoff_delay(int32_t count, int32_t base_seconds, int32_t max_seconds) {
+  const Duration cap = max_seconds > 0 ? Duration(seconds(max_seconds)) : kLongest;
+  Duration delay = seconds(std::max(base_seconds, 0));
+  for (int32_t doublings = count - 1; doublings > 0 && delay > Duration::zero(); --doublings) {
+    if (delay > cap / 2) return cap;
+    delay *= 2;
+  }
+  return delay;
+}
+
+double jitter_share(std::string_view uid, int32_t count) {
+  uint64_t hash = 14'695'981'039'346'656'037U;  // FNV-1a
+  const auto mix = [&hash](uint8_t byte) { hash = (hash ^ byte) * 1'099'511'628'211U; };
+  for (const char letter : uid) mix(static_cast<uint8_t>(letter));
+  for (int shift = 0; shift < 32; shift += 8) mix(static_cast<uint8_t>(static_cast<uint32_t>(count) >> shift));
+  // FNV leaves the upper bits of short inputs uneven; this is the finalizer of MurmurHash3.
+  hash = (hash ^ (hash >> 33)) * 0xff51'afd7'ed55'8ccdU;
+  hash = (hash ^ (hash >> 33)) * 0xc4ce'b9fe'1a85'ec53U;
+  hash ^= hash >> 33;
+  return static_cast<double>(hash >> 11) / static_cast<double>(1ULL << 53);
+}
+
+bool set_requeue_at(RequeueState& state, Timestamp wanted, bool increment) {
+  bool changed = increment;
+  if (state.requeue_at.is_zero() || state.requeue_at < wanted) {
+    state.requeue_at = wanted;
+    changed = true;
+  }
+  if (increment) state.count = state.count.value_or(0) + 1;
+  return changed;
+}
+
+void count_eviction(RequeueState& state, const RequeuingStrategy& strategy, std::string_view uid, TimePoint now) {
+  const int32_t count = state.count.value_or(0) + 1;
+  const Duration delay = backoff_delay(count, strategy.backoff_base_seconds, strategy.backoff_max_seconds);
+  const double stretch = jitter_share(uid, count) * std::max(strategy.backoff_jitter, 0.0);
+  Timestamp wanted = round_up(now + delay);
+  // Stored times are whole seconds, so what is added is cut to them.
+  wanted.seconds += static_cast<int64_t>(std::chrono::duration<double>(delay).count() * stretch);
+  set_requeue_at(state, wanted, true);
+}
+
+}  // namespace muster

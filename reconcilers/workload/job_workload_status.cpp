@@ -1,0 +1,60 @@
+#include "reconcilers/workload/job_workload_status.h"
+
+#include "api/workload_conditions.h"
+#include "reconcilers/workload/execution_time.h"
+
+namespace muster {
+namespace {
+
+Condition condition(const Workload& workload, std::string_view type, bool is_true, std::string_view reason,
+                    std::string_view message, Timestamp now) {
+  return {.type = type,
+          .status = is_true ? "True" : "False",
+          .reason = reason,
+          .message = message,
+          .last_transition = now,
+          .observed_generation = workload.meta.generation};
+}
+
+}  // namespace
+
+WorkloadStatus finished_status(const Workload& workload, std::string_view reason, std::string_view message,
+                               Timestamp now) {
+  WorkloadStatus status = workload.status;
+  set_condition(status.conditions, condition(workload, kFinishedCondition, true, reason, message, now));
+  return status;
+}
+
+Condition pods_ready_condition(const Workload& workload, const QueuedJob& job, Timestamp now) {
+  const Condition* present = find_condition(workload.status.conditions, kPodsReadyCondition);
+  const std::string_view before = present == nullptr ? kWaitForStartReason : std::string_view(present->reason);
+  if (!workload.admitted() || (!job.pods_ready() && before == kWaitForStartReason)) {
+    return condition(workload, kPodsReadyCondition, false, kWaitForStartReason, std::string(kNotAllPodsReady), now);
+  }
+  if (!job.pods_ready()) {
+    return condition(workload, kPodsReadyCondition, false, kWaitForRecoveryReason,
+                     "At least one pod has failed, waiting for recovery", now);
+  }
+  const bool recovered = before == kWaitForRecoveryReason || before == kRecoveredReason;
+  return condition(workload, kPodsReadyCondition, true, recovered ? kRecoveredReason : kStartedReason,
+                   "All pods reached readiness and the workload is running", now);
+}
+
+WorkloadStatus released_status(const Workload& workload, const Condition& evicted, Duration admitted_for,
+                               Timestamp now) {
+  WorkloadStatus status = workload.status;
+  const bool at_once = evicted.reason == kPreemptedReason || evicted.reason == kNodeFailuresReason;
+  set_condition(status.conditions,
+                condition(workload, kRequeuedCondition, at_once, evicted.reason, evicted.message, now));
+  set_condition(status.conditions,
+                condition(workload, kQuotaReservedCondition, false, kPendingEvaluationReason, evicted.message, now));
+  if (workload.admitted()) {
+    end_execution(status, admitted_for);
+    set_condition(status.conditions, condition(workload, kAdmittedCondition, false, kNoReservationReason,
+                                               "The workload has no reservation", now));
+  }
+  status.admission.reset();
+  return status;
+}
+
+}  // namespace muster

@@ -1,0 +1,30 @@
+// The status of a job's Workload as the job's course changes it. Pure.
+// Source: Kueue, pkg/workload and jobframework (conditions, reasons and messages).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/meta/time.h"
+#include "api/workload.h"
+#include "jobs/queued_job.h"
+
+namespace muster {
+
+// It is over: Finished is True.
+WorkloadStatus finished_status(const Workload& workload, std::string_view reason, std::string_view message,
+                               Timestamp now);
+
+// The message of PodsReady=False with WaitForStart.
+inline constexpr std::string_view kNotAllPodsReady = "Not all pods are ready or succeeded";
+
+// What PodsReady shall be. Once all pods were ready, a loss of one waits for recovery.
+Condition pods_ready_condition(const Workload& workload, const QueuedJob& job, Timestamp now);
+
+// Its evicted job runs no more: quota, admission and the place of its pods are given
+// back, and its time of execution is added up. It stands in its queue again at once only
+// when it was not at fault.
+WorkloadStatus released_status(const Workload& workload, const Condition& evicted, Duration admitted_for,
+                               Timestamp now);
+
+}  // namespace muster

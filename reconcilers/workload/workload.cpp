@@ -1,0 +1,213 @@
+#include "reconcilers/workload/workload.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "reconcilers/workload/execution_time.h"
+#include "reconcilers/workload/workload_checks.h"
+#include "reconcilers/workload/workload_owner.h"
+#include "reconcilers/workload/workload_priority.h"
+#include "reconcilers/workload/workload_queues.h"
+#include "reconcilers/workload/workload_timeouts.h"
+#include "state/admission_block.h"
+#include "state/admissions.h"
+#include "state/decision_log.h"
+
+namespace muster {
+namespace {
+
+constexpr std::string_view kDeactivatedDueTo = "DeactivatedDueTo";
+
+void set_inactive(const Workload& workload, Plan& plan) {
+  plan.writes.push_back({.verb = Verb::kPatch,
+                         .target = key_of(kWorkloads, workload.meta),
+                         .body = with_version(workload.meta, {{"spec", {{"active", false}}}}),
+                         .decisions = {deactivation_of(workload)}});
+}
+
+// Lets an evicted Workload come again, as soon as the reason for which it may not is over.
+void requeue(WorkloadDraft& draft) {
+  const Condition* requeued = draft.find(kRequeuedCondition);
+  if (requeued == nullptr || requeued->is_true()) return;
+  const std::string reason = requeued->reason;
+  if (reason.starts_with(kDeactivatedReason)) {
+    // What the limit of tries has been reached with is history now; a person's pause is not
+    // an attempt, and leaves the count as it is.
+    if (reason.starts_with(kDeactivatedDueTo)) draft.status.requeue_state.reset();
+    draft.set(kRequeuedCondition, true, kReactivatedReason, "The workload was reactivated");
+  } else if (reason == kPodsReadyTimeoutReason || reason == kAdmissionCheckReason) {
+    draft.set(kRequeuedCondition, true, kBackoffFinishedReason, "The workload backoff was finished");
+  }
+}
+
+// Whether the pass ends here.
+bool pass_backoff(WorkloadDraft& draft, Plan& plan) {
+  const auto& state = draft.status.requeue_state;
+  // With a reservation the backoff has not begun: the job has to stop first.
+  if (!state || state->requeue_at.is_zero() || draft.is_true(kQuotaReservedCondition)) return false;
+  const TimePoint end = to_time_point(state->requeue_at);
+  if (draft.time() < end)
+    plan.wake_at(end);
+  else
+    draft.status.requeue_state->requeue_at = {};
+  return true;
+}
+
+// The requeueState of a Workload that ran out of tries tells people why, and a person's
+// pause shall not cost or grant tries. Every other cause ends the history.
+bool keeps_requeue_state(const WorkloadDraft& draft) {
+  const Condition* evicted = draft.find(kEvictedCondition);
+  if (!evicted->reason.starts_with(kDeactivatedDueTo)) return true;
+  return evicted->reason.ends_with(kRequeuingLimitExceededReason);
+}
+
+void deactivate(WorkloadDraft& draft) {
+  if (!draft.is_true(kEvictedCondition)) {
+    std::string cause, message = "The workload is deactivated";
+    if (const Condition* target = draft.find(kDeactivationTargetCondition); target != nullptr) {
+      cause = target->reason;
+      message.append(" due to ").append(target->message);
+    }
+    draft.evict(kDeactivatedReason, cause, message);
+  }
+  draft.remove(kDeactivationTargetCondition);
+  if (!keeps_requeue_state(draft)) draft.status.requeue_state.reset();
+}
+
+void tell_admitted(WorkloadDraft& draft) {
+  const Timestamp reserved = draft.find(kQuotaReservedCondition)->last_transition;
+  const int64_t waited = to_timestamp(draft.time()).seconds - reserved.seconds;
+  const std::string queue = draft.status.admission ? draft.status.admission->cluster_queue : "";
+  draft.tell(kNormalEvent, std::string(kAdmittedReason),
+             "Admitted by ClusterQueue " + queue + ", wait time since reservation was " + std::to_string(waited) + "s");
+}
+
+// Until there is a first word on its reservation, a Workload has none on its admission.
+void sync_admission(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
+                    const QueueSettings& settings) {
+  const ObjectMeta& meta = draft.workload().meta;
+  const Ruling* ruling = state.admissions().ruling_on(meta.ns, meta.name);
+  const Refused* found = ruling == nullptr ? nullptr : std::get_if<Refused>(ruling);
+  if (!draft.is_true(kQuotaReservedCondition)) say_what_blocks(draft, queues, found);
+  // What the scheduler has decided is written by the reconciler of admissions.
+  if (ruling == nullptr && settings.rules.enabled("UnadmittedWorkloadsExplicitStatus")) say_pending(draft);
+  if (draft.find(kQuotaReservedCondition) == nullptr) return;
+  draft.sync_admitted();
+  if (draft.is_true(kAdmittedCondition)) tell_admitted(draft);
+}
+
+// The parts of the pass that come before its queues matter. Whether the pass ends here.
+bool pass_activity(WorkloadDraft& draft, Plan& plan) {
+  if (!draft.workload().active) {
+    deactivate(draft);
+  } else if (draft.is_true(kDeactivationTargetCondition)) {
+    set_inactive(draft.workload(), plan);
+    return true;
+  } else if (pass_backoff(draft, plan)) {
+    return true;
+  } else {
+    requeue(draft);
+  }
+  return draft.changed();
+}
+
+// Nothing happens to the Workload itself then, but others may be admitted.
+void wake_when_block_ends(const WorkloadDraft& draft, const QueueSettings& settings, Plan& plan) {
+  if (!settings.wait_for_pods_ready || !settings.wait_for_pods_ready->block_admission) return;
+  const auto block = admission_block(draft.workload(), *settings.wait_for_pods_ready);
+  if (block && block->until && draft.time() < *block->until) plan.wake_at(*block->until);
+}
+
+void pass_queues(WorkloadDraft& draft, const ClusterState& state, const QueueSettings& settings, Plan& plan) {
+  const QueuesOf queues = queues_of(draft.workload(), state);
+  note_restarted_queues(draft, queues);
+  if (draft.changed()) return;
+  const bool reserved = draft.is_true(kQuotaReservedCondition);
+  if (queues.cluster != nullptr && (reserved || !is_behind(*queues.cluster))) sync_checks(draft, *queues.cluster);
+  if (!draft.is_true(kAdmittedCondition) || !reserved) sync_admission(draft, queues, state, settings);
+  if (!reserved) return;
+  wake_when_block_ends(draft, settings, plan);
+  if (obey_checks(draft) || release_unanswered(draft, state) || obey_stop_policies(draft, queues)) return;
+  obey_pods_ready_timeouts(draft, settings.wait_for_pods_ready, plan);
+  obey_execution_time(draft, plan);
+}
+
+Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
+  Plan plan;
+  if (key.type->plural != kWorkloads.plural) return plan;
+  const Workload* workload = state.workload(key.ns, key.name);
+  if (workload == nullptr || reconcile_ownerless(*workload, state, now, plan)) return plan;
+  // Its job's reconciler stops the job, then lets it go.
+  if (workload->meta.deleting || reconcile_retention(*workload, state, settings.queues, now, plan)) return plan;
+
+  if (reconcile_priority(*workload, state, plan)) return plan;
+
+  WorkloadDraft draft(*workload, state, now);
+  note_retry_time(draft);
+  if (!draft.changed() && !pass_activity(draft, plan)) pass_queues(draft, state, settings.queues, plan);
+  draft.write_into(plan);
+  return plan;
+}
+
+std::vector<std::string_view> flavor_names(const ClusterQueue& queue) {
+  std::vector<std::string_view> names;
+  for (const ResourceGroup& group : queue.resource_groups) {
+    for (const FlavorQuotas& flavor : group.flavors) names.push_back(flavor.name);
+  }
+  return names;
+}
+
+// Queues are written often, for their counts; Workloads care about little of them.
+bool same_for_workloads(const ClusterQueue& a, const ClusterQueue& b) {
+  return is_inactive(a) == is_inactive(b) && is_behind(a) == is_behind(b) && a.stop_policy == b.stop_policy &&
+         a.meta.deleting == b.meta.deleting && a.admission_checks == b.admission_checks &&
+         flavor_names(a) == flavor_names(b);
+}
+
+bool same_for_workloads(const LocalQueue& a, const LocalQueue& b) {
+  return a.stop_policy == b.stop_policy && a.meta.deleting == b.meta.deleting && a.cluster_queue == b.cluster_queue;
+}
+
+// `queue` is what is there now, or what was there before or is gone. A queue that has no
+// condition yet has just been made.
+template <class Queue>
+bool is_news(const Queue& queue, const Queue* present) {
+  if (present == nullptr) return true;
+  if (present == &queue) return find_condition(queue.status.conditions, kActiveCondition) == nullptr;
+  return !same_for_workloads(queue, *present);
+}
+
+void add_keys(const std::vector<const Workload*>& workloads, std::vector<ObjectKey>& keys) {
+  for (const Workload* workload : workloads) keys.push_back(key_of(kWorkloads, workload->meta));
+}
+
+void concern_cluster_queue(const ClusterState& state, const ClusterQueue& queue, std::vector<ObjectKey>& keys) {
+  const std::string& name = queue.meta.name;
+  if (!is_news(queue, state.cluster_queue(name))) return;
+  add_keys(state.workloads_reserving(name), keys);
+  for (const LocalQueue* local : state.local_queues_of(name))
+    add_keys(state.workloads_in_queue(local->meta.ns, local->meta.name), keys);
+}
+
+void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+  const ObjectMeta& meta = meta_of(object);
+  if (std::holds_alternative<WorkloadPtr>(object)) {
+    keys.push_back(key_of(object));
+  } else if (std::holds_alternative<JobPtr>(object) || std::holds_alternative<JobSetPtr>(object)) {
+    const TypedObject* present = state.find(type_of(object), meta.ns, meta.name);
+    if (present == nullptr || meta_of(*present).uid != meta.uid) add_keys(state.workloads_of_owner(meta.uid), keys);
+  } else if (const auto* cluster_queue = std::get_if<ClusterQueuePtr>(&object)) {
+    concern_cluster_queue(state, **cluster_queue, keys);
+  } else if (const auto* priority_class = std::get_if<PriorityClassPtr>(&object)) {
+    concern_priority_class(state, **priority_class, keys);
+  } else if (const auto* local_queue = std::get_if<LocalQueuePtr>(&object)) {
+    if (is_news(**local_queue, state.local_queue(meta.ns, meta.name)))
+      add_keys(state.workloads_in_queue(meta.ns, meta.name), keys);
+  }
+}
+
+}  // namespace
+
+const Reconciler workload_reconciler = {.name = "workload", .concerns = concerns, .reconcile = reconcile};
+
+}  // namespace muster

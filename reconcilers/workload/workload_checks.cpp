@@ -1,0 +1,124 @@
+#include "reconcilers/workload/workload_checks.h"
+
+#include <algorithm>
+#include <set>
+
+#include "reconcilers/workload/backoff.h"
+
+namespace muster {
+namespace {
+
+std::set<std::string, std::less<>> flavors_of(const ClusterQueue& queue) {
+  std::set<std::string, std::less<>> names;
+  for (const ResourceGroup& group : queue.resource_groups) {
+    for (const FlavorQuotas& flavor : group.flavors) names.insert(flavor.name);
+  }
+  return names;
+}
+
+std::set<std::string, std::less<>> flavors_of(const Admission& admission) {
+  std::set<std::string, std::less<>> names;
+  for (const PodSetAssignment& pod_set : admission.pod_sets) {
+    for (const auto& [resource, flavor] : pod_set.flavors) names.insert(flavor);
+  }
+  return names;
+}
+
+bool applies(const AdmissionCheckRule& rule, const std::optional<Admission>& admission, const ClusterQueue& queue) {
+  if (rule.on_flavors.empty()) return true;
+  const auto is_named = [&](const std::string& flavor) {
+    return std::find(rule.on_flavors.begin(), rule.on_flavors.end(), flavor) != rule.on_flavors.end();
+  };
+  if (admission) {
+    const auto assigned = flavors_of(*admission);
+    return std::any_of(assigned.begin(), assigned.end(), is_named);
+  }
+  const auto all = flavors_of(queue);
+  return std::all_of(all.begin(), all.end(), is_named);
+}
+
+// "AdmissionChecks in Retry state: \"a\" (why); \"b\""; empty when none is in that state.
+std::string describe_checks(const WorkloadStatus& status, std::string_view state) {
+  std::set<std::string> parts;
+  for (const AdmissionCheckState& check : status.admission_checks) {
+    if (check.state != state) continue;
+    parts.insert('"' + check.name + '"' + (check.message.empty() ? "" : " (" + check.message + ")"));
+  }
+  if (parts.empty()) return "";
+  std::string text = parts.size() > 1 ? "AdmissionChecks in " : "AdmissionCheck in ";
+  text.append(state).append(" state: ");
+  for (const std::string& part : parts) text.append(part == *parts.begin() ? "" : "; ").append(part);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> checks_of(const std::optional<Admission>& admission, const ClusterQueue& queue) {
+  std::set<std::string> names;
+  for (const AdmissionCheckRule& rule : queue.admission_checks) {
+    if (applies(rule, admission, queue)) names.insert(rule.name);
+  }
+  return {names.begin(), names.end()};
+}
+
+void sync_checks(WorkloadDraft& draft, const ClusterQueue& queue) {
+  const std::vector<std::string> wanted = checks_of(draft.status.admission, queue);
+  auto& checks = draft.status.admission_checks;
+  const auto is_wanted = [&](const AdmissionCheckState& check) {
+    return std::binary_search(wanted.begin(), wanted.end(), check.name);
+  };
+  std::erase_if(checks, [&](const AdmissionCheckState& check) { return !is_wanted(check); });
+  if (checks.size() == wanted.size()) return;
+  for (const std::string& name : wanted) {
+    const bool known =
+        std::any_of(checks.begin(), checks.end(), [&](const AdmissionCheckState& check) { return check.name == name; });
+    if (known) continue;
+    AdmissionCheckState check;
+    check.name = name;
+    check.state = kCheckPending;
+    check.last_transition = whole_seconds(draft.time());
+    checks.push_back(std::move(check));
+  }
+  std::sort(checks.begin(), checks.end(),
+            [](const AdmissionCheckState& a, const AdmissionCheckState& b) { return a.name < b.name; });
+}
+
+void note_retry_time(WorkloadDraft& draft) {
+  Timestamp latest;
+  for (const AdmissionCheckState& check : draft.status.admission_checks) {
+    if (check.state != kCheckRetry || !check.requeue_after_seconds || check.last_transition.is_zero()) continue;
+    Timestamp retry = check.last_transition;
+    retry.seconds += *check.requeue_after_seconds;
+    latest = std::max(latest, retry);
+  }
+  if (latest.is_zero() || to_time_point(latest) <= draft.time()) return;
+  RequeueState state = draft.status.requeue_state.value_or(RequeueState());
+  if (set_requeue_at(state, latest, false)) draft.status.requeue_state = state;
+}
+
+bool obey_checks(WorkloadDraft& draft) {
+  if (draft.is_true(kEvictedCondition)) return false;
+  if (std::string rejected = describe_checks(draft.status, kCheckRejected); !rejected.empty()) {
+    draft.tell(kWarningEvent, "AdmissionCheckRejected", "Deactivated due to " + rejected);
+    draft.target_deactivation(kAdmissionCheckReason, rejected);
+    return true;
+  }
+  const std::string retry = describe_checks(draft.status, kCheckRetry);
+  if (retry.empty()) return false;
+  draft.evict(kAdmissionCheckReason, "", "Evicted due to " + retry);
+  return true;
+}
+
+bool release_unanswered(WorkloadDraft& draft, const ClusterState& state) {
+  if (draft.is_true(kAdmittedCondition)) return false;
+  for (const AdmissionCheckState& check : draft.status.admission_checks) {
+    const AdmissionCheck* present = state.admission_check(check.name);
+    if (check.state != kCheckPending || present == nullptr || !present->has_no_controller()) continue;
+    draft.release(kSuspendedReason, "AdmissionCheck " + check.name + " is for " + present->controller +
+                                        ", a controller of Kueue that muster does not have");
+    return true;
+  }
+  return false;
+}
+
+}  // namespace muster

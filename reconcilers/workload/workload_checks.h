@@ -1,0 +1,34 @@
+// Admission checks of a Workload: which it has to pass, and what follows when one wants
+// it to come again or rejects it. Who decides on a check writes its state.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/cluster_queue.h"
+#include "reconcilers/workload/workload_draft.h"
+#include "state/cluster_state.h"
+
+namespace muster {
+
+// By name. Before there is a reservation only those that count for every flavor of the
+// queue, because the flavors are not known; then those of the flavors it has.
+std::vector<std::string> checks_of(const std::optional<Admission>& admission, const ClusterQueue& queue);
+
+// Gives the Workload a state for each of its checks, and no other. The draft's own
+// admission counts: where one has just been decided, nobody has seen it yet.
+void sync_checks(WorkloadDraft& draft, const ClusterQueue& queue);
+
+// A check that wants a retry may say when: requeueAt becomes the latest of these times,
+// if that is to come and later than what is set.
+void note_retry_time(WorkloadDraft& draft);
+
+// A rejected check deactivates the Workload, one that wants a retry evicts it. Whether
+// one did.
+bool obey_checks(WorkloadDraft& draft);
+// Of a reservation that is not admitted: gives it back when a check that it waits for is one of Kueue's
+// own controllers, which would never answer. Whether that was so.
+bool release_unanswered(WorkloadDraft& draft, const ClusterState& state);
+
+}  // namespace muster

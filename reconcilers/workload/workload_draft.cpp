@@ -1,0 +1,123 @@
+#include "reconcilers/workload/workload_draft.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "reconcilers/workload/execution_time.h"
+#include "state/admissions.h"
+#include "state/cluster_state.h"
+#include "state/decision_log.h"
+#include "state/metrics/measurements.h"
+
+namespace muster {
+namespace {
+
+// What the API server takes for a condition's message.
+constexpr size_t kLongestMessage = 32'768;
+
+}  // namespace
+
+ObjectEvent event_about(const Workload& workload, std::string_view type, std::string reason, std::string note) {
+  ObjectReference regarding = reference_to(kWorkloads, workload.meta);
+  regarding.resource_version = std::to_string(workload.meta.resource_version);
+  return {.regarding = std::move(regarding),
+          .type = std::string(type),
+          .reason = std::move(reason),
+          .note = std::move(note)};
+}
+
+WorkloadDraft::WorkloadDraft(const Workload& workload, const ClusterState& state, Now now)
+    : status(workload.status),
+      workload_(workload),
+      now_(now.wall),
+      stamp_(whole_seconds(now.wall)),
+      admitted_for_(state.admissions().admitted_for(workload, now)) {}
+
+bool WorkloadDraft::set(std::string_view type, bool is_true, std::string_view reason, std::string_view message) {
+  return set_condition(status.conditions, {.type = type,
+                                           .status = is_true ? "True" : "False",
+                                           .reason = reason,
+                                           .message = message.substr(0, kLongestMessage),
+                                           .last_transition = stamp_,
+                                           .observed_generation = workload_.meta.generation});
+}
+
+void WorkloadDraft::remove(std::string_view type) {
+  std::erase_if(status.conditions, [&](const Condition& condition) { return condition.type == type; });
+}
+
+void WorkloadDraft::evict(std::string_view reason, std::string_view cause, const std::string& message) {
+  std::string full_reason(reason);
+  if (reason == kDeactivatedReason && !cause.empty()) full_reason.append("DueTo").append(cause);
+  set(kEvictedCondition, true, full_reason, message);
+  reset_checks();
+  count_eviction_of(reason, cause);
+  // Who had nothing loses nothing worth telling.
+  if (status.admission) tell(kNormalEvent, "EvictedDueTo" + full_reason, message);
+}
+
+void WorkloadDraft::reset_checks() {
+  for (AdmissionCheckState& check : status.admission_checks) {
+    if (check.state == kCheckPending) continue;
+    const bool retried = check.state == kCheckRetry;
+    check.message = "Reset to Pending after eviction. Previously: " + check.state;
+    check.state = kCheckPending;
+    check.last_transition = stamp_;
+    check.retry_count = retried ? std::optional(check.retry_count.value_or(0) + 1) : std::nullopt;
+    check.pod_set_updates.clear();
+  }
+}
+
+void WorkloadDraft::count_eviction_of(std::string_view reason, std::string_view cause) {
+  for (EvictionCount& eviction : status.evictions) {
+    if (eviction.reason != reason || eviction.underlying_cause != cause) continue;
+    ++eviction.count;
+    return;
+  }
+  status.evictions.push_back({.reason = std::string(reason), .underlying_cause = std::string(cause), .count = 1});
+}
+
+void WorkloadDraft::target_deactivation(std::string_view reason, std::string_view message) {
+  set(kDeactivationTargetCondition, true, reason, message);
+}
+
+void WorkloadDraft::release(std::string_view reason, std::string_view message) {
+  set(kQuotaReservedCondition, false, reason, message);
+  status.admission.reset();
+  sync_admitted();
+}
+
+void WorkloadDraft::sync_admitted() {
+  const bool reserved = is_true(kQuotaReservedCondition);
+  const bool ready = std::all_of(status.admission_checks.begin(), status.admission_checks.end(),
+                                 [](const AdmissionCheckState& check) { return check.state == kCheckReady; });
+  if (reserved && ready) {
+    set(kAdmittedCondition, true, kAdmittedReason, "The workload is admitted");
+    return;
+  }
+  if (is_true(kAdmittedCondition)) end_execution(status, admitted_for_);
+  if (!reserved)
+    set(kAdmittedCondition, false, kNoReservationReason, "The workload has no reservation");
+  else
+    set(kAdmittedCondition, false, kUnsatisfiedChecksReason, "The workload has not all checks ready");
+}
+
+void WorkloadDraft::tell(std::string_view type, std::string reason, std::string note) {
+  events_.push_back(event_about(workload_, type, std::move(reason), std::move(note)));
+}
+
+void WorkloadDraft::write_into(Plan& plan) const {
+  if (!changed()) return;
+  std::vector<Measurement> measurements = measurements_of(workload_, status);
+  measurements.insert(measurements.end(), measurements_.begin(), measurements_.end());
+  nlohmann::json patch = status_patch(workload_.status, status);
+  patch.update(attached_);
+  plan.writes.push_back({.verb = Verb::kPatchStatus,
+                         .target = key_of(kWorkloads, workload_.meta),
+                         .body = with_version(workload_.meta, {{"status", std::move(patch)}}),
+                         .events = events_,
+                         .measurements = std::move(measurements),
+                         .decisions = decisions_of(workload_, status)});
+}
+
+}  // namespace muster

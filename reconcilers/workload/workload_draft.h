@@ -1,0 +1,76 @@
+// A Workload's next status while one pass over it decides, and the one write that comes
+// of it. Words of conditions, reasons, messages and events are Kueue's: tools know them.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/workload.h"
+#include "api/workload_conditions.h"
+#include "reconcilers/command.h"
+
+namespace muster {
+
+class ClusterState;
+
+class WorkloadDraft {
+ public:
+  // `workload` must outlive the draft.
+  WorkloadDraft(const Workload& workload, const ClusterState& state, Now now);
+
+  const Workload& workload() const { return workload_; }
+  TimePoint time() const { return now_; }
+  // Since Admitted is True, before this pass; see Admissions::admitted_for().
+  Duration admitted_for() const { return admitted_for_; }
+  const Condition* find(std::string_view type) const { return find_condition(status.conditions, type); }
+  bool is_true(std::string_view type) const { return condition_is_true(status.conditions, type); }
+  bool changed() const { return status != workload_.status; }
+
+  // Whether anything changed.
+  bool set(std::string_view type, bool is_true, std::string_view reason, std::string_view message);
+  void remove(std::string_view type);
+
+  // The Workload must leave: its job is stopped, then its quota is free (the job's
+  // reconciler). Counted in schedulingStats, checks begin anew. `cause` may be empty.
+  void evict(std::string_view reason, std::string_view cause, const std::string& message);
+  // It shall be deactivated, in a pass after this one: that is a write of the spec.
+  void target_deactivation(std::string_view reason, std::string_view message);
+  // Gives back a reservation that was never used.
+  void release(std::string_view reason, std::string_view message);
+  // Admitted is: quota is reserved and every check is ready.
+  void sync_admitted();
+  // Told with the write.
+  void tell(std::string_view type, std::string reason, std::string note);
+  // The same about another object.
+  void tell(ObjectEvent event) { events_.push_back(std::move(event)); }
+
+  // A field of the status that rides on the write, if there is one; muster reads it nowhere. null removes it.
+  void attach(std::string_view field, nlohmann::json value) { attached_[std::string(field)] = std::move(value); }
+
+  // Counted with the write, beside what its change of the status stands for by itself
+  // (state/metrics/measurements.h).
+  void measure(Measurement measurement) { measurements_.push_back(std::move(measurement)); }
+
+  // Nothing when nothing has changed.
+  void write_into(Plan& plan) const;
+
+  WorkloadStatus status;
+
+ private:
+  void reset_checks();
+  void count_eviction_of(std::string_view reason, std::string_view cause);
+
+  const Workload& workload_;
+  TimePoint now_;
+  Timestamp stamp_;
+  Duration admitted_for_;
+  std::vector<ObjectEvent> events_;
+  std::vector<Measurement> measurements_;
+  nlohmann::json attached_ = nlohmann::json::object();
+};
+
+ObjectEvent event_about(const Workload& workload, std::string_view type, std::string reason, std::string note);
+
+}  // namespace muster

@@ -1,0 +1,100 @@
+#include "reconcilers/workload/workload_owner.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/meta/constants.h"
+#include "jobs/job_kind.h"
+#include "reconcilers/in_use.h"
+#include "reconcilers/workload/workload_draft.h"
+
+namespace muster {
+namespace {
+
+enum class Owner { kNone, kThere, kGone };
+
+Owner owner_of(const Workload& workload, const ClusterState& state) {
+  const auto& owner = workload.meta.controller;
+  if (!owner) return Owner::kNone;
+  // Nobody else looks after Workloads of other kinds.
+  const ResourceType* type = job_type_of(*owner);
+  if (type == nullptr) return Owner::kGone;
+  const TypedObject* object = state.find(*type, workload.meta.ns, owner->name);
+  return object != nullptr && meta_of(*object).uid == owner->uid ? Owner::kThere : Owner::kGone;
+}
+
+// muster has deactivated it, and not a person.
+const Condition* deactivated(const Workload& workload) {
+  const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
+  const bool by_muster = evicted != nullptr && evicted->is_true() && evicted->reason.starts_with("DeactivatedDueTo");
+  return by_muster && !workload.active ? evicted : nullptr;
+}
+
+bool is_over(Timestamp since, Duration kept, Now now, Plan& plan) {
+  const TimePoint end = to_time_point(since) + kept;
+  if (end <= now.wall) return true;
+  plan.wake_at(end);
+  return false;
+}
+
+}  // namespace
+
+bool reconcile_ownerless(const Workload& workload, const ClusterState& state, Now now, Plan& plan) {
+  const Owner owner = owner_of(workload, state);
+  if (owner == Owner::kThere) return false;
+  if (workload.meta.deleting) {
+    drop_in_use_finalizer(kWorkloads, workload.meta, plan);
+    return true;
+  }
+  // Without an owner that garbage collection could miss, only one that had one is an orphan.
+  if (owner != Owner::kNone || workload.meta.label(kJobUidLabel).empty()) return false;
+  if (workload.finished()) {
+    drop_in_use_finalizer(kWorkloads, workload.meta, plan);
+    return !plan.writes.empty();
+  }
+  WorkloadDraft draft(workload, state, now);
+  draft.set(kFinishedCondition, true, kOwnerNotFoundReason, "The workload's owner no longer exists");
+  draft.write_into(plan);
+  return true;
+}
+
+bool reconcile_retention(const Workload& workload, const ClusterState& state, const QueueSettings& settings, Now now,
+                         Plan& plan) {
+  if (workload.finished()) {
+    const Condition* finished = find_condition(workload.status.conditions, kFinishedCondition);
+    if (!settings.retain_finished || workload.meta.deleting ||
+        !is_over(finished->last_transition, *settings.retain_finished, now, plan))
+      return true;
+    drop_in_use_finalizer(kWorkloads, workload.meta, plan);
+    if (!plan.writes.empty()) return true;
+    plan.writes.push_back({.verb = Verb::kDelete,
+                           .target = key_of(kWorkloads, workload.meta),
+                           .body = with_version(workload.meta, {}),
+                           .uid = workload.meta.uid,
+                           .events = {event_about(workload, kNormalEvent, "Deleted",
+                                                  "Deleted finished workload due to elapsed retention")}});
+    return true;
+  }
+  const Condition* evicted = deactivated(workload);
+  const auto& owner = workload.meta.controller;
+  if (evicted == nullptr || !owner || !settings.retain_deactivated) return false;
+  const ResourceType* type = job_type_of(*owner);
+  if (type == nullptr || !is_over(evicted->last_transition, *settings.retain_deactivated, now, plan)) return false;
+  ObjectEvent event = {.regarding = {.api_version = owner->api_version,
+                                     .kind = owner->kind,
+                                     .ns = workload.meta.ns,
+                                     .name = owner->name,
+                                     .uid = owner->uid},
+                       .reason = "Deleted",
+                       .note = "Deleted job: deactivation retention period expired"};
+  // Who has activated it in between may have started it.
+  const TypedObject* job = state.find(*type, workload.meta.ns, owner->name);
+  plan.writes.push_back({.verb = Verb::kDelete,
+                         .target = {type, workload.meta.ns, owner->name},
+                         .body = job == nullptr ? nlohmann::json() : with_version(meta_of(*job), {}),
+                         .uid = owner->uid,
+                         .events = {std::move(event)}});
+  return true;
+}
+
+}  // namespace muster

@@ -1,0 +1,20 @@
+// Workloads whose job is gone, and the end of those that are kept for a while only.
+// Source: Kueue's gate FinishOrphanedWorkloads, and objectRetentionPolicies.
+#pragma once
+
+#include "api/config/queue_settings.h"
+#include "reconcilers/command.h"
+#include "state/cluster_state.h"
+
+namespace muster {
+
+// Ends a Workload that nobody else will end: its owner is gone while it is being deleted,
+// or has left it behind (--cascade=orphan), which its label job-uid tells. True when the plan is complete with that.
+bool reconcile_ownerless(const Workload& workload, const ClusterState& state, Now now, Plan& plan);
+
+// Deletes a finished Workload, or the job of one that muster has deactivated, when its
+// time is over. True when the plan is complete with that.
+bool reconcile_retention(const Workload& workload, const ClusterState& state, const QueueSettings& settings, Now now,
+                         Plan& plan);
+
+}  // namespace muster

@@ -1,0 +1,17 @@
+// A Workload that names a WorkloadPriorityClass has its value: also one that exists already
+// when the class is changed, or made anew. While there is no such class it keeps what it has.
+#pragma once
+
+#include "reconcilers/command.h"
+#include "state/cluster_state.h"
+
+namespace muster {
+
+// Whether something was to be written.
+bool reconcile_priority(const Workload& workload, const ClusterState& state, Plan& plan);
+
+// The Workloads that name the class: visits them all, so for events that are rare.
+void concern_priority_class(const ClusterState& state, const PriorityClass& priority_class,
+                            std::vector<ObjectKey>& keys);
+
+}  // namespace muster

@@ -1,0 +1,142 @@
+#include "reconcilers/workload/workload_queues.h"
+
+#include <array>
+
+#include "api/meta/constants.h"
+#include "state/admissions.h"
+
+namespace muster {
+namespace {
+
+constexpr std::string_view kIsPending = "Workload is pending evaluation in the scheduling queue";
+
+struct Blocker {
+  std::string_view reason;  // empty: nothing blocks
+  std::string message;
+};
+
+Blocker blocker_of(const Workload& workload, const QueuesOf& queues) {
+  if (!workload.active) return {kDeactivatedReason, "The workload is deactivated"};
+  if (queues.local == nullptr) return {kMisconfiguredReason, "LocalQueue " + workload.queue_name + " doesn't exist"};
+  if (queues.local->stop_policy != StopPolicy::kNone)
+    return {kSuspendedReason, "LocalQueue " + workload.queue_name + " is inactive"};
+  if (queues.cluster == nullptr)
+    return {kMisconfiguredReason, "ClusterQueue " + queues.cluster_name + " doesn't exist"};
+  if (is_inactive(*queues.cluster)) return {kSuspendedReason, "ClusterQueue " + queues.cluster_name + " is inactive"};
+  if (const std::string_view gates = workload.meta.annotation(kAdmissionGatedByAnnotation); !gates.empty())
+    return {kAdmissionGatedReason, "Admission is gated by: " + std::string(gates)};
+  return {};
+}
+
+// Set by blocker_of() at some time, and not by the scheduler, which uses some of the
+// reasons for troubles of its own.
+bool is_blockers_word(const Condition& condition) {
+  if (condition.reason == kDeactivatedReason || condition.reason == kAdmissionGatedReason) return true;
+  const std::string_view message = condition.message;
+  return (condition.reason == kMisconfiguredReason || condition.reason == kSuspendedReason) &&
+         (message.starts_with("LocalQueue ") || message.starts_with("ClusterQueue "));
+}
+
+bool is_stopped(const WorkloadDraft& draft, std::string_view by) {
+  const Condition* requeued = draft.find(kRequeuedCondition);
+  return requeued != nullptr && !requeued->is_true() && requeued->reason == by;
+}
+
+// One queue of a Workload that has a reservation.
+struct Holder {
+  std::string kind;
+  std::string name;
+  bool there;
+  StopPolicy policy;
+  std::string_view stopped_reason;
+};
+
+bool obey_stop_policy(WorkloadDraft& draft, const Holder& queue) {
+  if (draft.is_true(kAdmittedCondition)) {
+    if (queue.policy != StopPolicy::kHoldAndDrain || draft.is_true(kEvictedCondition)) return false;
+    draft.evict(queue.stopped_reason, "", "The " + queue.kind + " is stopped");
+    return true;
+  }
+  if (!queue.there) {
+    draft.release(kMisconfiguredReason, queue.kind + " " + queue.name + " is terminating or missing");
+    return true;
+  }
+  if (queue.policy == StopPolicy::kNone) return false;
+  draft.release(kSuspendedReason, queue.kind + " " + queue.name + " is stopped");
+  return true;
+}
+
+}  // namespace
+
+bool is_inactive(const ClusterQueue& queue) {
+  const Condition* active = find_condition(queue.status.conditions, kActiveCondition);
+  return queue.stop_policy != StopPolicy::kNone || queue.meta.deleting || (active != nullptr && !active->is_true());
+}
+
+void note_restarted_queues(WorkloadDraft& draft, const QueuesOf& queues) {
+  const bool local_runs = queues.local != nullptr && queues.local->stop_policy == StopPolicy::kNone;
+  if (local_runs && is_stopped(draft, kLocalQueueStoppedReason)) {
+    draft.set(kRequeuedCondition, true, kLocalQueueRestartedReason, "The LocalQueue was restarted after being stopped");
+  }
+  const bool cluster_runs = queues.cluster != nullptr && queues.cluster->stop_policy == StopPolicy::kNone;
+  if (cluster_runs && is_stopped(draft, kClusterQueueStoppedReason)) {
+    draft.set(kRequeuedCondition, true, kClusterQueueRestartedReason,
+              "The ClusterQueue was restarted after being stopped");
+  }
+}
+
+bool is_kept_out(const Workload& workload, const QueuesOf& queues) {
+  return !blocker_of(workload, queues).reason.empty();
+}
+
+bool is_behind(const ClusterQueue& queue) {
+  const Condition* active = find_condition(queue.status.conditions, kActiveCondition);
+  return active != nullptr && active->observed_generation < queue.meta.generation;
+}
+
+void say_what_blocks(WorkloadDraft& draft, const QueuesOf& queues, const Refused* found) {
+  const Condition* present = draft.find(kQuotaReservedCondition);
+
+  const bool was_gated = present != nullptr && present->reason == kAdmissionGatedReason;
+  Blocker blocker = blocker_of(draft.workload(), queues);
+  if (blocker.reason.empty()) {
+    if (present == nullptr || !is_blockers_word(*present)) return;
+    if (found != nullptr && !was_gated) {
+      if (draft.changed()) draft.set(kQuotaReservedCondition, false, found->reason, found->message);
+      return;
+    }
+    draft.set(kQuotaReservedCondition, false, kPendingEvaluationReason,
+              was_gated ? "AdmissionGatedBy cleared, waiting for quota reservation" : kIsPending);
+    if (was_gated)
+      draft.tell(kNormalEvent, "AdmissionGateCleared", "Admission gate cleared, workload is now admissible");
+    return;
+  }
+  if (blocker.reason == kAdmissionGatedReason && !was_gated) {
+    draft.tell(kNormalEvent, std::string(kAdmissionGatedReason),
+               "Workload admission is gated by: " +
+                   std::string(draft.workload().meta.annotation(kAdmissionGatedByAnnotation)));
+  }
+  draft.set(kQuotaReservedCondition, false, blocker.reason, blocker.message);
+}
+
+void say_pending(WorkloadDraft& draft) {
+  if (draft.find(kQuotaReservedCondition) != nullptr) return;
+  draft.set(kQuotaReservedCondition, false, kPendingEvaluationReason, kIsPending);
+}
+
+bool obey_stop_policies(WorkloadDraft& draft, const QueuesOf& queues) {
+  const LocalQueue* local = queues.local;
+  const ClusterQueue* cluster = queues.cluster;
+  const std::array holders = {
+      Holder{"LocalQueue", draft.workload().queue_name, local != nullptr && !local->meta.deleting,
+             local == nullptr ? StopPolicy::kNone : local->stop_policy, kLocalQueueStoppedReason},
+      Holder{"ClusterQueue", queues.cluster_name, cluster != nullptr && !cluster->meta.deleting,
+             cluster == nullptr ? StopPolicy::kNone : cluster->stop_policy, kClusterQueueStoppedReason},
+  };
+  for (const Holder& holder : holders) {
+    if (obey_stop_policy(draft, holder)) return true;
+  }
+  return false;
+}
+
+}  // namespace muster

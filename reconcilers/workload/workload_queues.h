@@ -1,0 +1,41 @@
+// What a Workload's queues mean for it: those that are missing, inactive or stopped keep
+// it out, and stopPolicy HoldAndDrain drives it out.
+#pragma once
+
+#include "reconcilers/workload/workload_draft.h"
+#include "state/queues_of.h"
+
+namespace muster {
+
+struct Refused;
+
+// The queue says that it admits nothing now: it is stopped, going, or not active.
+bool is_inactive(const ClusterQueue& queue);
+
+// What the queue says of itself is about an earlier spec: its Workloads are told when it has
+// caught up, all in one write.
+bool is_behind(const ClusterQueue& queue);
+
+// What was evicted because a queue was stopped may come again when that runs.
+void note_restarted_queues(WorkloadDraft& draft, const QueuesOf& queues);
+
+// Of a Workload without reservation: its queues, or a gate, keep it out of the scheduler.
+// Then its condition QuotaReserved=False is theirs, else the scheduler's: one writer at any time.
+bool is_kept_out(const Workload& workload, const QueuesOf& queues);
+
+// Says in QuotaReserved=False what keeps a Workload without reservation out of the
+// scheduler, and takes that back when nothing does. What the scheduler says there of
+// itself stays; what it has `found` and nobody has written yet (null: nothing) replaces the
+// blocker's word, with another change of the draft or else when it has stood a while
+// (reconcilers/workload/admission.cpp).
+void say_what_blocks(WorkloadDraft& draft, const QueuesOf& queues, const Refused* found);
+
+// The gate UnadmittedWorkloadsExplicitStatus: a Workload that nothing blocks and that has no condition yet says
+// at once that its evaluation is pending.
+void say_pending(WorkloadDraft& draft);
+
+// Evicts what is admitted from drained queues; reservations that are not admitted yet are
+// taken back from any stopped, deleted or missing queue. Whether that was so.
+bool obey_stop_policies(WorkloadDraft& draft, const QueuesOf& queues);
+
+}  // namespace muster

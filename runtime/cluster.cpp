@@ -1,0 +1,217 @@
+#include "runtime/cluster.h"
+
+#include <cstdlib>
+#include <random>
+
+#include "api/codec/json.h"
+#include "api/watched_kinds.h"
+#include "manifests/names.h"
+#include "runtime/log.h"
+#include "runtime/version.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+// Answers are remembered, so this is for strangers.
+constexpr kube::RateLimit kReviewLimit{.per_second = 20, .burst = 40};
+
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value && *value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+WriteOutcome outcome_of(const kube::StatusError& error) {
+  if (error.conflict()) return WriteOutcome::kConflict;
+  if (error.already_exists()) return WriteOutcome::kAlreadyExists;
+  if (error.not_found()) return WriteOutcome::kNotFound;
+  const bool refused = error.code == 400 || error.forbidden() || error.code == 405 || error.code == 422;
+  return refused ? WriteOutcome::kRefused : WriteOutcome::kFailed;
+}
+
+// What the view reads of an object that is watched for its metadata: the rest, most
+// of all managedFields, would make a list of 50,000 Jobs hundreds of megabytes.
+json essentials(const json& object) {
+  json kept = {{"apiVersion", string_at(object, {"apiVersion"})}, {"kind", string_at(object, {"kind"})}};
+  for (const char* key : {"name", "namespace", "uid", "resourceVersion", "labels", "ownerReferences"}) {
+    if (const json* value = find_path(object, {"metadata", key})) kept["metadata"][key] = *value;
+  }
+  return kept;
+}
+
+void log_unreadable(const ResourceType& type, const json& object, const std::exception& thrown) {
+  const Breakage breakage = describe(std::nullopt, Broke::kState, "reading an object", thrown);
+  const ObjectKey key{&type, std::string(string_at(object, {"metadata", "namespace"})),
+                      std::string(string_at(object, {"metadata", "name"}))};
+  log_error("muster failed over an object and leaves it alone until it changes; please report this",
+            {{"object", to_text(key)}, {"part", "reading"}, {"where", breakage.where}, {"what", breakage.what}});
+}
+
+}  // namespace
+
+// Turns what one watch sees into events.
+class Cluster::Feed final : public kube::WatchSink {
+ public:
+  // `name`: of the one object that is watched, or empty.
+  Feed(EngineLoop& loop, const WatchedKind& kind, std::string name)
+      : loop_(loop), type_(*kind.type), metadata_only_(kind.metadata_only), name_(std::move(name)) {}
+
+  void on_list_started() override { listed_.clear(); }
+  void on_listed(const json& object) override {
+    if (auto listed = read(object)) listed_.push_back(*std::move(listed));
+  }
+  void on_replaced(const std::string& version) override {
+    loop_.post_when_room(KindListed{&type_, std::exchange(listed_, {}), read_version(version), name_});
+  }
+  void on_absent() override { loop_.post(KindAbsent{&type_}); }
+  void on_event(kube::WatchChange change, const json& object) override {
+    auto changed = read(object);
+    if (!changed) return;
+    if (change == kube::WatchChange::kDeleted)
+      loop_.post_when_room(ObjectRemoved{*std::move(changed)});
+    else
+      loop_.post_when_room(ObjectChanged{*std::move(changed)});
+  }
+
+ private:
+  // nullopt: muster has failed over it, and stays with what it knew before.
+  std::optional<TypedObject> read(const json& object) const {
+    try {
+      return read_object(type_, metadata_only_ ? essentials(object) : object);
+    } catch (const std::exception& thrown) {
+      log_unreadable(type_, object, thrown);
+      return std::nullopt;
+    }
+  }
+
+  EngineLoop& loop_;
+  const ResourceType& type_;
+  const bool metadata_only_;
+  const std::string name_;
+  std::vector<TypedObject> listed_;
+};
+
+Result<std::unique_ptr<Cluster>> Cluster::connect(const Options& options, const Clock& clock) {
+  auto access = kube::find_cluster_access(
+      {.kubeconfig = options.kubeconfig, .context = options.context, .environment = environment});
+  if (!access) return fail(access.error().message);
+  std::unique_ptr<Cluster> cluster(new Cluster(clock));
+  kube::ClientOptions client_options;
+  client_options.user_agent = kube::user_agent(kVersion, kCommit);
+  if (options.qps > 0) client_options.rate_limit = {options.qps, static_cast<double>(options.burst)};
+  const auto make = [&](kube::RateLimit limit) {
+    client_options.rate_limit = limit;
+    return kube::KubeClient::make(*access, client_options, cluster->timing(), cluster->log_);
+  };
+  auto client = make(client_options.rate_limit);
+  if (!client) return fail(client.error().message);
+  cluster->client_ = std::move(*client);
+  auto lease_client = make({});
+  if (!lease_client) return fail(lease_client.error().message);
+  cluster->lease_client_ = std::move(*lease_client);
+  auto review_client = make(kReviewLimit);
+  if (!review_client) return fail(review_client.error().message);
+  cluster->review_client_ = std::move(*review_client);
+  return cluster;
+}
+
+kube::Timing Cluster::timing() const {
+  return {clock_, kube::system_sleeper(), [] {
+            thread_local std::mt19937_64 engine{std::random_device{}()};
+            return std::uniform_real_distribution<double>(0, 1)(engine);
+          }};
+}
+
+Cluster::Cluster(const Clock& clock) : clock_(clock), metrics_(clock), log_(clock, metrics_) {}
+
+Cluster::~Cluster() {
+  stop_watches();
+}
+
+void Cluster::watch(EngineLoop& loop, const WatchedKind& kind, const std::string& name) {
+  feeds_.push_back(std::make_unique<Feed>(loop, kind, name));
+  kube::Selection selection{.label_selector = std::string(kind.label_selector),
+                            .field_selector = name.empty() ? std::string(kind.field_selector) : "metadata.name=" + name,
+                            .metadata_only = kind.metadata_only};
+  watches_.push_back(std::make_unique<kube::Watch>(api(), kube::resource_of(*kind.type), std::move(selection),
+                                                   *feeds_.back(), log_, timing()));
+}
+
+void Cluster::start_watches(EngineLoop& loop, const ReconcilerSettings& settings, const std::string& configurations) {
+  for (const WatchedKind& kind : watched_kinds()) {
+    if (kind.is_needed(settings.native_jobsets, settings.group_scheduling))
+      watch(loop, kind);
+    else
+      loop.post(KindListed{.type = kind.type, .objects = {}});
+  }
+  if (configurations.empty()) return;
+  for (const ResourceType* type : {&kMutatingWebhookConfigurations, &kValidatingWebhookConfigurations}) {
+    watch(loop, {.type = type}, configurations);
+  }
+  for (std::string_view definition : kConvertedDefinitionNames) {
+    watch(loop, {.type = &kCustomResourceDefinitions}, std::string(definition));
+  }
+}
+
+void Cluster::stop_watches() {
+  for (const auto& watch : watches_) watch->request_stop();
+  watches_.clear();
+  feeds_.clear();
+}
+
+kube::KubeApi::Answer Cluster::send(const Write& write, MonotonicTime not_after, std::stop_token stop) {
+  const ObjectKey& target = write.target;
+  const kube::Resource resource = kube::resource_of(*target.type);
+  kube::WriteOptions options{.field_manager = "muster", .not_after = not_after};
+  switch (write.verb) {
+    case Verb::kCreate:
+      return api().create(resource, target.ns, write.body, options, stop);
+    case Verb::kPatch:
+      return api().patch_merge(resource, target.ns, target.name, write.body, options, stop);
+    case Verb::kPatchStatus:
+      options.subresource = "status";
+      options.metadata_only = true;
+      return api().patch_merge(resource, target.ns, target.name, write.body, options, stop);
+    case Verb::kDelete:
+      break;
+  }
+  const char* propagation = write.propagation == Propagation::kForeground ? "Foreground" : "Background";
+  return api().remove(resource, target.ns, target.name,
+                      {.propagation = propagation,
+                       .uid = write.uid,
+                       .version = std::string(string_at(write.body, {"metadata", "resourceVersion"})),
+                       .not_after = not_after},
+                      stop);
+}
+
+WriteFinished Cluster::write(const Command& command, MonotonicTime not_after, std::stop_token stop) {
+  const Write& write = command.write;
+  const auto answer = send(write, not_after, stop);
+  if (!answer) {
+    const std::string object = to_text(write.target);
+    const WriteOutcome outcome = outcome_of(answer.error());
+    // The others are somebody else's write in between; the watch brings the new state.
+    if (outcome == WriteOutcome::kRefused || outcome == WriteOutcome::kFailed)
+      log_.write_failed(object, answer.error().message, outcome == WriteOutcome::kRefused);
+    else
+      log_debug("a write came too late", {{"object", object}, {"why", answer.error().message}});
+    // Trouble on the way is nobody's but the operator's; a webhook that fails is told with 500.
+    const bool was_read = outcome == WriteOutcome::kRefused || answer.error().code == 500;
+    return {.id = command.id, .outcome = outcome, .why = was_read ? answer.error().message : ""};
+  }
+  log_debug("written", {{"object", to_text(write.target)}});
+  // A delete is answered with the object, or with a Status when it is gone already.
+  WriteFinished finished{.id = command.id, .outcome = WriteOutcome::kDone};
+  const std::string_view kind = string_at(*answer, {"kind"});
+  if (kind == write.target.type->kind) try {
+      finished.object = read_object(*write.target.type, *answer);
+    } catch (const std::exception& thrown) {
+      log_unreadable(*write.target.type, *answer, thrown);
+    }
+  else if (kind == "PartialObjectMetadata")
+    finished.version = read_meta(*answer).resource_version;
+  return finished;
+}
+
+}  // namespace muster

@@ -1,0 +1,64 @@
+// muster's side of one API server: the client, the watches that feed the engine, and
+// what muster learns about itself.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/watched_kinds.h"
+#include "kube/client.h"
+#include "kube/watch.h"
+#include "runtime/engine_loop.h"
+#include "runtime/log_observers.h"
+
+namespace muster {
+
+class Cluster {
+ public:
+  struct Options {
+    std::string kubeconfig, context;
+    double qps = 0;  // not positive: no limit
+    int burst = 0;
+  };
+
+  // Finds and reads the credentials; sends nothing yet.
+  static Result<std::unique_ptr<Cluster>> connect(const Options& options, const Clock& clock);
+  ~Cluster();
+
+  kube::KubeApi& api() { return *client_; }
+  // Without a rate limit, for the lease: a renewal must not queue behind other requests.
+  kube::KubeApi& lease_api() { return *lease_client_; }
+  // With a limit of its own, for questions that strangers can cause: whether a token is good.
+  kube::KubeApi& review_api() { return *review_client_; }
+  KubeLog& observer() { return log_; }
+  kube::Timing timing() const;
+  ClientMetrics& metrics() { return metrics_; }
+  const std::string& source() const { return client_->source(); }
+
+  // Watches every kind of api/watched_kinds.h that is needed; of the others the engine hears that
+  // there are none. When `configurations` is not empty, also the webhook configurations of
+  // that name and the CRDs whose objects muster converts. The loop must outlive this
+  // cluster's watches.
+  void start_watches(EngineLoop& loop, const ReconcilerSettings& settings, const std::string& configurations);
+  void stop_watches();
+
+  // Carries out an engine's command, for Outbox; logs what goes wrong. Any thread.
+  WriteFinished write(const Command& command, MonotonicTime not_after, std::stop_token stop);
+
+ private:
+  class Feed;
+
+  explicit Cluster(const Clock& clock);
+  void watch(EngineLoop& loop, const WatchedKind& kind, const std::string& name = {});
+  kube::KubeApi::Answer send(const Write& write, MonotonicTime not_after, std::stop_token stop);
+
+  const Clock& clock_;
+  ClientMetrics metrics_;
+  KubeLog log_;
+  std::unique_ptr<kube::KubeClient> client_, lease_client_, review_client_;
+  std::vector<std::unique_ptr<Feed>> feeds_;
+  std::vector<std::unique_ptr<kube::Watch>> watches_;
+};
+
+}  // namespace muster

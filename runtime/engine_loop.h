@@ -1,0 +1,120 @@
+// The loop around the engine: an inbox that any thread may post to, one thread that
+// owns the Engine, and an outbox that carries out its writes.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "engine/engine.h"
+#include "runtime/outbox.h"
+
+namespace muster {
+
+class EngineLoop {
+ public:
+  struct Callbacks {
+    // Sends one write and waits for its answer; see Outbox.
+    std::function<WriteFinished(const Command&, MonotonicTime not_after, std::stop_token)> write;
+    // Until when this replica leads; see Outbox.
+    std::function<std::optional<MonotonicTime>()> leads_until;
+    // Something to tell the users of an object. On the engine's thread; may be empty.
+    std::function<void(ObjectEvent)> tell;
+    // Something to count. On the engine's thread; may be empty.
+    std::function<void(const Measurement&)> measure{};
+    // Something was decided and written, for the log. On the engine's thread; may be empty.
+    std::function<void(const LoggedDecision&)> decided{};
+    // A key was set aside (engine/quarantine.h), or a question broke. On the engine's thread;
+    // may be empty.
+    std::function<void(const Breakage&)> broke{};
+    // An object asks for what muster does not do; the first of its kind. On the engine's thread; may be empty.
+    std::function<void(const UnsupportedFound&)> unsupported{};
+    // How many are aside now, whenever that changed. On the engine's thread; may be empty.
+    std::function<void(size_t)> quarantined{};
+    // Which CA bundles the webhook configurations hold, whenever that changed; answered
+    // by posting CaBundleIssued. On the engine's thread; may be empty.
+    std::function<void(std::vector<std::string>)> bundles_seen{};
+    // Which webhook configurations are not there although muster keeps them, whenever that changed
+    // and again from time to time (WebhookKeeper::take_missing). On the engine's thread; may be empty.
+    std::function<void(const std::vector<ObjectKey>&)> webhooks_missing{};
+    // Every watched kind was listed: view() has something to show. Once, on the engine's
+    // thread; may be empty.
+    std::function<void()> synced{};
+    // Which kinds are missing (Engine::missing_kinds), whenever that changed, and whether view()
+    // has something to show. On the engine's thread; may be empty.
+    std::function<void(const std::vector<std::string>& kinds, bool synced)> missing{};
+  };
+
+  // `clock` must outlive the loop, and so must settings.watch.
+  EngineLoop(EngineSettings settings, size_t connections, const Clock& clock, Callbacks callbacks);
+  ~EngineLoop();
+  EngineLoop(const EngineLoop&) = delete;
+  EngineLoop& operator=(const EngineLoop&) = delete;
+
+  // Ends all threads; writes that are under way are waited for. No callback is called after
+  // it, and what is posted has no effect. Not thread-safe; more than once is as once.
+  void stop() EXCLUDES(mutex_);
+
+  // Thread-safe; returns at once.
+  void post(Event event) EXCLUDES(mutex_);
+  // For what a watch tells: waits while kMostWaiting events wait to be taken in, so that the
+  // watch reads no further, and the API server keeps what muster has no time for.
+  void post_when_room(Event event) EXCLUDES(mutex_);
+  static constexpr size_t kMostWaiting = 2000;
+  void begin_leadership() { post(LeadershipChanged{true}); }
+  // Returns when no write of the leader is under way and none can follow.
+  void end_leadership();
+
+  // Lets `question` look at the engine, on the engine's thread between two batches of
+  // events, and returns when it has. False: it was not asked, since not every watched kind
+  // was listed yet, or the loop ends. Thread-safe, but not for callbacks. Nothing else
+  // happens meanwhile, so questions must be short.
+  bool ask(const std::function<void(const Engine&)>& question) EXCLUDES(mutex_);
+
+  // What rules may see: null until every watched kind was listed once. Thread-safe.
+  ClusterViewPtr view() const EXCLUDES(mutex_);
+
+ private:
+  struct Question {
+    const std::function<void(const Engine&)>* ask;  // of the caller, who waits
+    bool answered = false;
+    bool over = false;
+  };
+
+  void run();
+  void rest() EXCLUDES(mutex_);
+  std::optional<std::deque<Event>> next_events() EXCLUDES(mutex_);
+  void take_in(const std::deque<Event>& events);
+  void publish() EXCLUDES(mutex_);
+  void tell_missing();
+  void answer_questions() EXCLUDES(mutex_);
+  void answer(Question& question);
+  void tell_of_breakages(const std::vector<Breakage>& breakages);
+
+  const Clock& clock_;
+  const Callbacks callbacks_;
+  StepWatch* const watch_;
+  // Owned by thread_.
+  Engine engine_;
+  size_t told_quarantined_ = 0;
+  std::vector<std::string> told_missing_;
+
+  mutable Mutex mutex_;
+  CondVar inbox_changed_, stopping_changed_, room_changed_;
+  std::deque<Event> inbox_ GUARDED_BY(mutex_);
+  CondVar questions_changed_;
+  std::deque<Question*> questions_ GUARDED_BY(mutex_);
+  bool ended_ GUARDED_BY(mutex_) = false;  // nobody answers any more
+  ClusterViewPtr view_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
+
+  std::unique_ptr<Outbox> outbox_;
+  std::thread thread_;
+};
+
+}  // namespace muster

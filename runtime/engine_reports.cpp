@@ -1,0 +1,80 @@
+#include "runtime/engine_reports.h"
+
+#include "runtime/log.h"
+#include "runtime/serving.h"
+
+namespace muster {
+namespace {
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace
+
+void EngineReports::synced() {
+  serving_->set_synced();
+  log_info("synced with the API server");
+}
+
+void EngineReports::missing_kinds(const std::vector<std::string>& kinds, bool synced) {
+  if (kinds.empty()) {
+    log_info("the API server serves all kinds again");
+    if (synced) return serving_->set_synced();
+    return serving_->set_unsynced("not yet");
+  }
+  const std::string names = joined(kinds);
+  serving_->set_unsynced("the API server does not serve " + names +
+                         "; what was known of these objects is kept, and nothing is decided");
+  log_error(
+      "a kind that muster needs is not served: nothing is started or stopped until it is; are the CRDs of this "
+      "version installed?",
+      {{"kinds", names}});
+}
+
+void EngineReports::missing_webhooks(const std::vector<ObjectKey>& configurations) {
+  metrics_.set_webhooks_missing(configurations.size());
+  if (configurations.empty()) return log_info("the webhook configurations are there again");
+  std::vector<std::string> names;
+  for (const ObjectKey& key : configurations) names.push_back(to_text(key));
+  log_warning(
+      "webhook configurations are missing: jobs are neither checked nor held back when they are made, and muster "
+      "suspends them only afterwards; apply the output of `muster manifests` again",
+      {{"missing", joined(names)}});
+}
+
+void EngineReports::unsupported(const UnsupportedFound& found) {
+  log_warning("an object asks for what muster does not do; muster_unsupported_objects counts all of them",
+              {{"object", to_text(found.object)}, {"what", found.unsupported.what}, {"note", found.unsupported.note}});
+}
+
+void EngineReports::breakage(const Breakage& breakage) {
+  metrics_.broke(to_text(breakage.broke));
+  log_error("muster failed over an object and leaves it alone until it changes; please report this",
+            {{"object", breakage.key ? to_text(*breakage.key) : "none"},
+             {"part", to_text(breakage.broke)},
+             {"where", breakage.where},
+             {"what", breakage.what}});
+}
+
+void EngineReports::slow_step(const std::string& step, Duration took) {
+  metrics_.slow_step();
+  log_warning("a step of the engine was slow",
+              {{"step", step}, {"seconds", std::chrono::duration<double>(took).count()}});
+}
+
+void EngineReports::stuck(const std::string& step) {
+  log_error("the engine is stuck; this replica gives up its Lease", {{"step", step}});
+  metrics_.set_stuck(true);
+  serving_->set_sick("the engine is stuck; the log says where");
+}
+
+void EngineReports::goes_on() {
+  log_warning("the engine goes on");
+  metrics_.set_stuck(false);
+  serving_->set_sick("");
+}
+
+}  // namespace muster

@@ -1,0 +1,39 @@
+// What the engine finds out about the cluster and about itself, said to people: as log lines, figures and
+// readiness.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "server/metrics/engine_metrics.h"
+
+namespace muster {
+
+class Serving;
+
+// Thread-safe. `metrics` must outlive it, and so must `serving` from its setting on.
+class EngineReports {
+ public:
+  explicit EngineReports(EngineMetrics& metrics) : metrics_(metrics) {}
+  // Before anything is reported.
+  void set_serving(Serving& serving) { serving_ = &serving; }
+
+  void synced();
+  // Kinds that the API server does not serve; empty: it serves all again. `synced`: nothing else is missing.
+  void missing_kinds(const std::vector<std::string>& kinds, bool synced);
+  // Webhook configurations that muster keeps and the cluster has not; empty: they are all there again.
+  void missing_webhooks(const std::vector<ObjectKey>& configurations);
+  void unsupported(const UnsupportedFound& found);
+  void breakage(const Breakage& breakage);
+  void slow_step(const std::string& step, Duration took);
+  void stuck(const std::string& step);
+  void goes_on();
+
+ private:
+  EngineMetrics& metrics_;
+  Serving* serving_ = nullptr;
+};
+
+}  // namespace muster

@@ -1,0 +1,49 @@
+#include "runtime/explain_service.h"
+
+#include "explain/explain.h"
+
+namespace muster {
+
+AuthDecision decide_access(kube::Authorizer& authorizer, std::string_view token, const kube::AccessQuestion& question) {
+  if (token.empty()) return AuthDecision::kUnauthenticated;
+  const auto decision = authorizer.decide(std::string(token), question);
+  if (!decision) return AuthDecision::kUnavailable;
+  switch (*decision) {
+    case kube::AccessDecision::kAllow:
+      return AuthDecision::kAllowed;
+    case kube::AccessDecision::kUnauthenticated:
+      return AuthDecision::kUnauthenticated;
+    case kube::AccessDecision::kForbidden:
+      return AuthDecision::kForbidden;
+  }
+  return AuthDecision::kUnavailable;
+}
+
+Explainer make_explainer(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop,
+                         std::function<ReconcilerSettings()> settings, std::function<std::vector<std::string>()> notes,
+                         const Clock& clock) {
+  Explainer explainer;
+  explainer.authorize = [&authorizer](std::string_view token, std::string_view verb, const ObjectKey& object) {
+    return decide_access(authorizer, token,
+                         {.verb = std::string(verb),
+                          .group = std::string(object.type->group),
+                          .resource = std::string(object.type->plural),
+                          .ns = object.ns,
+                          .name = object.name});
+  };
+  explainer.ask = [loop = std::move(loop), settings = std::move(settings), notes = std::move(notes),
+                   &clock](const ObjectKey& key) {
+    std::optional<Explained> explained;
+    EngineLoop* deciding = loop();
+    if (deciding == nullptr) return explained;
+    deciding->ask([&, used = settings()](const Engine& engine) {
+      explained = explain(key, engine.state(), used, engine.leads(), clock.now());
+    });
+    if (!explained) return explained;
+    for (std::string& note : notes()) explained->notes.push_back(std::move(note));
+    return explained;
+  };
+  return explainer;
+}
+
+}  // namespace muster

@@ -1,0 +1,20 @@
+// What GET /explain asks of muster's other parts: the API server about rights, the engine
+// about reasons.
+#pragma once
+
+#include "kube/authorizer.h"
+#include "runtime/engine_loop.h"
+#include "server/explain_route.h"
+
+namespace muster {
+
+// In the words of the servers.
+AuthDecision decide_access(kube::Authorizer& authorizer, std::string_view token, const kube::AccessQuestion& question);
+
+// `authorizer` and `clock` must outlive it. `loop` yields null, and `settings` is not called,
+// before muster has begun to decide. `notes` are added to every answer: how old its data are.
+Explainer make_explainer(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop,
+                         std::function<ReconcilerSettings()> settings, std::function<std::vector<std::string>()> notes,
+                         const Clock& clock);
+
+}  // namespace muster

@@ -1,0 +1,131 @@
+#include "runtime/leadership.h"
+
+#include <unistd.h>
+
+#include <random>
+
+#include "base/boot_clock.h"
+#include "base/encoding.h"
+#include "runtime/log.h"
+
+namespace muster {
+namespace {
+
+kube::LeaseOptions lease_options(const LeaderElectionSettings& settings) {
+  return {.duration = settings.lease_duration,
+          .renew_deadline = settings.renew_deadline,
+          .retry_period = settings.retry_period};
+}
+
+// Others count on while this machine is suspended.
+kube::Timing lease_timing(const kube::Timing& timing) {
+  return {boot_clock(), timing.sleeper, timing.random};
+}
+
+}  // namespace
+
+Outcome<> check(const LeaderElectionSettings& settings) {
+  if (!settings.leader_elect) return Done{};
+  if (settings.resource_lock != "leases") {
+    return fail("leaderElection.resourceLock: \"" + settings.resource_lock +
+                "\" is not supported; leave it out or say leases");
+  }
+  return kube::check(lease_options(settings));
+}
+
+std::string process_identity() {
+  char host[256] = "muster";
+  gethostname(host, sizeof host - 1);
+  std::random_device device;
+  std::string bytes;
+  for (int i = 0; i < 4; ++i) bytes += std::to_string(device()) + "/";
+  return std::string(host) + "_" + sha256_hex(bytes).substr(0, 32);
+}
+
+Leadership::Leadership(Cluster& cluster, const LeaderElectionSettings& settings, const std::string& own_namespace,
+                       std::string identity)
+    : cluster_(cluster),
+      settings_(settings),
+      namespace_(settings.resource_namespace.empty() ? own_namespace : settings.resource_namespace),
+      identity_(std::move(identity)) {
+  cluster_.metrics().set_leading(settings_.resource_name, false);
+}
+
+void Leadership::start(EngineLoop& loop) {
+  MutexLock lock(mutex_);
+  loop_ = &loop;
+  if (pauses_ == 0) take_part(loop);
+}
+
+void Leadership::pause(Pause why) {
+  if (why == Pause::kStuck && !settings_.leader_elect) return;
+  std::unique_ptr<kube::LeaderElection> ending;  // ends without the lock, which writes ask for
+  EngineLoop* leading = nullptr;                 // as does a leadership without elections
+  {
+    MutexLock lock(mutex_);
+    if (pauses_ == 0 && !settings_.leader_elect) leading = loop_;
+    pauses_ |= static_cast<uint8_t>(why);
+    ending = std::move(election_);
+  }
+  if (leading == nullptr) return;
+  cluster_.metrics().set_leading(settings_.resource_name, false);
+  leading->end_leadership();
+}
+
+void Leadership::resume(Pause why) {
+  MutexLock lock(mutex_);
+  const bool paused = (pauses_ & static_cast<uint8_t>(why)) != 0;
+  pauses_ &= static_cast<uint8_t>(~static_cast<uint8_t>(why));
+  if (paused && pauses_ == 0 && loop_ != nullptr) take_part(*loop_);
+}
+
+void Leadership::take_part(EngineLoop& loop) {
+  auto lead = [this, &loop] {
+    cluster_.metrics().set_leading(settings_.resource_name, true);
+    log_info("this replica leads");
+    loop.begin_leadership();
+  };
+  if (!settings_.leader_elect) return lead();
+  auto follow = [this, &loop] {
+    cluster_.metrics().set_leading(settings_.resource_name, false);
+    loop.end_leadership();
+    log_info("this replica lost leadership");
+  };
+  election_ = std::make_unique<kube::LeaderElection>(
+      cluster_.lease_api(),
+      kube::LeaderElectionSettings{
+          .ns = namespace_, .name = settings_.resource_name, .identity = identity_, .lease = lease_options(settings_)},
+      kube::LeaderCallbacks{.became_leader = lead,
+                            .lost_leadership = follow,
+                            .new_leader =
+                                [](const std::string& identity) {
+                                  log_info("leader", {{"identity", identity.empty() ? "nobody" : identity}});
+                                }},
+      cluster_.observer(), lease_timing(cluster_.timing()));
+}
+
+void Leadership::stop() {
+  std::unique_ptr<kube::LeaderElection> ending;
+  EngineLoop* loop = nullptr;
+  {
+    MutexLock lock(mutex_);
+    ending = std::move(election_);
+    loop = std::exchange(loop_, nullptr);
+  }
+  if (ending) return;  // its callback ends the leadership, before it releases the Lease
+  if (loop != nullptr) loop->end_leadership();
+}
+
+std::optional<MonotonicTime> Leadership::leads_until() const {
+  MutexLock lock(mutex_);
+  if (election_) {
+    const auto until = election_->valid_until();
+    if (!until) return std::nullopt;
+    // Asked for each write, so that the time of a suspended machine counts.
+    return system_clock().now().monotonic + (*until - boot_clock().now().monotonic);
+  }
+  if (loop_ != nullptr && !settings_.leader_elect && pauses_ == 0) return MonotonicTime::max();
+  return std::nullopt;
+}
+
+}  // namespace muster

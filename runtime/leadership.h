@@ -1,0 +1,59 @@
+// This replica's part in the election of a leader, between the Lease and the engine.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "api/config/configuration.h"
+#include "base/mutex.h"
+#include "kube/leases/leader_election.h"
+#include "runtime/cluster.h"
+#include "runtime/engine_loop.h"
+
+namespace muster {
+
+class Leadership {
+ public:
+  // `cluster` must outlive it; `identity` is process_identity().
+  Leadership(Cluster& cluster, const LeaderElectionSettings& settings, const std::string& own_namespace,
+             std::string identity);
+
+  // Takes part from now on, or, where leaders are not elected, leads. The loop must
+  // outlive the leadership that stop() ends.
+  void start(EngineLoop& loop) EXCLUDES(mutex_);
+  enum class Pause : uint8_t {
+    kStuck = 1,  // the engine is: whoever leads now can do better; without elections there is nobody else
+    kKueue = 2,  // Kueue decides, so no replica of muster must
+  };
+  // Gives the Lease back, as stop() does, and takes part again when no pause is left. Repeating
+  // one changes nothing.
+  void pause(Pause why) EXCLUDES(mutex_);
+  void resume(Pause why) EXCLUDES(mutex_);
+  // Ends leadership: when it returns no write is under way, and the Lease is free.
+  void stop() EXCLUDES(mutex_);
+
+  // For Outbox: until when this replica leads; nullopt: it does not. Any thread.
+  std::optional<MonotonicTime> leads_until() const EXCLUDES(mutex_);
+
+ private:
+  void take_part(EngineLoop& loop) REQUIRES(mutex_);
+
+  Cluster& cluster_;
+  const LeaderElectionSettings settings_;
+  const std::string namespace_;
+  const std::string identity_;
+
+  mutable Mutex mutex_;
+  EngineLoop* loop_ GUARDED_BY(mutex_) = nullptr;
+  std::unique_ptr<kube::LeaderElection> election_ GUARDED_BY(mutex_);
+  uint8_t pauses_ GUARDED_BY(mutex_) = 0;
+};
+
+// Whether these settings can work; the error names the field.
+Outcome<> check(const LeaderElectionSettings& settings);
+
+// "node-1_3c1f0d5e...": names this process and no other, ever; another one with each call.
+std::string process_identity();
+
+}  // namespace muster

@@ -1,0 +1,63 @@
+// From the --config file and the flags beside it to settings that rules can read.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/config/configuration.h"
+#include "api/config/rule_settings.h"
+#include "base/result.h"
+#include "manifests/names.h"
+#include "manifests/webhooks.h"
+#include "reconcilers/reconciler.h"
+
+namespace muster {
+
+// Flags that change what the file says; each wins over the file.
+struct SettingsFlags {
+  std::string config_file;  // empty: none
+  std::string feature_gates;
+  std::optional<std::string> suspend_guard;
+  std::optional<std::string> waiter_image;
+  std::optional<std::string> jobset_controller;
+  std::optional<bool> patch_jobset_definition;
+  std::optional<bool> group_scheduling;
+  std::optional<std::string> jobset_feature_gates;
+  std::optional<std::string> certificate_lifetime;
+  std::optional<std::string> backoff_limit_timeout;
+  std::optional<std::string> backoff_jitter;
+  std::vector<std::string> admitters;  // in addition to the file's
+  std::optional<std::string> webhook_client_ca_file;
+  std::vector<std::string> webhook_client_names;
+  std::optional<std::string> unqueued_kinds;
+};
+
+struct Settings {
+  LoadedConfiguration configuration;
+  std::vector<std::string> warnings;  // sentences for the log
+};
+
+// Reads, decodes and validates. `own_namespace` is where muster runs. The error names
+// the file and everything that is wrong.
+Result<Settings> load_settings(const SettingsFlags& flags, const std::string& own_namespace);
+
+// Who muster is, which its surroundings know and the file does not.
+struct OwnIdentity {
+  std::string image;   // empty: muster:<version>
+  std::string user;    // of muster's service account; empty outside a cluster
+  std::string name{};  // the same, or of the person who runs it; empty: not known
+  // Of the JobSet controller beside which muster stands; empty: there is none, or it was not found.
+  std::string jobset_controller{};
+};
+
+// `native_jobsets`: muster is the JobSet controller.
+RuleSettings rule_settings_of(const Settings& settings, const OwnIdentity& own, bool native_jobsets);
+ReconcilerSettings reconciler_settings_of(const Settings& settings, bool native_jobsets,
+                                          const std::string& own_namespace);
+
+// How muster is registered with the API server; `url` is empty for the Service.
+WebhookRegistration registration_of(const Settings& settings, const std::string& own_namespace, const std::string& url,
+                                    bool native_jobsets);
+
+}  // namespace muster

@@ -1,0 +1,64 @@
+#include "runtime/policy_binding.h"
+
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "manifests/names.h"
+#include "manifests/unqueued_policy.h"
+#include "runtime/log.h"
+#include "runtime/log_observers.h"
+
+namespace muster {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr Duration kPause = std::chrono::seconds(10);
+
+void tell(PolicyBindingState state) {
+  const std::string name(kUnqueuedKindsPolicyName);
+  if (state == PolicyBindingState::kChanged)
+    log_info("the admission policy acts as unqueuedKinds says now", {{"ValidatingAdmissionPolicyBinding", name}});
+  if (state == PolicyBindingState::kMissing)
+    log_warning(
+        "the admission policy is missing: nobody tells users whose objects ask for a queue and are of a kind that "
+        "muster does not queue; apply the output of `muster manifests --only policies` (Kubernetes 1.30 or later)",
+        {{"ValidatingAdmissionPolicyBinding", name}});
+}
+
+}  // namespace
+
+Result<PolicyBindingState, kube::StatusError> keep_policy_binding(kube::KubeApi& api,
+                                                                  std::optional<UnqueuedKinds> wanted,
+                                                                  std::stop_token stop) {
+  const kube::Resource resource = kube::resource_of(kValidatingAdmissionPolicyBindings);
+  const auto binding = api.get(resource, "", kUnqueuedKindsPolicyName, stop);
+  if (!binding && binding.error().not_found()) return PolicyBindingState::kMissing;
+  if (!binding) return fail_with(binding.error());
+  if (!wanted) return PolicyBindingState::kAsWanted;
+  const json actions = validation_actions(*wanted);
+  if (array_at(*binding, {"spec", "validationActions"}) == actions) return PolicyBindingState::kAsWanted;
+  // Only over the version that was read: whoever else writes it now is not overwritten unseen.
+  const json patch = {{"metadata", {{"resourceVersion", string_at(*binding, {"metadata", "resourceVersion"})}}},
+                      {"spec", {{"validationActions", actions}}}};
+  const auto written = api.patch_merge(resource, "", kUnqueuedKindsPolicyName, patch, {}, stop);
+  if (!written) return fail_with(written.error());
+  return PolicyBindingState::kChanged;
+}
+
+void settle_policy_binding(kube::KubeApi& api, std::optional<UnqueuedKinds> wanted, const kube::Timing& timing,
+                           std::stop_token stop) {
+  LogThrottle throttle(std::chrono::minutes(5));
+  while (!stop.stop_requested()) {
+    const auto state = keep_policy_binding(api, wanted, stop);
+    if (state) return tell(*state);
+    if (auto repeated = throttle.pass("policy", timing.clock.now().monotonic); repeated && !stop.stop_requested()) {
+      log_warning("whether the admission policy acts as unqueuedKinds says is not known yet",
+                  {{"why", state.error().message}, {"repeated", *repeated}});
+    }
+    timing.sleeper.sleep(kPause, stop);
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,33 @@
+// The binding of muster's admission policy (manifests/unqueued_policy.h), which decides whether the
+// policy warns or denies: set to what the configuration says when muster starts, and told of where
+// it is missing.
+#pragma once
+
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "api/unqueued_kinds.h"
+#include "kube/api.h"
+#include "kube/transport/timing.h"
+
+namespace muster {
+
+enum class PolicyBindingState {
+  kAsWanted,  // or nobody said what is wanted
+  kChanged,   // its actions were others until now
+  kMissing,
+};
+
+// Reads the binding and, where `wanted` is set and its actions differ, writes them. The error is the
+// API server's; then nothing is known.
+Result<PolicyBindingState, kube::StatusError> keep_policy_binding(kube::KubeApi& api,
+                                                                  std::optional<UnqueuedKinds> wanted,
+                                                                  std::stop_token stop = {});
+
+// The same until the API server has answered, with a line in the log where the binding was changed
+// or is missing, or the API server refuses.
+void settle_policy_binding(kube::KubeApi& api, std::optional<UnqueuedKinds> wanted, const kube::Timing& timing,
+                           std::stop_token stop);
+
+}  // namespace muster

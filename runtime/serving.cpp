@@ -1,0 +1,117 @@
+#include "runtime/serving.h"
+
+#include <thread>
+
+#include "api/meta/time.h"
+#include "runtime/log.h"
+#include "runtime/memory_limit.h"
+#include "runtime/version.h"
+
+namespace muster {
+namespace {
+
+bool is_off(const std::string& address) {
+  return address.empty() || address == "0";
+}
+
+MetricsOptions metrics_options() {
+  MetricsOptions options;
+  options.version = kVersion;
+  options.rules = all_rule_names();
+  return options;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Serving>> Serving::make(Options options) {
+  auto tls = TlsContext::create({options.tls.min_version, options.tls.cipher_suites});
+  if (!tls) return fail(tls.error().message);
+  return std::unique_ptr<Serving>(new Serving(std::move(options), std::move(*tls)));
+}
+
+Serving::Serving(Options options, std::shared_ptr<TlsContext> tls)
+    : options_(std::move(options)),
+      log_(*options_.clock),
+      metrics_(metrics_options()),
+      tls_(std::move(tls)),
+      handler_(options_.rules, options_.view, metrics_, &log_, *options_.clock, budgets()),
+      converter_(metrics_, &log_, *options_.clock, budgets()),
+      webhook_(webhook_listener(), webhook_routes()) {
+  if (!is_off(options_.addresses.health_probe)) {
+    probes_ = std::make_unique<ProbeServer>(listener(options_.addresses.health_probe, nullptr, 1), readiness_);
+  }
+  if (!is_off(options_.addresses.metrics)) {
+    metrics_server_ = std::make_unique<MetricsServer>(listener(options_.addresses.metrics, tls_, 4), metrics_,
+                                                      options_.authorizer, Routes{explain_route(options_.explainer)});
+  }
+  metrics_.watch_connections("webhook", [this] { return webhook_.open_connections(); });
+}
+
+Routes Serving::webhook_routes() {
+  Routes routes = handler_.routes();
+  for (Route& route : converter_.routes()) routes.push_back(std::move(route));
+  return routes;
+}
+
+HttpServerOptions Serving::webhook_listener() {
+  HttpServerOptions options = listener(options_.addresses.webhook, tls_, options_.workers);
+  options.clients = options_.webhook_clients;
+  return options;
+}
+
+HttpServerOptions Serving::listener(const std::string& address, std::shared_ptr<TlsContext> tls, size_t workers) {
+  HttpServerOptions options;
+  options.bind_address = address;
+  options.tls = std::move(tls);
+  options.workers = workers;
+  options.events = &log_;
+  options.clock = options_.clock;
+  options.limits.work_memory = budgets().reviews;
+  options.limits.max_buffered_bytes = budgets().buffers;
+  options.after_large = release_free_memory;
+  return options;
+}
+
+void Serving::watch_ages(const std::shared_ptr<WatchAges>& ages) {
+  metrics_.include(ages);
+  readiness_.add_check("watches", [ages] { return ages->too_old(); });
+}
+
+Outcome<> Serving::start() {
+  if (probes_) {
+    if (auto started = probes_->start(); !started) return fail("health probes: " + started.error().message);
+  }
+  if (metrics_server_) {
+    if (auto started = metrics_server_->start(); !started) return fail("metrics: " + started.error().message);
+  }
+  if (auto started = webhook_.start(); !started) return fail("webhook: " + started.error().message);
+  readiness_.set_ready("listener");
+  log_info("listening", {{"webhook", webhook_.port()},
+                         {"metrics", metrics_server_ ? metrics_server_->port() : 0},
+                         {"healthProbe", probes_ ? probes_->port() : 0}});
+  return Done{};
+}
+
+void Serving::set_certificate(std::string_view chain_pem, std::string_view key_pem, TimePoint expires) {
+  if (auto set = tls_->set_certificate(chain_pem, key_pem); !set) {
+    log_error("new certificate rejected; the previous certificate stays in use", {{"why", set.error().message}});
+    return;
+  }
+  metrics_.set_certificate_expiry(expires);
+  readiness_.set_ready("certificate");
+  log_info("serving with a new certificate", {{"expires", format_rfc3339(to_timestamp(expires))}});
+}
+
+void Serving::stop(Duration delay) {
+  readiness_.shut_down();
+  if (delay > Duration::zero()) {
+    log_info("shutting down: not ready, draining", {{"delay", format_duration(delay)}});
+    std::this_thread::sleep_for(delay);
+  }
+  constexpr Duration kPatience = std::chrono::seconds(8);
+  webhook_.drain(kPatience);
+  if (metrics_server_) metrics_server_->drain(std::chrono::seconds(1));
+  if (probes_) probes_->drain(std::chrono::seconds(1));
+}
+
+}  // namespace muster

@@ -1,0 +1,90 @@
+// The three listeners of muster and what they share.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/config/configuration.h"
+#include "runtime/log_observers.h"
+#include "server/convert_handler.h"
+#include "server/explain_route.h"
+#include "server/http_server.h"
+#include "server/metrics/metrics.h"
+#include "server/metrics/watch_ages.h"
+#include "server/metrics_server.h"
+#include "server/probes.h"
+#include "server/review_handler.h"
+#include "server/transport/client_certificates.h"
+#include "server/transport/tls_context.h"
+
+namespace muster {
+
+struct ListenAddresses {
+  std::string webhook, health_probe, metrics;  // "0" or empty: that listener is off (not for webhook)
+};
+
+class Serving {
+ public:
+  struct Options {
+    ListenAddresses addresses;
+    TlsSettings tls;
+    size_t workers = 4;
+    SettingsProvider rules;
+    ViewProvider view;
+    Authorizer authorizer;                 // of the metrics; empty: everybody may read them
+    std::optional<Explainer> explainer{};  // nullopt: no cluster
+    // Who may ask for reviews; null: everybody.
+    std::shared_ptr<const ClientCertificates> webhook_clients{};
+    size_t memory_limit = kDefaultMemoryLimit;
+    const Clock* clock = &system_clock();
+  };
+
+  // Fails on unusable TLS settings; opens no socket yet.
+  static Result<std::unique_ptr<Serving>> make(Options options);
+
+  // Probes first, so that the kubelet can see why muster is not ready.
+  Outcome<> start();
+
+  // Any thread.
+  void set_certificate(std::string_view chain_pem, std::string_view key_pem, TimePoint expires);
+  void set_synced() { readiness_.set_ready("sync"); }
+  // See Readiness::set_sick().
+  void set_sick(std::string reason) { readiness_.set_sick(std::move(reason)); }
+  void set_unsynced(const std::string& why) { readiness_.set_unready("sync", why); }
+  // Why muster must wait for Kueue to go; empty: it need not.
+  void set_kueue(const std::string& why) {
+    if (why.empty())
+      readiness_.set_ready("kueue");
+    else
+      readiness_.set_unready("kueue", why);
+  }
+  Metrics& metrics() { return metrics_; }
+  // Before start().
+  void watch_ages(const std::shared_ptr<WatchAges>& ages);
+
+  // Unready at once; then, after `delay`, no further connections, and what is under
+  // way is answered.
+  void stop(Duration delay);
+
+ private:
+  Serving(Options options, std::shared_ptr<TlsContext> tls);
+  Routes webhook_routes();
+  MemoryBudgets budgets() const { return budgets_of(options_.memory_limit); }
+  HttpServerOptions webhook_listener();
+  HttpServerOptions listener(const std::string& address, std::shared_ptr<TlsContext> tls, size_t workers);
+
+  const Options options_;
+  ServerLog log_;
+  Readiness readiness_;
+  Metrics metrics_;
+  std::shared_ptr<TlsContext> tls_;
+  ReviewHandler handler_;
+  ConvertHandler converter_;
+  HttpServer webhook_;
+  std::unique_ptr<ProbeServer> probes_;
+  std::unique_ptr<MetricsServer> metrics_server_;
+};
+
+}  // namespace muster

@@ -1,0 +1,162 @@
+#include "scheduler/quota/ledger.h"
+
+#include <algorithm>
+
+#include "api/requests.h"
+
+namespace muster {
+
+void add_amount(Amounts& amounts, QuotaId quota, int64_t amount) {
+  const auto at = std::lower_bound(amounts.begin(), amounts.end(), quota,
+                                   [](const QuotaAmount& entry, QuotaId id) { return entry.quota < id; });
+  if (at != amounts.end() && at->quota == quota)
+    at->amount = saturating_add(at->amount, amount);
+  else
+    amounts.insert(at, {quota, amount});
+}
+
+Ledger::Simulation::~Simulation() {
+  while (ledger_.log_.size() > mark_) {
+    ledger_.log_.back().cell->usage = ledger_.log_.back().usage;
+    ledger_.log_.pop_back();
+  }
+  --ledger_.simulations_;
+}
+
+int64_t Ledger::Cell::kept() const {
+  return lending == kUnlimited ? 0 : std::max<int64_t>(0, saturating_subtract(subtree, lending));
+}
+
+NodeId Ledger::cohort(std::string_view name) const {
+  const auto it = cohorts_.find(name);
+  return it == cohorts_.end() ? kNoNode : it->second;
+}
+
+const Ledger::Cell& Ledger::cell(NodeId node, QuotaId quota) const {
+  static const Cell kEmpty;
+  const Node& at = nodes_[node];
+  const auto it = std::lower_bound(at.quotas.begin(), at.quotas.end(), quota);
+  if (it == at.quotas.end() || *it != quota) return kEmpty;
+  return at.cells[it - at.quotas.begin()];
+}
+
+Ledger::Cell* Ledger::find_cell(NodeId node, QuotaId quota) {
+  const Cell& found = cell(node, quota);
+  const Node& at = nodes_[node];
+  const bool own = !at.cells.empty() && &found >= at.cells.data() && &found < at.cells.data() + at.cells.size();
+  return own ? const_cast<Cell*>(&found) : nullptr;
+}
+
+Ledger::Cell& Ledger::own_cell(NodeId node, QuotaId quota) {
+  if (Cell* found = find_cell(node, quota)) return *found;
+  Node& at = nodes_[node];
+  const auto it = std::lower_bound(at.quotas.begin(), at.quotas.end(), quota);
+  const auto index = it - at.quotas.begin();
+  // A Workload may ask for what none of its tree has quota of, also in a simulation. The cells
+  // of the node move then, and the log follows them.
+  std::vector<std::pair<Undo*, ptrdiff_t>> logged;
+  for (Undo& undo : log_) {
+    const auto place = std::find_if(at.cells.begin(), at.cells.end(), [&](Cell& its) { return &its == undo.cell; });
+    if (place != at.cells.end()) logged.emplace_back(&undo, place - at.cells.begin());
+  }
+  at.quotas.insert(it, quota);
+  at.cells.insert(at.cells.begin() + index, Cell{});
+  for (const auto& [undo, place] : logged) undo->cell = &at.cells[place + (place >= index ? 1 : 0)];
+  return at.cells[index];
+}
+
+int64_t Ledger::debt_or_available(NodeId node, QuotaId quota) const {
+  const Cell& own = cell(node, quota);
+  const NodeId up = nodes_[node].parent;
+  if (up == kNoNode) return saturating_subtract(own.subtree, own.usage);
+  int64_t from_parent = debt_or_available(up, quota);
+  const int64_t kept = own.kept();
+  if (own.borrowing != kUnlimited) {
+    const int64_t stored = saturating_subtract(own.subtree, kept);
+    const int64_t taken = std::max<int64_t>(0, saturating_subtract(own.usage, kept));
+    from_parent = std::min(from_parent, saturating_add(saturating_subtract(stored, taken), own.borrowing));
+  }
+  return saturating_add(std::max<int64_t>(0, saturating_subtract(kept, own.usage)), from_parent);
+}
+
+int64_t Ledger::available(NodeId queue, QuotaId quota) const {
+  return std::max<int64_t>(0, debt_or_available(queue, quota));
+}
+
+int64_t Ledger::potential(NodeId node, QuotaId quota) const {
+  const Cell& own = cell(node, quota);
+  const NodeId up = nodes_[node].parent;
+  if (up == kNoNode) return own.subtree;
+  const int64_t all = saturating_add(own.kept(), potential(up, quota));
+  return own.borrowing == kUnlimited ? all : std::min(all, saturating_add(own.subtree, own.borrowing));
+}
+
+int64_t Ledger::local_available(NodeId node, QuotaId quota) const {
+  const Cell& own = cell(node, quota);
+  return std::max<int64_t>(0, saturating_subtract(own.kept(), own.usage));
+}
+
+bool Ledger::fits(NodeId queue, const Amounts& usage) const {
+  return std::all_of(usage.begin(), usage.end(),
+                     [&](const QuotaAmount& entry) { return entry.amount <= available(queue, entry.quota); });
+}
+
+bool Ledger::borrowing_with(NodeId node, QuotaId quota, int64_t amount) const {
+  const Cell& own = cell(node, quota);
+  return saturating_add(own.usage, amount) > own.subtree;
+}
+
+bool Ledger::within_quota(NodeId node, std::span<const QuotaId> quotas) const {
+  return std::none_of(quotas.begin(), quotas.end(), [&](QuotaId quota) { return borrowing(node, quota); });
+}
+
+Ledger::Reach Ledger::reach(NodeId queue, QuotaId quota, int64_t amount) const {
+  const bool has_parent = nodes_[queue].parent != kNoNode;
+  if (!has_parent || !borrowing_with(queue, quota, amount)) return {0, has_parent};
+  int64_t remaining = saturating_subtract(amount, local_available(queue, quota));
+  NodeId at = nodes_[queue].parent;
+  while (borrowing_with(at, quota, remaining) && nodes_[at].parent != kNoNode) {
+    remaining = saturating_subtract(remaining, local_available(at, quota));
+    at = nodes_[at].parent;
+  }
+  return {nodes_[at].height, nodes_[at].parent != kNoNode};
+}
+
+int64_t Ledger::lendable(NodeId cohort, ResourceId resource) const {
+  for (const auto& [id, amount] : nodes_[cohort].lendable) {
+    if (id == resource) return amount;
+  }
+  return 0;
+}
+
+void Ledger::set_usage(Cell& cell, int64_t usage) {
+  if (simulations_ > 0) log_.push_back({&cell, cell.usage});
+  cell.usage = usage;
+}
+
+void Ledger::add_one(NodeId node, QuotaId quota, int64_t amount) {
+  Cell& own = own_cell(node, quota);
+  const int64_t beyond = saturating_subtract(amount, local_available(node, quota));
+  set_usage(own, saturating_add(own.usage, amount));
+  if (beyond > 0 && nodes_[node].parent != kNoNode) add_one(nodes_[node].parent, quota, beyond);
+}
+
+void Ledger::remove_one(NodeId node, QuotaId quota, int64_t amount) {
+  Cell& own = own_cell(node, quota);
+  const int64_t stored_above = saturating_subtract(own.usage, own.kept());
+  set_usage(own, saturating_subtract(own.usage, amount));
+  if (stored_above > 0 && nodes_[node].parent != kNoNode)
+    remove_one(nodes_[node].parent, quota, std::min(amount, stored_above));
+}
+
+void Ledger::add(NodeId queue, const Amounts& usage) {
+  settle();
+  for (const QuotaAmount& entry : usage) add_one(queue, entry.quota, entry.amount);
+}
+
+void Ledger::remove(NodeId queue, const Amounts& usage) {
+  settle();
+  for (const QuotaAmount& entry : usage) remove_one(queue, entry.quota, entry.amount);
+}
+
+}  // namespace muster

@@ -1,0 +1,41 @@
+#include "scheduler/quota/names.h"
+
+namespace muster {
+namespace {
+
+uint64_t fnv1a(std::string_view text) {
+  uint64_t hash = 14695981039346656037ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return hash;
+}
+
+uint64_t key_of(FlavorId flavor, ResourceId resource) {
+  return (uint64_t{flavor} << 32) | resource;
+}
+
+}  // namespace
+
+uint32_t QuotaNames::Table::id(std::string_view name) {
+  const auto [it, added] = ids.try_emplace(std::string(name), static_cast<uint32_t>(names.size()));
+  if (added) names.emplace_back(name);
+  return it->second;
+}
+
+ResourceId QuotaNames::resource(std::string_view name) {
+  const ResourceId id = resources_.id(name);
+  if (id == visiting_order_.size()) visiting_order_.push_back(fnv1a(name));
+  return id;
+}
+
+std::optional<FlavorId> QuotaNames::find_flavor(const std::string& name) const {
+  const auto found = flavors_.ids.find(name);
+  return found == flavors_.ids.end() ? std::nullopt : std::optional(found->second);
+}
+
+QuotaId QuotaNames::quota(FlavorId flavor, ResourceId resource) {
+  const auto [it, added] = quota_ids_.try_emplace(key_of(flavor, resource), static_cast<QuotaId>(quotas_.size()));
+  if (added) quotas_.push_back({flavor, resource});
+  return it->second;
+}
+
+}  // namespace muster

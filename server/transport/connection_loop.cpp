@@ -1,0 +1,352 @@
+#include "server/transport/connection_loop.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+namespace muster {
+
+namespace {
+
+constexpr uint64_t kStopId = 0;
+constexpr uint64_t kTimerId = 1;
+constexpr uint64_t kArrivalsId = 2;
+constexpr uint64_t kFirstListenerId = 3;
+constexpr uint64_t kFirstConnectionId = 1024;
+constexpr int kAcceptsPerTurn = 16;
+constexpr int kMostWaiting = 1024;  // in the kernel: the backlog of listen_on()
+
+uint32_t events_of(Need need) {
+  switch (need) {
+    case Need::kReadable:
+      return EPOLLIN;
+    case Need::kWritable:
+      return EPOLLOUT;
+    // A socket that is read from nearly always can be written, so this comes back at once, behind the others.
+    case Need::kTurn:
+      return EPOLLIN | EPOLLOUT;
+    case Need::kMemory:
+    case Need::kClosed:
+      return 0;
+  }
+  return 0;
+}
+
+// A write to a peer that has gone must be an error, not the end of the process;
+// OpenSSL writes without MSG_NOSIGNAL.
+void block_sigpipe() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+}  // namespace
+
+ConnectionLoop::ConnectionLoop(ConnectionSettings& settings, ChannelFactory make_channel)
+    : settings_(settings), make_channel_(std::move(make_channel)), next_id_(kFirstConnectionId) {}
+
+ConnectionLoop::~ConnectionLoop() {
+  stop();
+}
+
+bool ConnectionLoop::arm(const FileDescriptor& epoll, int operation, int fd, uint64_t id, uint32_t events) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = id;
+  return ::epoll_ctl(epoll.get(), operation, fd, &event) == 0;
+}
+
+Outcome<> ConnectionLoop::watch(const FileDescriptor& epoll, int fd, uint64_t id, uint32_t events) {
+  if (fd >= 0 && arm(epoll, EPOLL_CTL_ADD, fd, id, events)) return Done{};
+  return fail(std::string("cannot watch a descriptor: ") + std::strerror(errno));
+}
+
+// Fine enough for the shortest limit, rare enough to cost nothing.
+Duration ConnectionLoop::tick_interval() const {
+  const auto& t = settings_.timeouts;
+  const auto shortest = std::min({t.handshake, t.request, t.response, t.idle, t.linger});
+  return std::clamp<Duration>(shortest / 4, std::chrono::milliseconds(5), std::chrono::seconds(1));
+}
+
+Outcome<> ConnectionLoop::start(std::vector<FileDescriptor> listeners, size_t workers) {
+  epoll_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
+  arrivals_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
+  timer_ = FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  stop_signal_ = FileDescriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!epoll_.valid() || !arrivals_.valid())
+    return fail(std::string("cannot make an epoll instance: ") + std::strerror(errno));
+  // One worker a tick, and one for all arrivals.
+  if (auto done = watch(epoll_, timer_.get(), kTimerId, EPOLLIN | EPOLLONESHOT); !done) return done;
+  if (auto done = watch(epoll_, arrivals_.get(), kArrivalsId, EPOLLIN | EPOLLONESHOT); !done) return done;
+  if (auto done = watch(epoll_, stop_signal_.get(), kStopId, EPOLLIN); !done) return done;
+
+  const auto interval = tick_interval().count();
+  itimerspec spec{};
+  spec.it_interval.tv_sec = spec.it_value.tv_sec = interval / 1'000'000'000;
+  spec.it_interval.tv_nsec = spec.it_value.tv_nsec = interval % 1'000'000'000;
+  ::timerfd_settime(timer_.get(), 0, &spec, nullptr);
+
+  {
+    MutexLock lock(mutex_);
+    for (auto& listener : listeners) {
+      const uint64_t id = kFirstListenerId + listeners_.size();
+      listeners_.push_back(std::make_shared<FileDescriptor>(std::move(listener)));
+      if (auto done = watch(arrivals_, listeners_.back()->get(), id, EPOLLIN | EPOLLONESHOT); !done) return done;
+    }
+  }
+  try {
+    for (size_t i = 0; i < std::max<size_t>(workers, 1); ++i) workers_.emplace_back([this] { work(); });
+  } catch (const std::system_error& error) {
+    stop();
+    return fail(std::string("cannot start a worker thread: ") + error.what());
+  }
+  return Done{};
+}
+
+void ConnectionLoop::work() {
+  block_sigpipe();
+  for (;;) {
+    epoll_event event{};
+    if (::epoll_wait(epoll_.get(), &event, 1, -1) != 1) continue;
+    const uint64_t id = event.data.u64;
+    if (id == kStopId) return;  // never read, so that it wakes every worker
+    if (id == kTimerId) {
+      on_tick();
+    } else if (id == kArrivalsId) {
+      on_arrival();
+    } else {
+      on_connection(id);
+    }
+  }
+}
+
+// One of those that have not had their handshake, or a listener.
+void ConnectionLoop::on_arrival() {
+  epoll_event event{};
+  if (::epoll_wait(arrivals_.get(), &event, 1, 0) == 1) {
+    const uint64_t id = event.data.u64;
+    if (id < kFirstConnectionId)
+      accept_from(id - kFirstListenerId, kAcceptsPerTurn);
+    else
+      on_connection(id);
+  }
+  arm(epoll_, EPOLL_CTL_MOD, arrivals_.get(), kArrivalsId, EPOLLIN | EPOLLONESHOT);
+}
+
+void ConnectionLoop::on_connection(uint64_t id) {
+  Connection* connection = nullptr;
+  {
+    MutexLock lock(mutex_);
+    const auto it = connections_.find(id);
+    if (it == connections_.end() || it->second.owned) return;
+    it->second.owned = true;
+    connection = it->second.connection.get();
+  }
+  Need need = connection->advance();
+  // The tick may never see it waiting.
+  if (need == Need::kTurn && connection->deadline() <= settings_.clock->now().monotonic) need = connection->expire();
+  give_back(id, *connection, need);
+}
+
+void ConnectionLoop::give_back(uint64_t id, Connection& connection, Need need) {
+  std::unique_ptr<Connection> closed;  // destroyed after the lock is released
+  MutexLock lock(mutex_);
+  const auto it = connections_.find(id);
+  if (need != Need::kClosed) {
+    if (std::exchange(it->second.kicked, false)) need = Need::kTurn;
+    it->second.owned = false;
+    it->second.deadline = connection.deadline();
+    // Under the lock: nobody may close this descriptor between the two lines.
+    const bool armed = rearm(id, it->second, need);
+    wake_parked();
+    if (armed) return;
+  }
+  closed = std::move(it->second.connection);
+  connections_.erase(it);
+  if (connections_.empty()) emptied_.notify_all();
+  wake_parked();
+}
+
+bool ConnectionLoop::rearm(uint64_t id, Entry& entry, Need need) {
+  const Connection& connection = *entry.connection;
+  if (need == Need::kMemory) {
+    parked_.push_back(id);
+    // What was given back in the meantime has woken nobody.
+    if (connection.returns_seen() != settings_.work_memory.returns()) returns_seen_ = connection.returns_seen();
+    return true;
+  }
+  const uint32_t events = events_of(need) | EPOLLONESHOT;
+  if (entry.established || !connection.established()) {
+    return arm(entry.established ? epoll_ : arrivals_, EPOLL_CTL_MOD, connection.fd(), id, events);
+  }
+  entry.established = true;
+  ::epoll_ctl(arrivals_.get(), EPOLL_CTL_DEL, connection.fd(), nullptr);
+  return arm(epoll_, EPOLL_CTL_ADD, connection.fd(), id, events);
+}
+
+// Once for whatever was given back. All of them ask again, in their order; those for whom it
+// is not enough come back.
+void ConnectionLoop::wake_parked() {
+  if (parked_.empty()) return;
+  const size_t returns = settings_.work_memory.returns();
+  if (returns == std::exchange(returns_seen_, returns)) return;
+  for (const uint64_t id : std::exchange(parked_, {})) {
+    const auto it = connections_.find(id);
+    if (it != connections_.end() && !it->second.owned) rearm(id, it->second, Need::kTurn);
+  }
+}
+
+void ConnectionLoop::on_tick() {
+  uint64_t ticks = 0;
+  if (::read(timer_.get(), &ticks, sizeof ticks) == sizeof ticks) expire_overdue();
+  arm(epoll_, EPOLL_CTL_MOD, timer_.get(), kTimerId, EPOLLIN | EPOLLONESHOT);
+}
+
+void ConnectionLoop::expire_overdue() {
+  const auto now = settings_.clock->now().monotonic;
+  std::vector<std::pair<uint64_t, Connection*>> expired;
+  {
+    MutexLock lock(mutex_);
+    for (auto& [id, entry] : connections_) {
+      if (entry.owned || entry.deadline > now) continue;
+      entry.owned = true;
+      expired.emplace_back(id, entry.connection.get());
+    }
+    // Listeners that paused because descriptors ran out try again.
+    for (size_t i = 0; i < listeners_.size(); ++i) {
+      arm(arrivals_, EPOLL_CTL_MOD, listeners_[i]->get(), kFirstListenerId + i, EPOLLIN | EPOLLONESHOT);
+    }
+  }
+  for (const auto& [id, connection] : expired) give_back(id, *connection, connection->expire());
+}
+
+void ConnectionLoop::accept_from(size_t listener, int at_most) {
+  std::shared_ptr<FileDescriptor> source;  // drain() may take it off the list meanwhile
+  {
+    MutexLock lock(mutex_);
+    if (listener >= listeners_.size()) return;
+    source = listeners_[listener];
+  }
+  for (int i = 0; i < at_most; ++i) {
+    FileDescriptor socket(::accept4(source->get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (socket.valid()) {
+      add(std::move(socket));
+      continue;
+    }
+    const int error = errno;
+    if (error == EAGAIN || error == EWOULDBLOCK) break;
+    if (error == EINTR || error == ECONNABORTED) continue;
+    settings_.report(ServerEvent::kAcceptFailed, std::strerror(error));
+    evict_one();
+    return;  // the next tick arms the listener again: trying at once would spin
+  }
+  MutexLock lock(mutex_);
+  if (listener < listeners_.size()) {
+    arm(arrivals_, EPOLL_CTL_MOD, listeners_[listener]->get(), kFirstListenerId + listener, EPOLLIN | EPOLLONESHOT);
+  }
+}
+
+void ConnectionLoop::add(FileDescriptor socket) {
+  const int on = 1;
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  const int fd = socket.get();
+  auto channel = make_channel_(std::move(socket));
+  if (!channel) return settings_.report(ServerEvent::kNoCertificate, "");
+  if (open_connections() >= settings_.limits.max_connections) evict_one();
+
+  auto connection = std::make_unique<Connection>(std::move(channel), settings_);
+  MutexLock lock(mutex_);
+  const uint64_t id = next_id_++;
+  const auto deadline = connection->deadline();
+  connections_.emplace(id, Entry{std::move(connection), deadline});
+  if (!arm(arrivals_, EPOLL_CTL_ADD, fd, id, EPOLLIN | EPOLLONESHOT)) connections_.erase(id);
+}
+
+// Gives up the waiting connection that is nearest to its deadline. Those that never
+// finish a handshake or a request come first, so a flood of them mostly evicts itself.
+void ConnectionLoop::evict_one() {
+  std::unique_ptr<Connection> victim;
+  {
+    MutexLock lock(mutex_);
+    auto nearest = connections_.end();
+    for (auto it = connections_.begin(); it != connections_.end(); ++it) {
+      if (it->second.owned) continue;
+      if (nearest == connections_.end() || it->second.deadline < nearest->second.deadline) nearest = it;
+    }
+    if (nearest == connections_.end()) return;
+    victim = std::move(nearest->second.connection);
+    connections_.erase(nearest);
+  }
+  settings_.report(ServerEvent::kConnectionEvicted, "");
+}
+
+size_t ConnectionLoop::open_connections() const {
+  MutexLock lock(mutex_);
+  return connections_.size();
+}
+
+// Connections that the kernel has already accepted for us belong to clients that may
+// have sent a request, so they are taken before the listener goes.
+void ConnectionLoop::stop_accepting() {
+  size_t count = 0;
+  {
+    MutexLock lock(mutex_);
+    count = listeners_.size();
+  }
+  for (size_t i = 0; i < count; ++i) accept_from(i, kMostWaiting);
+  MutexLock lock(mutex_);
+  listeners_.clear();
+}
+
+// Makes every waiting connection advance once, to see the new drain phase.
+void ConnectionLoop::kick_all() {
+  MutexLock lock(mutex_);
+  for (auto& [id, entry] : connections_) {
+    entry.kicked = entry.owned;
+    if (!entry.owned) rearm(id, entry, Need::kTurn);
+  }
+}
+
+void ConnectionLoop::drain(Duration patience) {
+  if (workers_.empty()) return;
+  const auto begin = settings_.clock->now().monotonic;
+  const auto grace_end = begin + std::min(settings_.timeouts.idle_grace, patience);
+  settings_.drain_phase = DrainPhase::kLastRequests;
+  stop_accepting();
+  const auto wait_until_empty = [this](MonotonicTime deadline) {
+    MutexLock lock(mutex_);
+    while (!connections_.empty() && emptied_.wait_until(mutex_, deadline) == std::cv_status::no_timeout) {
+    }
+    return connections_.empty();
+  };
+  if (!wait_until_empty(grace_end)) {
+    settings_.drain_phase = DrainPhase::kClosing;
+    kick_all();
+    wait_until_empty(begin + patience);
+  }
+  stop();
+}
+
+void ConnectionLoop::stop() {
+  const uint64_t one = 1;
+  if (stop_signal_.valid() && ::write(stop_signal_.get(), &one, sizeof one) != sizeof one) std::abort();
+  workers_.clear();  // joins
+  MutexLock lock(mutex_);
+  listeners_.clear();
+  connections_.clear();
+}
+
+}  // namespace muster

@@ -1,0 +1,354 @@
+#include "state/admissions.h"
+
+#include <algorithm>
+
+#include "base/overloaded.h"
+#include "state/cluster_state.h"
+#include "state/pod_requests.h"
+#include "state/unsupported.h"
+
+namespace muster {
+namespace {
+
+// What a Workload asks for, as quota counts it, and why it could never run.
+struct Demand {
+  std::vector<Requests> per_pod;
+  std::string misconfigured;
+};
+
+// The requests of a pod as a whole stand above those of its containers; Kubernetes refuses
+// pods in which they are smaller. Where it does not serve the field it drops it from the
+// Jobs of a JobSet, whose own template keeps it: then the containers' requests are what runs.
+ResourceList whole_or_containers(PodResources resources) {
+  ResourceList counted = pod_requests(resources);
+  if (!resources.pod) return counted;
+  resources.pod.reset();
+  for (const auto& [name, quantity] : pod_requests(resources)) {
+    Quantity& most = counted.try_emplace(name, quantity).first->second;
+    if (quantity > most) most = quantity;
+  }
+  return counted;
+}
+
+// Devices that a pod claims are counted by nobody; Kueue says so in these words where it does not
+// count them either.
+constexpr std::string_view kClaimsDevices =
+    "Workload uses DRA resources but the KueueDRAIntegration feature gate is not enabled";
+
+bool claims_devices(const Workload& workload, const QueueSettings& settings) {
+  return settings.rules.enabled("KueueDRARejectWorkloadsWhenDRADisabled") &&
+         std::any_of(workload.pod_sets.begin(), workload.pod_sets.end(),
+                     [](const PodSet& pod_set) { return pod_set.pod_template.spec->resource_claims; });
+}
+
+// As Kueue words it: one error by itself, several in brackets.
+std::string misconfigured(std::string_view what, const FieldErrors& errors) {
+  std::string list;
+  for (const FieldError& error : errors) list += (list.empty() ? "" : ", ") + error.text();
+  return std::string(what) + ": " + (errors.size() > 1 ? "[" + list + "]" : list);
+}
+
+Demand demand_of(const Workload& workload, const ClusterState& state, const QueueSettings& settings) {
+  Demand demand;
+  const std::vector<const LimitRange*> limit_ranges = state.limit_ranges_in(workload.meta.ns);
+  FieldErrors beyond_limits, outside_ranges;
+  for (size_t i = 0; i < workload.pod_sets.size(); ++i) {
+    const PodSpec& spec = *workload.pod_sets[i].pod_template.spec;
+    const PodResources resources = adjusted_resources(
+        spec, {limit_ranges, spec.runtime_class.empty() ? nullptr : state.runtime_class(spec.runtime_class)});
+    const FieldPath path = FieldPath("spec.podSets").index(i).child("template").child("spec");
+    append(beyond_limits, check_limits(resources, path));
+    if (!limit_ranges.empty()) append(outside_ranges, check_limit_ranges(resources, limit_ranges, path));
+    demand.per_pod.push_back(quota_requests(whole_or_containers(resources), settings));
+  }
+  if (claims_devices(workload, settings)) {
+    demand.misconfigured = kClaimsDevices;
+    return demand;
+  }
+  if (!beyond_limits.empty())
+    demand.misconfigured = misconfigured("resources validation failed", beyond_limits);
+  else if (!outside_ranges.empty())
+    demand.misconfigured = misconfigured("resources didn't satisfy LimitRange constraints", outside_ranges);
+  return demand;
+}
+
+// What has quota, or is done, is counted by its admission; what it asks for was the question before.
+bool asks_for_quota(const Workload& workload) {
+  return !workload.finished() && !(workload.has_quota_reserved() && workload.status.admission);
+}
+
+bool blocks_admission(const QueueSettings& settings) {
+  return settings.wait_for_pods_ready && settings.wait_for_pods_ready->block_admission;
+}
+
+// A ruling that the object itself shows, or that came too late: there is nothing left to write.
+bool is_written(const Ruling& ruling, const Workload& workload) {
+  const bool over = workload.finished() || !workload.active || workload.meta.deleting;
+  return std::visit(Overloaded{
+                        [&](const Admitted&) { return workload.has_quota_reserved() || over; },
+                        [&](const Preempted&) { return workload.evicted() || !workload.has_quota_reserved(); },
+                        [&](const Refused&) { return workload.has_quota_reserved() || over; },
+                    },
+                    ruling);
+}
+
+// In one decide(): enough for every release, and an end where Workloads evict each other.
+constexpr int kMostWithdrawals = 1000;
+constexpr Duration kBetweenMessages = std::chrono::seconds(30);
+
+SchedulerSettings scheduler_settings(const QueueSettings& settings) {
+  SchedulerSettings made{.fair_sharing = settings.fair_sharing,
+                         .ignore_undeclared_resources = settings.ignore_undeclared_resources,
+                         .topology_requests = settings.rules.enabled("TopologyAwareScheduling"),
+                         .reclaims = settings.rules.enabled("ReclaimablePods")};
+  if (settings.wait_for_pods_ready) {
+    made.order_by_eviction =
+        settings.wait_for_pods_ready->requeuing.timestamp == RequeuingStrategy::Timestamp::kEviction;
+    made.one_by_one = settings.wait_for_pods_ready->block_admission;
+  }
+  return made;
+}
+
+}  // namespace
+
+std::vector<Requests> quota_requests_of(const Workload& workload, const ClusterState& state,
+                                        const QueueSettings& settings) {
+  return demand_of(workload, state, settings).per_pod;
+}
+
+Admissions::Admissions(const QueueSettings& settings) : settings_(settings), scheduler_(scheduler_settings(settings)) {}
+
+void Admissions::put(const TypedObject& object, const ClusterState& state, Now now) {
+  std::visit(Overloaded{
+                 [&](const WorkloadPtr& workload) { put_workload(workload, state, now); },
+                 [&](const ClusterQueuePtr& queue) { scheduler_.put(queue); },
+                 [&](const LocalQueuePtr& queue) { scheduler_.put(queue); },
+                 [&](const CohortPtr& cohort) { scheduler_.put(cohort); },
+                 [&](const ResourceFlavorPtr& flavor) { scheduler_.put(flavor); },
+                 [&](const AdmissionCheckPtr& check) { scheduler_.put(check); },
+                 [&](const LimitRangePtr& limit_range) { put_workloads_of(limit_range->meta.ns, state, now); },
+                 [&](const PlainObjectPtr& plain) {
+                   if (plain->type->kind == kNamespaces.kind)
+                     scheduler_.put_namespace(plain->meta.name, plain->meta.labels);
+                 },
+                 [](const auto&) {},
+             },
+             object);
+}
+
+void Admissions::remove(const TypedObject& object, const ClusterState& state, Now now) {
+  const ObjectMeta& meta = meta_of(object);
+  std::visit(Overloaded{
+                 [&](const WorkloadPtr&) {
+                   scheduler_.remove_workload(meta.ns, meta.name);
+                   rulings_.erase(path_of(meta));
+                   blocks_.erase(path_of(meta));
+                   admitted_since_.erase(path_of(meta));
+                 },
+                 [&](const ClusterQueuePtr&) { scheduler_.remove_cluster_queue(meta.name); },
+                 [&](const LocalQueuePtr&) { scheduler_.remove_local_queue(meta.ns, meta.name); },
+                 [&](const CohortPtr&) { scheduler_.remove_cohort(meta.name); },
+                 [&](const ResourceFlavorPtr&) { scheduler_.remove_resource_flavor(meta.name); },
+                 [&](const AdmissionCheckPtr&) { scheduler_.remove_admission_check(meta.name); },
+                 [&](const LimitRangePtr&) { put_workloads_of(meta.ns, state, now); },
+                 [&](const PlainObjectPtr& plain) {
+                   if (plain->type->kind == kNamespaces.kind) scheduler_.remove_namespace(meta.name);
+                 },
+                 [](const auto&) {},
+             },
+             object);
+}
+
+void Admissions::put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now) {
+  Demand demand = asks_for_quota(*workload) ? demand_of(*workload, state, settings_) : Demand();
+  scheduler_.put(workload, demand.per_pod, now, std::move(demand.misconfigured),
+                 can_be_stopped(*workload, settings_.rules));
+  advance(*workload);
+  note_block(*workload, now);
+  note_admission(*workload, now);
+}
+
+void Admissions::note_admission(const Workload& workload, Now now) {
+  const Condition* admitted = find_condition(workload.status.conditions, kAdmittedCondition);
+  if (admitted == nullptr || !admitted->is_true() || workload.finished()) {
+    admitted_since_.erase(path_of(workload.meta));
+    return;
+  }
+  AdmittedSince& known = admitted_since_[path_of(workload.meta)];
+  if (known.uid == workload.meta.uid && known.stamp == admitted->last_transition) return;
+  const Duration age = std::max(now.wall - to_time_point(admitted->last_transition), Duration::zero());
+  known = {.uid = workload.meta.uid, .stamp = admitted->last_transition, .since = now.monotonic - age};
+}
+
+Duration Admissions::admitted_for(const Workload& workload, Now now) const {
+  const Condition* admitted = find_condition(workload.status.conditions, kAdmittedCondition);
+  if (admitted == nullptr || !admitted->is_true()) return Duration::zero();
+  const auto known = admitted_since_.find(path_of(workload.meta));
+  const bool seen = known != admitted_since_.end() && known->second.uid == workload.meta.uid &&
+                    known->second.stamp == admitted->last_transition;
+  const Duration age = seen ? now.monotonic - known->second.since : now.wall - to_time_point(admitted->last_transition);
+  return std::max(age, Duration::zero());
+}
+
+// What the object shows is written.
+void Admissions::advance(const Workload& workload) {
+  const auto found = rulings_.find(path_of(workload.meta));
+  if (found == rulings_.end() || !is_written(found->second.ruling, workload)) return;
+  if (found->second.then)
+    found->second = {.ruling = *std::move(found->second.then)};
+  else
+    rulings_.erase(found);
+}
+
+void Admissions::note_block(const Workload& workload, Now now) {
+  if (!blocks_admission(settings_)) return;
+  const std::string path = path_of(workload.meta);
+  // An older picture of one whose admission is decided says nothing.
+  const auto ruling = rulings_.find(path);
+  if (ruling != rulings_.end() && std::holds_alternative<Admitted>(ruling->second.ruling)) return;
+  const auto block = admission_block(workload, *settings_.wait_for_pods_ready);
+  const auto known = blocks_.find(path);
+  if (known != blocks_.end() && block && known->second.block == *block) return;
+  if (known != blocks_.end()) blocks_.erase(known);
+  if (!block) return;
+  Block noted{.block = *block, .until = {}};
+  if (block->until) noted.until = now.monotonic + (*block->until - now.wall);
+  blocks_.emplace(path, noted);
+}
+
+std::string_view Admissions::blocker(Now now) const {
+  const std::pair<const std::string, Block>* first = nullptr;
+  for (const auto& entry : blocks_) {
+    const Block& its = entry.second;
+    const bool holds = !its.until || now.monotonic < *its.until;
+    if (holds && (first == nullptr || its.block.since < first->second.block.since)) first = &entry;
+  }
+  return first == nullptr ? std::string_view() : first->first;
+}
+
+std::optional<ObjectKey> Admissions::blocked_by(Now now) const {
+  const std::string_view path = blocker(now);
+  if (path.empty()) return std::nullopt;
+  const size_t slash = path.find('/');
+  return ObjectKey{&kWorkloads, std::string(path.substr(0, slash)), std::string(path.substr(slash + 1))};
+}
+
+// Their defaults and bounds have changed.
+void Admissions::put_workloads_of(std::string_view ns, const ClusterState& state, Now now) {
+  for (const WorkloadPtr& workload : state.workloads_in(ns)) {
+    if (asks_for_quota(*workload)) put_workload(workload, state, now);
+  }
+}
+
+// An admission that is withdrawn makes room at once, so there is more to decide. Whoever is
+// admitted then might be evicted as soon; that goes through the API server after some rounds.
+void Admissions::decide(Now now, size_t enough, std::vector<ObjectKey>& keys) {
+  withdrawals_left_ = kMostWithdrawals;
+  do {
+    withdrawn_ = false;
+    scheduler_.await_ready(std::string(blocker(now)));
+    for (Decision& decision : scheduler_.drain(now, enough)) take(std::move(decision), now, keys);
+  } while (withdrawn_);
+  drop_void_refusals();
+}
+
+// Of a Workload that is in no queue that admits, the queue speaks (reconcilers/workload/workload_queues.h).
+void Admissions::drop_void_refusals() {
+  for (const std::string& path : scheduler_.take_left()) {
+    const auto found = rulings_.find(path);
+    if (found == rulings_.end() || !std::holds_alternative<Refused>(found->second.ruling)) continue;
+    const size_t slash = path.find('/');
+    if (!scheduler_.waits(path.substr(0, slash), path.substr(slash + 1))) rulings_.erase(found);
+  }
+}
+
+void Admissions::sent(const ObjectKey& workload, Now now) {
+  const auto found = rulings_.find(path_of(workload.ns, workload.name));
+  if (found == rulings_.end()) return;
+  found->second.sent = true;
+  found->second.sent_at = now.monotonic;
+}
+
+void Admissions::take(Decision decision, Now now, std::vector<ObjectKey>& keys) {
+  std::visit(Overloaded{
+                 [&](Admitted& admitted) {
+                   const ObjectMeta& meta = admitted.workload->meta;
+                   keys.push_back(key_of(kWorkloads, meta));
+                   if (blocks_admission(settings_)) blocks_.insert_or_assign(path_of(meta), Block{{now.wall}, {}});
+                   rulings_.insert_or_assign(path_of(meta), Unwritten{.ruling = std::move(admitted)});
+                 },
+                 [&](Preempted& preempted) { take(std::move(preempted), now, keys); },
+                 [](AwaitedVictim&) {},
+                 [&](Pending& pending) {
+                   if (pending.reason != PendingReason::kNone) take(std::move(pending), now, keys);
+                 },
+             },
+             decision);
+}
+
+// Of an admission that nobody has seen nothing needs to be written.
+void Admissions::take(Preempted preempted, Now now, std::vector<ObjectKey>& keys) {
+  const ObjectMeta& meta = preempted.workload->meta;
+  const std::string path = path_of(meta);
+  const auto known = rulings_.find(path);
+  if (known == rulings_.end() || !std::holds_alternative<Admitted>(known->second.ruling)) {
+    keys.push_back(key_of(kWorkloads, meta));
+    rulings_.insert_or_assign(path, Unwritten{.ruling = std::move(preempted)});
+  } else if (known->second.sent || withdrawals_left_ == 0) {
+    known->second.then = std::move(preempted);
+  } else {
+    --withdrawals_left_;
+    withdrawn_ = true;
+    blocks_.erase(path);
+    rulings_.erase(known);
+    scheduler_.roll_back(meta.ns, meta.name, now);
+  }
+}
+
+// A reason is told when it has stood a while; a message about numbers that change all the time
+// now and then.
+void Admissions::take(Pending pending, Now now, std::vector<ObjectKey>& keys) {
+  const ObjectMeta& meta = pending.workload->meta;
+  const std::string path = path_of(meta);
+  Unwritten unwritten{.ruling = Refused{.cluster_queue = std::move(pending.cluster_queue),
+                                        .reason = std::string(to_text(pending.reason)),
+                                        .message = std::move(pending.message),
+                                        .since = now.monotonic,
+                                        .evaluated = pending.evaluated}};
+  Refused& refused = std::get<Refused>(unwritten.ruling);
+  const auto known = rulings_.find(path);
+  const Refused* before = known == rulings_.end() ? nullptr : std::get_if<Refused>(&known->second.ruling);
+  if (before != nullptr) {
+    refused.since = before->since;
+    if (*before == refused) return;
+    refused.since = now.monotonic;
+    unwritten.sent = known->second.sent && before->reason == refused.reason;
+    unwritten.sent_at = known->second.sent_at;
+    if (unwritten.sent) refused.since = std::max(now.monotonic, unwritten.sent_at + kBetweenMessages);
+  }
+  keys.push_back(key_of(kWorkloads, meta));
+  rulings_.insert_or_assign(path, std::move(unwritten));
+}
+
+const Ruling* Admissions::ruling_on(std::string_view ns, std::string_view workload) const {
+  const auto found = rulings_.find(path_of(ns, workload));
+  return found == rulings_.end() ? nullptr : &found->second.ruling;
+}
+
+void Admissions::refuse(const ObjectKey& workload, Now now) {
+  const auto ruling = rulings_.find(path_of(workload.ns, workload.name));
+  if (ruling == rulings_.end()) return;
+  if (std::holds_alternative<Admitted>(ruling->second.ruling)) blocks_.erase(ruling->first);
+  rulings_.erase(ruling);
+  scheduler_.roll_back(workload.ns, workload.name, now);
+}
+
+void Admissions::forget_unwritten(Now now) {
+  for (const auto& [path, unwritten] : rulings_) {
+    if (std::holds_alternative<Admitted>(unwritten.ruling)) blocks_.erase(path);
+  }
+  rulings_.clear();
+  scheduler_.roll_back_all(now);
+}
+
+}  // namespace muster

@@ -1,0 +1,122 @@
+// Decisions about quota between the moment they are made and the moment they are read
+// from the Workloads: the scheduler, fed with the cluster's objects, and what it has
+// decided that nobody has written yet.
+//
+// The scheduler assumes its own decisions at once, so a slow API server does not slow
+// admission down; reconcilers/workload/admission.cpp writes them. A replica that does not lead
+// follows the objects and decides nothing.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "api/config/queue_settings.h"
+#include "api/typed_object.h"
+#include "base/clock.h"
+#include "scheduler/scheduler.h"
+#include "state/admission_block.h"
+
+namespace muster {
+
+class ClusterState;
+
+// A Workload waits: what its condition QuotaReserved=False shall say.
+struct Refused {
+  std::string cluster_queue;
+  std::string reason;
+  std::string message;
+  MonotonicTime since;  // since when it has been so
+  bool evaluated;       // false: for another one of its shape
+
+  bool operator==(const Refused&) const = default;
+};
+using Ruling = std::variant<Admitted, Preempted, Refused>;
+
+// What quota is sought for, per pod of each pod set: with the defaults of LimitRanges and RuntimeClasses, and after
+// the transformations that are configured.
+std::vector<Requests> quota_requests_of(const Workload& workload, const ClusterState& state,
+                                        const QueueSettings& settings);
+
+// One thread.
+class Admissions {
+ public:
+  explicit Admissions(const QueueSettings& settings);
+
+  // An object has come or changed, or has gone. `state` has it already, or not any more.
+  void put(const TypedObject& object, const ClusterState& state, Now now);
+  void remove(const TypedObject& object, const ClusterState& state, Now now);
+
+  // Decides all that can be decided, or until `enough` Workloads were admitted. Adds the
+  // Workloads about which there is something new.
+  void decide(Now now, size_t enough, std::vector<ObjectKey>& keys);
+  // A write that may carry what is ruled on this Workload is on its way: from now on it can
+  // only be taken back by another write.
+  void sent(const ObjectKey& workload, Now now);
+  // For a replica that does not lead: keeps the scheduler's numbers true, decides nothing.
+  void follow(Now now) {
+    scheduler_.follow(now);
+    drop_void_refusals();
+  }
+  // What is to be written into this Workload; nullptr: nothing.
+  const Ruling* ruling_on(std::string_view ns, std::string_view workload) const;
+  // The API server refused it: as if it had not been decided, and it is decided again.
+  void refuse(const ObjectKey& workload, Now now);
+  // Forgets what is not written: for a new leader, and one that lost leadership.
+  void forget_unwritten(Now now);
+
+  // The Workload whose pods must get ready before any other is admitted: with
+  // waitForPodsReady.blockAdmission only. Every replica knows.
+  std::optional<ObjectKey> blocked_by(Now now) const;
+
+  // How long a Workload has been admitted this time: by the clock that nobody sets, from the
+  // first moment at which this process knew of it; what was before, by the stamp. Never negative.
+  Duration admitted_for(const Workload& workload, Now now) const;
+
+  const Scheduler& scheduler() const { return scheduler_; }
+
+ private:
+  void put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now);
+  void put_workloads_of(std::string_view ns, const ClusterState& state, Now now);
+  struct Unwritten {
+    Ruling ruling;
+    bool sent = false;
+    MonotonicTime sent_at{};
+    // An admission that is being written was revoked: to be written once the other is.
+    std::optional<Preempted> then{};
+  };
+
+  void take(Decision decision, Now now, std::vector<ObjectKey>& keys);
+  void take(Preempted preempted, Now now, std::vector<ObjectKey>& keys);
+  void take(Pending pending, Now now, std::vector<ObjectKey>& keys);
+  void advance(const Workload& workload);
+  void drop_void_refusals();
+  void note_block(const Workload& workload, Now now);
+  void note_admission(const Workload& workload, Now now);
+  // "namespace/name" of blocked_by(); empty: nobody.
+  std::string_view blocker(Now now) const;
+
+  const QueueSettings settings_;
+  Scheduler scheduler_;
+  std::map<std::string, Unwritten, std::less<>> rulings_;  // by "ns/name"
+  // Who keeps the others out: by "ns/name", also those of whom that is only decided.
+  struct Block {
+    AdmissionBlock block;
+    // Its end by the clock that nobody sets.
+    std::optional<MonotonicTime> until;
+  };
+  std::map<std::string, Block, std::less<>> blocks_;
+  struct AdmittedSince {
+    std::string uid;
+    Timestamp stamp;  // of the condition, which names the admission
+    MonotonicTime since;
+  };
+  std::map<std::string, AdmittedSince, std::less<>> admitted_since_;  // by "ns/name"
+  bool withdrawn_ = false;                                            // an admission, since drain()
+  int withdrawals_left_ = 0;
+};
+
+}  // namespace muster

@@ -1,0 +1,417 @@
+#include "state/cluster_state.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/overloaded.h"
+#include "jobs/job_kind.h"
+#include "state/admissions.h"
+
+namespace muster {
+namespace {
+
+template <class Pointer>
+auto pointer_to(const TypedObject* object) -> decltype(std::get_if<Pointer>(object)->get()) {
+  if (object == nullptr) return nullptr;
+  const Pointer* typed = std::get_if<Pointer>(object);
+  return typed == nullptr ? nullptr : typed->get();
+}
+
+// Longer than anybody takes a name for.
+constexpr Duration kTakenKept = std::chrono::minutes(1);
+
+// Between two attempts of a create that the API server refuses.
+constexpr Duration kLongestRefusal = std::chrono::minutes(1);
+
+bool is_any(const TypedObject&) {
+  return true;
+}
+
+}  // namespace
+
+ClusterState::ClusterState(const QueueSettings& queues)
+    : queues_(queues),
+      queue_counts_(queues.rules.enabled("ReclaimablePods")),
+      admissions_(std::make_unique<Admissions>(queues)) {}
+ClusterState::~ClusterState() = default;
+ClusterState::ClusterState(ClusterState&&) noexcept = default;
+ClusterState& ClusterState::operator=(ClusterState&&) noexcept = default;
+
+const TypedObject* ClusterState::find(const ResourceType& type, std::string_view ns, std::string_view name) const {
+  const auto kind = objects_.find(type.plural);
+  return kind == objects_.end() ? nullptr : kind->second.find({ns, name});
+}
+
+const JobSet* ClusterState::jobset(std::string_view ns, std::string_view name) const {
+  return pointer_to<JobSetPtr>(find(kJobSets, ns, name));
+}
+
+const Job* ClusterState::job(std::string_view ns, std::string_view name) const {
+  return pointer_to<JobPtr>(find(kJobs, ns, name));
+}
+
+const ConfigMap* ClusterState::config_map(std::string_view ns, std::string_view name) const {
+  return pointer_to<ConfigMapPtr>(find(kConfigMaps, ns, name));
+}
+
+const Service* ClusterState::service(std::string_view ns, std::string_view name) const {
+  return pointer_to<ServicePtr>(find(kServices, ns, name));
+}
+
+const Workload* ClusterState::workload(std::string_view ns, std::string_view name) const {
+  return pointer_to<WorkloadPtr>(find(kWorkloads, ns, name));
+}
+
+const ClusterQueue* ClusterState::cluster_queue(std::string_view name) const {
+  return pointer_to<ClusterQueuePtr>(find(kClusterQueues, "", name));
+}
+
+const Cohort* ClusterState::cohort(std::string_view name) const {
+  return pointer_to<CohortPtr>(find(kCohorts, "", name));
+}
+
+const LocalQueue* ClusterState::local_queue(std::string_view ns, std::string_view name) const {
+  return pointer_to<LocalQueuePtr>(find(kLocalQueues, ns, name));
+}
+
+const ResourceFlavor* ClusterState::resource_flavor(std::string_view name) const {
+  return pointer_to<ResourceFlavorPtr>(find(kResourceFlavors, "", name));
+}
+
+const AdmissionCheck* ClusterState::admission_check(std::string_view name) const {
+  return pointer_to<AdmissionCheckPtr>(find(kAdmissionChecks, "", name));
+}
+
+const RuntimeClass* ClusterState::runtime_class(std::string_view name) const {
+  return pointer_to<RuntimeClassPtr>(find(kRuntimeClasses, "", name));
+}
+
+const PriorityClass* ClusterState::priority_class(const ResourceType& type, std::string_view name) const {
+  return pointer_to<PriorityClassPtr>(find(type, "", name));
+}
+
+const PriorityClass* ClusterState::default_pod_priority() const {
+  const PriorityClass* highest = nullptr;
+  for_each_of(kPriorityClasses, [&](const TypedObject& object) {
+    const PriorityClass& candidate = *std::get<PriorityClassPtr>(object);
+    if (candidate.global_default && (highest == nullptr || candidate.value < highest->value)) highest = &candidate;
+  });
+  return highest;
+}
+
+std::vector<const Workload*> ClusterState::workloads_of_owner(std::string_view owner_uid) const {
+  return workloads_of_owner_.at({"", owner_uid});
+}
+
+std::vector<const LimitRange*> ClusterState::limit_ranges_in(std::string_view ns) const {
+  return limit_ranges_in_.at({"", ns});
+}
+
+std::vector<WorkloadPtr> ClusterState::workloads_in(std::string_view ns) const {
+  return workloads_in_queue_.in_namespace(ns);
+}
+
+std::vector<const Workload*> ClusterState::workloads_in_queue(std::string_view ns, std::string_view local_queue) const {
+  return workloads_in_queue_.at({ns, local_queue});
+}
+
+std::vector<const Workload*> ClusterState::workloads_reserving(std::string_view cluster_queue) const {
+  return workloads_reserving_.at({"", cluster_queue});
+}
+
+std::vector<const LocalQueue*> ClusterState::local_queues_of(std::string_view cluster_queue) const {
+  return local_queues_of_.at({"", cluster_queue});
+}
+
+std::vector<const ClusterQueue*> ClusterState::cluster_queues_of_flavor(std::string_view flavor) const {
+  return queues_at(cluster_queues_of_flavor_, flavor);
+}
+
+std::vector<const ClusterQueue*> ClusterState::cluster_queues_of_check(std::string_view check) const {
+  return queues_at(cluster_queues_of_check_, check);
+}
+
+std::vector<const ClusterQueue*> ClusterState::queues_at(const Queues& queues, std::string_view key) const {
+  std::vector<const ClusterQueue*> found;
+  if (const auto entry = queues.find(key); entry != queues.end()) {
+    for (const std::string& name : entry->second) found.push_back(cluster_queue(name));
+  }
+  return found;
+}
+
+std::vector<const TypedObject*> ClusterState::select(const ResourceType& type,
+                                                     const std::function<bool(const TypedObject&)>& wanted) const {
+  const auto kind = objects_.find(type.plural);
+  return kind == objects_.end() ? std::vector<const TypedObject*>() : kind->second.sorted(wanted);
+}
+
+void ClusterState::for_each_of(const ResourceType& type, const std::function<void(const TypedObject&)>& visit) const {
+  for (const TypedObject* object : select(type, is_any)) visit(*object);
+}
+
+const PlainObject* ClusterState::plain(const ResourceType& type, std::string_view ns, std::string_view name) const {
+  const TypedObject* object = find(type, ns, name);
+  const auto* plain = object == nullptr ? nullptr : std::get_if<PlainObjectPtr>(object);
+  return plain == nullptr ? nullptr : plain->get();
+}
+
+std::vector<const Job*> ClusterState::jobs_of_jobset(std::string_view ns, std::string_view name) const {
+  return jobs_of_jobset_.at({ns, name});
+}
+
+std::vector<const JobSet*> ClusterState::jobsets_of_subdomain(std::string_view ns, std::string_view subdomain) const {
+  return jobsets_of_subdomain_.at({ns, subdomain});
+}
+
+void ClusterState::for_each(const std::function<void(const TypedObject&)>& visit) const {
+  for (const auto& [plural, objects] : objects_) {
+    for (const TypedObject* object : objects.sorted(is_any)) visit(*object);
+  }
+}
+
+bool ClusterState::taken(const ObjectKey& key, MonotonicTime now) const {
+  const auto found = taken_.find(key);
+  return found != taken_.end() && now < found->second;
+}
+
+void ClusterState::note_taken(const ObjectKey& key, MonotonicTime until) {
+  // Nobody asks for most names again.
+  std::erase_if(taken_, [&](const auto& entry) { return entry.second + kTakenKept < until; });
+  taken_[key] = until;
+}
+
+const ClusterState::Rejection* ClusterState::rejection(const ObjectKey& owner) const {
+  const auto found = rejections_.find(owner);
+  return found == rejections_.end() ? nullptr : &found->second;
+}
+
+void ClusterState::note_rejection(const ObjectKey& owner, const ObjectKey& target, std::string why) {
+  // Of an owner that has gone in between nobody would ask.
+  if (find(*owner.type, owner.ns, owner.name) != nullptr)
+    rejections_.insert_or_assign(owner, Rejection{target, std::move(why)});
+}
+
+void ClusterState::forget_rejection(const ObjectKey& owner, const ObjectKey& target) {
+  const auto found = rejections_.find(owner);
+  if (found != rejections_.end() && found->second.target == target) rejections_.erase(found);
+}
+
+std::optional<Duration> ClusterState::refused_for(const ObjectKey& key, MonotonicTime now) const {
+  const auto found = refused_.find(key);
+  if (found == refused_.end() || found->second.until <= now) return std::nullopt;
+  return found->second.until - now;
+}
+
+void ClusterState::note_refused(const ObjectKey& key, MonotonicTime now) {
+  // Of objects that nobody has asked for since.
+  std::erase_if(refused_, [&](const auto& entry) { return entry.second.until + 2 * kLongestRefusal < now; });
+  Refused& refused = refused_[key];
+  const int doublings = std::min(refused.times++, 6);
+  refused.until = now + std::min<Duration>(std::chrono::seconds(1 << doublings), kLongestRefusal);
+}
+
+void ClusterState::rebuild(const std::function<bool(const TypedObject&)>& takes, ObjectKey& putting) {
+  ClusterState fresh(queues_);
+  for_each([&](const TypedObject& object) {
+    if (!takes(object)) return;
+    putting = key_of(object);
+    fresh.set(object);
+  });
+  fresh.seen_ = seen_;
+  fresh.taken_ = taken_;
+  fresh.rejections_ = rejections_;
+  fresh.refused_ = refused_;
+  *this = std::move(fresh);
+}
+
+std::optional<ClusterState::Change> ClusterState::put(const TypedObject& object) {
+  const ObjectMeta& meta = meta_of(object);
+  const TypedObject* known = find(type_of(object), meta.ns, meta.name);
+  if (known != nullptr && meta_of(*known).resource_version >= meta.resource_version) return std::nullopt;
+  const auto seen = seen_.find(type_of(object).plural);
+  if (known == nullptr && seen != seen_.end() && meta.resource_version <= seen->second) return std::nullopt;
+  return set(object);
+}
+
+std::optional<ClusterState::Change> ClusterState::put_watched(const TypedObject& object) {
+  const ObjectMeta& meta = meta_of(object);
+  uint64_t& seen = seen_[type_of(object).plural];
+  seen = std::max(seen, meta.resource_version);
+  const TypedObject* known = find(type_of(object), meta.ns, meta.name);
+  if (known != nullptr && meta.resource_version != 0 && meta_of(*known).resource_version >= meta.resource_version) {
+    return std::nullopt;
+  }
+  return set(object);
+}
+
+std::optional<ClusterState::Change> ClusterState::set(const TypedObject& object) {
+  std::visit(Overloaded{
+                 [&](const JobPtr& job) { templates_.intern(*job); },
+                 [&](const JobSetPtr& jobset) { templates_.intern(*jobset); },
+                 [&](const WorkloadPtr& workload) { templates_.intern(*workload); },
+                 [](const auto&) {},
+             },
+             object);
+  ObjectStore& objects = objects_[type_of(object).plural];
+  const ObjectMeta& meta = meta_of(object);
+  Change change{};
+  if (TypedObject* place = objects.find({meta.ns, meta.name})) {
+    count_out(*place);
+    change.before = replace(*place, object);
+    change.after = place;
+  } else {
+    change.after = &objects.add(object);
+    for_each_index(*change.after, [](auto& index, const auto& its) { index.insert(its); });
+  }
+  count_in(object);
+  if (!taken_.empty()) taken_.erase(key_of(object));
+  if (!refused_.empty()) refused_.erase(key_of(object));
+  return change;
+}
+
+std::optional<TypedObject> ClusterState::remove_watched(const TypedObject& object) {
+  const ObjectMeta& meta = meta_of(object);
+  uint64_t& seen = seen_[type_of(object).plural];
+  seen = std::max(seen, meta.resource_version);
+  // The answer to a create may have overtaken the news of the namesake's end.
+  const TypedObject* known = find(type_of(object), meta.ns, meta.name);
+  if (known == nullptr || meta_of(*known).resource_version > meta.resource_version) return std::nullopt;
+  return remove(key_of(object));
+}
+
+std::optional<TypedObject> ClusterState::remove(const ObjectKey& key) {
+  const auto kind = objects_.find(key.type->plural);
+  if (kind == objects_.end()) return std::nullopt;
+  const TypedObject* place = kind->second.find({key.ns, key.name});
+  if (place == nullptr) return std::nullopt;
+  count_out(*place);
+  for_each_index(*place, [](auto& index, const auto& its) { index.erase(its); });
+  TypedObject removed = *place;
+  if (!rejections_.empty()) rejections_.erase(key);
+  kind->second.remove({key.ns, key.name});
+  return removed;
+}
+
+std::vector<TypedObject> ClusterState::drop_missing(const ResourceType& type, const std::vector<ObjectKey>& listed,
+                                                    uint64_t version) {
+  uint64_t& seen = seen_[type.plural];
+  seen = std::max(seen, version);
+  std::set<std::string> present;
+  for (const ObjectKey& key : listed) present.insert(path_of(key.ns, key.name));
+  const auto is_gone = [&](const TypedObject& object) {
+    const bool younger = version != 0 && meta_of(object).resource_version > version;
+    return !younger && !present.contains(path_of(meta_of(object)));
+  };
+  std::vector<ObjectKey> gone;
+  for (const TypedObject* object : select(type, is_gone)) gone.push_back(key_of(*object));
+  std::vector<TypedObject> dropped;
+  for (const ObjectKey& key : gone) dropped.push_back(*remove(key));
+  return dropped;
+}
+
+// The JobSet that controls it.
+std::optional<NamespacedName> ClusterState::jobset_of(const Job& job) {
+  const auto& controller = job.meta.controller;
+  if (!controller || job_type_of(*controller) != &kJobSets) return std::nullopt;
+  return NamespacedName{job.meta.ns, controller->name};
+}
+
+std::optional<NamespacedName> ClusterState::subdomain_of(const JobSet& set) {
+  return NamespacedName{set.meta.ns, set.subdomain};
+}
+
+std::optional<NamespacedName> ClusterState::owner_of(const Workload& workload) {
+  if (!workload.meta.controller) return std::nullopt;
+  return NamespacedName{"", workload.meta.controller->uid};
+}
+
+std::optional<NamespacedName> ClusterState::local_queue_of(const Workload& workload) {
+  return NamespacedName{workload.meta.ns, workload.queue_name};
+}
+
+std::optional<NamespacedName> ClusterState::cluster_queue_of(const Workload& workload) {
+  if (!workload.status.admission) return std::nullopt;
+  return NamespacedName{"", workload.status.admission->cluster_queue};
+}
+
+std::optional<NamespacedName> ClusterState::cluster_queue_of(const LocalQueue& queue) {
+  return NamespacedName{"", queue.cluster_queue};
+}
+
+std::optional<NamespacedName> ClusterState::namespace_of(const LimitRange& limit_range) {
+  return NamespacedName{"", limit_range.meta.ns};
+}
+
+// Calls visit(index, place) for every index that a kind has; `place` as the index wants it.
+template <class Visit>
+void ClusterState::for_each_index(const TypedObject& object, Visit visit) {
+  std::visit(Overloaded{
+                 [&](const JobPtr& its) { visit(jobs_of_jobset_, its); },
+                 [&](const JobSetPtr& its) { visit(jobsets_of_subdomain_, its); },
+                 [&](const WorkloadPtr& its) {
+                   visit(workloads_of_owner_, its);
+                   visit(workloads_in_queue_, its);
+                   visit(workloads_reserving_, its);
+                 },
+                 [&](const LocalQueuePtr& its) { visit(local_queues_of_, its); },
+                 [&](const LimitRangePtr& its) { visit(limit_ranges_in_, its); },
+                 [](const auto&) {},
+             },
+             object);
+}
+
+// The newer version is found where the older one was, but for the indexes in which it differs.
+TypedObject ClusterState::replace(TypedObject& place, const TypedObject& object) {
+  const auto differs = [&](const auto& index, const auto& before, const TypedObject& other) {
+    return !index.same(*before, *std::get<std::remove_cvref_t<decltype(before)>>(other));
+  };
+  for_each_index(place, [&](auto& index, const auto& its) {
+    if (differs(index, its, object)) index.erase(its);
+  });
+  TypedObject before = std::exchange(place, object);
+  for_each_index(place, [&](auto& index, const auto& its) {
+    if (differs(index, its, before)) index.insert(its);
+  });
+  return before;
+}
+
+// What is known of all objects together, without this one or with it.
+void ClusterState::count_in(const TypedObject& object) {
+  std::visit(Overloaded{
+                 [&](const JobPtr& job) { gangs_.put(job); },
+                 [&](const PodPtr& pod) { gangs_.put(pod); },
+                 [&](const WorkloadPtr& workload) { queue_counts_.add(*workload); },
+                 [&](const ClusterQueuePtr& queue) { note_names(*queue, true); },
+                 [](const auto&) {},
+             },
+             object);
+}
+
+void ClusterState::count_out(const TypedObject& object) {
+  std::visit(Overloaded{
+                 [&](const JobPtr& job) { gangs_.remove(*job); },
+                 [&](const PodPtr& pod) { gangs_.remove(*pod); },
+                 [&](const WorkloadPtr& workload) { queue_counts_.remove(*workload); },
+                 [&](const ClusterQueuePtr& queue) { note_names(*queue, false); },
+                 [](const auto&) {},
+             },
+             object);
+}
+
+// The flavors and checks that a queue names.
+void ClusterState::note_names(const ClusterQueue& queue, bool present) {
+  const auto note = [&](Queues& queues, const std::string& key) {
+    std::set<std::string>& names = queues[key];
+    if (present)
+      names.insert(queue.meta.name);
+    else
+      names.erase(queue.meta.name);
+    if (names.empty()) queues.erase(key);
+  };
+  for (const ResourceGroup& group : queue.resource_groups) {
+    for (const FlavorQuotas& flavor : group.flavors) note(cluster_queues_of_flavor_, flavor.name);
+  }
+  for (const AdmissionCheckRule& check : queue.admission_checks) note(cluster_queues_of_check_, check.name);
+}
+
+}  // namespace muster

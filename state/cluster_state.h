@@ -1,0 +1,177 @@
+// The objects of the cluster that reconcilers act on, with the indexes they need.
+// Filled by the engine; read by reconcilers. One thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/config/queue_settings.h"
+#include "api/typed_object.h"
+#include "base/clock.h"
+#include "state/gang_index.h"
+#include "state/object_index.h"
+#include "state/object_store.h"
+#include "state/queue_counts.h"
+#include "state/template_pool.h"
+
+namespace muster {
+
+class Admissions;
+
+class ClusterState {
+ public:
+  explicit ClusterState(const QueueSettings& queues = {});
+  ~ClusterState();
+  ClusterState(ClusterState&&) noexcept;
+  ClusterState& operator=(ClusterState&&) noexcept;
+
+  // Queries. nullptr when there is no such object. Pointers hold until the next change.
+  const TypedObject* find(const ResourceType& type, std::string_view ns, std::string_view name) const;
+  const JobSet* jobset(std::string_view ns, std::string_view name) const;
+  const Job* job(std::string_view ns, std::string_view name) const;
+  const ConfigMap* config_map(std::string_view ns, std::string_view name) const;
+  const Service* service(std::string_view ns, std::string_view name) const;
+  const Workload* workload(std::string_view ns, std::string_view name) const;
+  const ClusterQueue* cluster_queue(std::string_view name) const;
+  const Cohort* cohort(std::string_view name) const;
+  const LocalQueue* local_queue(std::string_view ns, std::string_view name) const;
+  const ResourceFlavor* resource_flavor(std::string_view name) const;
+  const AdmissionCheck* admission_check(std::string_view name) const;
+  const RuntimeClass* runtime_class(std::string_view name) const;
+  // `type` is kWorkloadPriorityClasses or kPriorityClasses.
+  const PriorityClass* priority_class(const ResourceType& type, std::string_view name) const;
+  // The PriorityClass that pods get who name none; of several the lowest. nullptr: none.
+  const PriorityClass* default_pod_priority() const;
+  const PlainObject* plain(const ResourceType& type, std::string_view ns, std::string_view name) const;
+  // The Jobs whose controller is this JobSet, by name. A namesake's with another uid are
+  // among them: compare meta.controller->uid.
+  std::vector<const Job*> jobs_of_jobset(std::string_view ns, std::string_view name) const;
+  // JobSets of a namespace that use a headless Service of this name.
+  std::vector<const JobSet*> jobsets_of_subdomain(std::string_view ns, std::string_view subdomain) const;
+  // By name; also those of a deleted owner.
+  std::vector<const Workload*> workloads_of_owner(std::string_view owner_uid) const;
+  // By name.
+  std::vector<const LimitRange*> limit_ranges_in(std::string_view ns) const;
+  // By LocalQueue and name.
+  std::vector<WorkloadPtr> workloads_in(std::string_view ns) const;
+  std::vector<const Workload*> workloads_in_queue(std::string_view ns, std::string_view local_queue) const;
+  // Those with an admission by this ClusterQueue.
+  std::vector<const Workload*> workloads_reserving(std::string_view cluster_queue) const;
+  // What queues show of their Workloads.
+  const QueueCountIndex& queue_counts() const { return queue_counts_; }
+  std::vector<const LocalQueue*> local_queues_of(std::string_view cluster_queue) const;
+  // By name; the flavor or check need not exist.
+  std::vector<const ClusterQueue*> cluster_queues_of_flavor(std::string_view flavor) const;
+  std::vector<const ClusterQueue*> cluster_queues_of_check(std::string_view check) const;
+  // By kind, namespace and name.
+  void for_each(const std::function<void(const TypedObject&)>& visit) const;
+  // Of one kind, by namespace and name.
+  void for_each_of(const ResourceType& type, const std::function<void(const TypedObject&)>& visit) const;
+  // Those of one kind that are wanted, by namespace and name: the rest is not sorted.
+  std::vector<const TypedObject*> select(const ResourceType& type,
+                                         const std::function<bool(const TypedObject&)>& wanted) const;
+  // What the scheduler has decided and nobody has written.
+  const Admissions& admissions() const { return *admissions_; }
+  Admissions& admissions() { return *admissions_; }
+  // The Jobs and pods of gangs, counted.
+  const GangIndex& gangs() const { return gangs_; }
+  // The last create for this object's sake that the API server refused and nobody has repeated with
+  // success; nullptr: none. Known to the leader, from its own writes.
+  struct Rejection {
+    ObjectKey target;
+    std::string why;  // the API server's sentence
+  };
+  const Rejection* rejection(const ObjectKey& owner) const;
+  // How long the create of this object, which was refused lately, is not to be tried again;
+  // nullopt: it may be tried.
+  std::optional<Duration> refused_for(const ObjectKey& key, MonotonicTime now) const;
+  // Whether a create was answered with AlreadyExists, lately, by an object that muster
+  // does not watch: somebody else's.
+  bool taken(const ObjectKey& key, MonotonicTime now) const;
+
+  // Changes.
+
+  // What an object replaced: nullopt when it is new. `after` is what is kept of it.
+  struct Change {
+    std::optional<TypedObject> before;
+    const TypedObject* after;
+  };
+  // From the answer to a write. nullopt, and nothing changes, when a newer version is
+  // here, or when the watch of its kind has gone past this version and has seen it go.
+  std::optional<Change> put(const TypedObject& object);
+  // From a watch, which tells each kind's history in order. nullopt: as known.
+  std::optional<Change> put_watched(const TypedObject& object);
+  // A watch saw an object go. Returns what was known of it.
+  std::optional<TypedObject> remove_watched(const TypedObject& object);
+  // An answer said that there is no such object (any more).
+  std::optional<TypedObject> remove(const ObjectKey& key);
+  // A complete list of a kind as it was at `version`, whose objects have been put: the
+  // others are gone, but for those that are younger than the list. Returns them.
+  std::vector<TypedObject> drop_missing(const ResourceType& type, const std::vector<ObjectKey>& listed,
+                                        uint64_t version);
+  void note_taken(const ObjectKey& key, MonotonicTime until);
+  void note_rejection(const ObjectKey& owner, const ObjectKey& target, std::string why);
+  // Another refusal of this create: it is tried again after 1 s, then twice as long each time, up to a
+  // minute.
+  void note_refused(const ObjectKey& key, MonotonicTime now);
+  // `target` was made, or nobody asks for it any more.
+  void forget_rejection(const ObjectKey& owner, const ObjectKey& target);
+
+  // After an exception in the middle of a change nobody knows which index has it: the same
+  // objects, put one after the other into a fresh state, which takes over how far the watches
+  // are. `takes` says which; what was not taken is as if it were not there. Throws what putting
+  // throws, with this state as it was; `putting` is the object of that.
+  void rebuild(const std::function<bool(const TypedObject&)>& takes, ObjectKey& putting);
+
+ private:
+  std::optional<Change> set(const TypedObject& object);
+  template <class Visit>
+  void for_each_index(const TypedObject& object, Visit visit);
+  TypedObject replace(TypedObject& place, const TypedObject& object);
+  void count_in(const TypedObject& object);
+  void count_out(const TypedObject& object);
+  void note_names(const ClusterQueue& queue, bool present);
+
+  static std::optional<NamespacedName> jobset_of(const Job& job);
+  static std::optional<NamespacedName> subdomain_of(const JobSet& jobset);
+  static std::optional<NamespacedName> owner_of(const Workload& workload);
+  static std::optional<NamespacedName> local_queue_of(const Workload& workload);
+  static std::optional<NamespacedName> cluster_queue_of(const Workload& workload);
+  static std::optional<NamespacedName> cluster_queue_of(const LocalQueue& queue);
+  static std::optional<NamespacedName> namespace_of(const LimitRange& limit_range);
+
+  QueueSettings queues_;
+  std::map<std::string_view, ObjectStore> objects_;  // by plural
+  std::map<std::string_view, uint64_t> seen_;        // by plural
+  ObjectIndex<Job, jobset_of> jobs_of_jobset_;
+  ObjectIndex<JobSet, subdomain_of> jobsets_of_subdomain_;
+  ObjectIndex<Workload, owner_of> workloads_of_owner_;
+  ObjectIndex<Workload, local_queue_of> workloads_in_queue_;
+  ObjectIndex<Workload, cluster_queue_of> workloads_reserving_;
+  ObjectIndex<LocalQueue, cluster_queue_of> local_queues_of_;
+  ObjectIndex<LimitRange, namespace_of> limit_ranges_in_;
+  // By what they name, which is several; names.
+  using Queues = std::map<std::string, std::set<std::string>, std::less<>>;
+  std::vector<const ClusterQueue*> queues_at(const Queues& queues, std::string_view key) const;
+  Queues cluster_queues_of_flavor_;
+  Queues cluster_queues_of_check_;
+  QueueCountIndex queue_counts_;
+  std::map<ObjectKey, MonotonicTime> taken_;
+  std::map<ObjectKey, Rejection> rejections_;  // by owner
+  struct Refused {
+    int times = 0;
+    MonotonicTime until{};
+  };
+  std::map<ObjectKey, Refused> refused_;
+  GangIndex gangs_;
+  TemplatePool templates_;
+  std::unique_ptr<Admissions> admissions_;
+};
+
+}  // namespace muster

@@ -1,0 +1,20 @@
+#include "state/cohorts_above.h"
+
+#include <algorithm>
+
+namespace muster {
+
+CohortsAbove cohorts_above(const ClusterQueue& queue, const ClusterState& state) {
+  CohortsAbove above;
+  std::string name = queue.cohort;
+  while (!name.empty()) {
+    above.cyclic = std::find(above.names.begin(), above.names.end(), name) != above.names.end();
+    if (above.cyclic) break;
+    const Cohort* cohort = state.cohort(name);
+    above.names.push_back(std::move(name));
+    name = cohort == nullptr ? "" : cohort->parent;
+  }
+  return above;
+}
+
+}  // namespace muster

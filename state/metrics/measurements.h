@@ -1,0 +1,35 @@
+// What is measured of Workloads and queues: which figures a change of a Workload's status
+// stands for, and what their labels may say. Pure.
+//
+// When something counts is Kueue's (pkg/metrics, and its callers). Times are those between
+// the stamps of conditions, so whole seconds, and the same after a restart.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/config/queue_settings.h"
+#include "api/measurement.h"
+#include "api/workload.h"
+#include "state/cluster_state.h"
+
+namespace muster {
+
+// What has happened to the Workload when its status has become `after`.
+std::vector<Measurement> measurements_of(const Workload& workload, const WorkloadStatus& after);
+// `preemptor` had a Workload evicted.
+Measurement preemption_by(const Workload& preemptor, std::string_view reason, const ClusterState& state);
+
+// Fills in what the cluster knows, and takes out what it does not: series are kept of
+// queues, Cohorts and priority classes that exist, so that nobody who may only create
+// Workloads can grow the exposition.
+void complete(Measurement& measurement, const ClusterState& state, const QueueSettings& settings);
+// Whether there are metrics of it.
+bool is_measured(const LocalQueue& queue, const QueueSettings& settings);
+
+// An object has changed or gone, `state` shows it as it is now: adds the ends of series.
+void note_ended_series(const TypedObject& before, const ClusterState& state, const QueueSettings& settings,
+                       std::vector<Measurement>& measurements);
+
+}  // namespace muster

@@ -1,0 +1,221 @@
+#include "state/metrics/queue_gauges.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "api/workload_conditions.h"
+#include "state/admissions.h"
+#include "state/cohorts_above.h"
+#include "state/metrics/measurements.h"
+
+namespace muster {
+namespace {
+
+using Sums = std::map<std::pair<std::string, std::string>, int64_t>;  // by flavor and resource
+
+double to_double(std::string_view resource, int64_t amount) {
+  return to_quantity(resource, amount).approximate();
+}
+
+double limit_of(const std::optional<Quantity>& limit) {
+  return limit ? limit->approximate() : std::numeric_limits<double>::infinity();
+}
+
+int64_t amount_of(const FlavorAmounts& amounts, const std::string& flavor, const std::string& resource) {
+  const auto requests = amounts.find(flavor);
+  if (requests == amounts.end()) return 0;
+  const auto amount = requests->second.find(resource);
+  return amount == requests->second.end() ? 0 : amount->second;
+}
+
+void add_counts(UnadmittedCounts& sum, const UnadmittedCounts& counts) {
+  for (const auto& [reasons, count] : counts) sum[reasons] += count;
+}
+
+// Calls visit(flavor, quota) for every quota of the queue.
+template <class Visit>
+void for_each_quota(const ClusterQueue& queue, Visit visit) {
+  for (const ResourceGroup& group : queue.resource_groups) {
+    for (const FlavorQuotas& flavor : group.flavors) {
+      for (const ResourceQuota& quota : flavor.resources) visit(flavor.name, quota);
+    }
+  }
+}
+
+class GaugeReader {
+ public:
+  GaugeReader(const ClusterState& state, const QueueSettings& settings)
+      : state_(state),
+        settings_(settings),
+        shows_unadmitted_(settings.rules.enabled("UnadmittedWorkloadsObservability")),
+        shows_cohorts_(settings.rules.enabled("MetricsForCohorts")) {}
+
+  std::vector<GaugeReading> read() {
+    const QueueReadings readings = state_.admissions().scheduler().readings(settings_.metrics.cluster_queue_resources);
+    for (const ClusterQueueReading& reading : readings.cluster_queues) read_cluster_queue(reading);
+    for (const LocalQueueReading& reading : readings.local_queues) pending_[reading.key] = reading.pending;
+    state_.for_each_of(kLocalQueues,
+                       [&](const TypedObject& object) { read_local_queue(*std::get<LocalQueuePtr>(object)); });
+    if (shows_unadmitted_) read_homeless();
+    if (shows_cohorts_) {
+      for (const CohortReading& reading : readings.cohorts) read_cohort(reading);
+    }
+    return std::move(gauges_);
+  }
+
+ private:
+  // What a Cohort shows of the ClusterQueues below it.
+  struct Subtree {
+    int64_t admitted = 0;
+    Sums reserved;
+  };
+
+  void show(Gauge gauge, std::vector<std::string> labels, double value) {
+    gauges_.push_back({gauge, std::move(labels), value});
+  }
+
+  void show_share(Gauge gauge, std::vector<std::string> labels, double share) {
+    if (settings_.fair_sharing.empty()) return;
+    show(gauge, std::move(labels), std::isinf(share) ? std::numeric_limits<double>::quiet_NaN() : share);
+  }
+
+  void read_cluster_queue(const ClusterQueueReading& reading) {
+    const ClusterQueue* queue = state_.cluster_queue(reading.name);
+    if (queue == nullptr) return;
+    const std::string& name = reading.name;
+    const QueueCounts& counts = state_.queue_counts().of_cluster_queue(name);
+    show(Gauge::kPendingWorkloads, {name, "active"}, reading.pending.active);
+    show(Gauge::kPendingWorkloads, {name, "inadmissible"}, reading.pending.inadmissible);
+    show(Gauge::kReservingWorkloads, {name}, counts.reserving);
+    show(Gauge::kAdmittedWorkloads, {name}, counts.admitted);
+    read_local_counts(name);
+    const std::string_view status = queue->meta.deleting ? "terminating" : reading.active ? "active" : "pending";
+    for (const char* each : {"pending", "active", "terminating"})
+      show(Gauge::kClusterQueueStatus, {name, each}, each == status ? 1 : 0);
+    if (shows_cohorts_) show(Gauge::kClusterQueueInfo, {name, reading.tree.parent, reading.tree.root}, 1);
+    show_share(Gauge::kClusterQueueShare, {name, queue->cohort}, reading.tree.share);
+    if (settings_.metrics.cluster_queue_resources) read_resources(*queue, counts, reading.requested);
+    if (shows_cohorts_) add_to_cohorts(*queue, counts);
+  }
+
+  // What is counted by LocalQueue only.
+  void read_local_counts(const std::string& cluster_queue) {
+    int64_t finished = 0;
+    UnadmittedCounts unadmitted;
+    for (const LocalQueue* local : state_.local_queues_of(cluster_queue)) {
+      const QueueCounts& counts = state_.queue_counts().of_local_queue(local->meta.ns, local->meta.name);
+      finished += counts.finished;
+      add_counts(unadmitted, counts.unadmitted);
+    }
+    show(Gauge::kFinishedWorkloads, {cluster_queue}, static_cast<double>(finished));
+    show_unadmitted(Gauge::kUnadmittedWorkloads, {cluster_queue}, unadmitted);
+  }
+
+  void show_unadmitted(Gauge gauge, const std::vector<std::string>& queue, const UnadmittedCounts& counts) {
+    if (!shows_unadmitted_) return;
+    for (const auto& [reasons, count] : counts) {
+      std::vector<std::string> labels = queue;
+      labels.push_back(reasons.first);
+      labels.push_back(reasons.second);
+      show(gauge, std::move(labels), count);
+    }
+  }
+
+  void read_resources(const ClusterQueue& queue, const QueueCounts& counts, const Requests& requested) {
+    const std::string& name = queue.meta.name;
+    for_each_quota(queue, [&](const std::string& flavor, const ResourceQuota& quota) {
+      const std::vector<std::string> labels = {queue.cohort, name, flavor, quota.name};
+      show(Gauge::kResourceReservation, labels, to_double(quota.name, amount_of(counts.reserved, flavor, quota.name)));
+      show(Gauge::kResourceUsage, labels, to_double(quota.name, amount_of(counts.used, flavor, quota.name)));
+      show(Gauge::kNominalQuota, labels, quota.nominal.approximate());
+      show(Gauge::kBorrowingLimit, labels, limit_of(quota.borrowing_limit));
+      show(Gauge::kLendingLimit, labels, limit_of(quota.lending_limit));
+    });
+    for (const auto& [resource, amount] : requested)
+      show(Gauge::kResourcePending, {name, resource}, to_double(resource, amount));
+  }
+
+  void add_to_cohorts(const ClusterQueue& queue, const QueueCounts& counts) {
+    for (const std::string& name : cohorts_above(queue, state_).names) {
+      Subtree& subtree = subtrees_[name];
+      subtree.admitted += counts.admitted;
+      for (const auto& [flavor, requests] : counts.reserved) {
+        for (const auto& [resource, amount] : requests) {
+          int64_t& sum = subtree.reserved[{flavor, resource}];
+          sum = saturating_add(sum, amount);
+        }
+      }
+    }
+  }
+
+  void read_local_queue(const LocalQueue& queue) {
+    if (!is_measured(queue, settings_)) return;
+    const std::string &name = queue.meta.name, &ns = queue.meta.ns;
+    const QueueCounts& counts = state_.queue_counts().of_local_queue(ns, name);
+    const auto found = pending_.find(ns + "/" + name);
+    const PendingReading pending = found == pending_.end() ? PendingReading() : found->second;
+    show(Gauge::kLocalPendingWorkloads, {name, ns, "active"}, pending.active);
+    show(Gauge::kLocalPendingWorkloads, {name, ns, "inadmissible"}, pending.inadmissible);
+    show(Gauge::kLocalReservingWorkloads, {name, ns}, counts.reserving);
+    show(Gauge::kLocalAdmittedWorkloads, {name, ns}, counts.admitted);
+    show(Gauge::kLocalFinishedWorkloads, {name, ns}, counts.finished);
+    show_unadmitted(Gauge::kLocalUnadmittedWorkloads, {name, ns, queue.cluster_queue}, counts.unadmitted);
+    const Condition* active = find_condition(queue.status.conditions, kActiveCondition);
+    const std::string_view status = active == nullptr ? "Unknown" : std::string_view(active->status);
+    for (const char* each : {"True", "False", "Unknown"})
+      show(Gauge::kLocalQueueStatus, {name, ns, each}, each == status ? 1 : 0);
+    const ClusterQueue* cluster_queue = state_.cluster_queue(queue.cluster_queue);
+    if (cluster_queue == nullptr) return;
+    for_each_quota(*cluster_queue, [&](const std::string& flavor, const ResourceQuota& quota) {
+      const std::vector<std::string> labels = {name, ns, flavor, quota.name};
+      show(Gauge::kLocalResourceReservation, labels,
+           to_double(quota.name, amount_of(counts.reserved, flavor, quota.name)));
+      show(Gauge::kLocalResourceUsage, labels, to_double(quota.name, amount_of(counts.used, flavor, quota.name)));
+    });
+  }
+
+  // Of Workloads that name a LocalQueue, or through it a ClusterQueue, that does not exist:
+  // in one sum, since anybody may invent names.
+  void read_homeless() {
+    UnadmittedCounts unadmitted;
+    for (const auto& [path, counts] : state_.queue_counts().local_queues()) {
+      const size_t slash = path.find('/');
+      const std::string_view ns = std::string_view(path).substr(0, slash);
+      const LocalQueue* local = state_.local_queue(ns, std::string_view(path).substr(slash + 1));
+      if (local == nullptr || state_.cluster_queue(local->cluster_queue) == nullptr)
+        add_counts(unadmitted, counts.unadmitted);
+    }
+    show_unadmitted(Gauge::kUnadmittedWorkloads, {""}, unadmitted);
+  }
+
+  void read_cohort(const CohortReading& reading) {
+    const std::string& name = reading.name;
+    const Subtree& subtree = subtrees_[name];
+    show(Gauge::kCohortInfo, {name, reading.tree.parent, reading.tree.root}, 1);
+    show_share(Gauge::kCohortShare, {name}, reading.tree.share);
+    show(Gauge::kCohortAdmitted, {name}, static_cast<double>(subtree.admitted));
+    for (const CohortReading::Quota& quota : reading.subtree) {
+      const auto reserved = subtree.reserved.find({quota.flavor, quota.resource});
+      show(Gauge::kCohortQuota, {name, quota.flavor, quota.resource}, to_double(quota.resource, quota.amount));
+      show(Gauge::kCohortReservations, {name, quota.flavor, quota.resource},
+           reserved == subtree.reserved.end() ? 0 : to_double(quota.resource, reserved->second));
+    }
+  }
+
+  const ClusterState& state_;
+  const QueueSettings& settings_;
+  const bool shows_unadmitted_;
+  const bool shows_cohorts_;
+  std::map<std::string, PendingReading, std::less<>> pending_;  // by "ns/name" of LocalQueues
+  std::map<std::string, Subtree> subtrees_;                     // by Cohort
+  std::vector<GaugeReading> gauges_;
+};
+
+}  // namespace
+
+std::vector<GaugeReading> queue_gauges(const ClusterState& state, const QueueSettings& settings) {
+  return GaugeReader(state, settings).read();
+}
+
+}  // namespace muster

@@ -1,0 +1,32 @@
+// What names an object of one kind, or a thing in its namespace: as Kubernetes' NamespacedName.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string_view>
+
+#include "api/meta/object_meta.h"
+
+namespace muster {
+
+// Refers to texts that somebody else holds.
+struct NamespacedName {
+  std::string_view ns;  // empty for what is in no namespace
+  std::string_view name;
+
+  auto operator<=>(const NamespacedName&) const = default;
+};
+
+struct NamespacedNameHash {
+  // A thousand namespaces may each have an object of one name.
+  size_t operator()(NamespacedName one) const {
+    const std::hash<std::string_view> hash;
+    return hash(one.name) ^ (hash(one.ns) << 1U);
+  }
+};
+
+inline NamespacedName name_of(const ObjectMeta& meta) {
+  return {meta.ns, meta.name};
+}
+
+}  // namespace muster

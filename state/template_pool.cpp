@@ -1,0 +1,38 @@
+#include "state/template_pool.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+namespace muster {
+
+void TemplatePool::intern(const Job& job) {
+  share(job.pod_template);
+}
+
+void TemplatePool::intern(const JobSet& jobset) {
+  for (const ReplicatedJob& replicated : jobset.replicated_jobs) share(replicated.pod_template);
+}
+
+void TemplatePool::intern(const Workload& workload) {
+  for (const PodSet& pod_set : workload.pod_sets) share(pod_set.pod_template);
+}
+
+void TemplatePool::share(const PodTemplate& pod_template) {
+  if (pod_template.spec == nullptr) return;
+  std::weak_ptr<const PodSpec>& place = specs_[std::hash<std::string>{}(pod_template.spec->text)];
+  if (const auto known = place.lock()) {
+    if (known->text == pod_template.spec->text) pod_template.spec = known;
+    return;
+  }
+  place = pod_template.spec;
+  sweep();
+}
+
+void TemplatePool::sweep() {
+  if (specs_.size() < sweep_at_) return;
+  std::erase_if(specs_, [](const auto& entry) { return entry.second.expired(); });
+  sweep_at_ = std::max<size_t>(64, 2 * specs_.size());
+}
+
+}  // namespace muster

@@ -1,0 +1,33 @@
+// Objects that ask for what muster does not do. Its webhooks refuse new ones; those that are
+// older, from Kueue or from JobSet, are found here, so that nobody has to guess why such an object
+// does not act. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/config/reconciler_settings.h"
+#include "api/typed_object.h"
+
+namespace muster {
+
+struct Unsupported {
+  std::string what;  // the field or feature: a label of a metric, so one of few
+  std::string note;  // sentences for a person
+
+  bool operator==(const Unsupported&) const = default;
+};
+
+// At most one of each `what`; empty for almost every object.
+std::vector<Unsupported> unsupported_in(const TypedObject& object, const ReconcilerSettings& settings);
+
+// Whether muster stops the pods of this Workload: it has no owner, so whoever made it obeys its
+// conditions, or one of a kind that muster runs.
+bool can_be_stopped(const Workload& workload, const RuleSettings& rules);
+
+// JobSets in these namespaces pass no webhook: they have neither defaults nor passed a rule, and
+// muster does not run them.
+bool is_outside_webhooks(std::string_view ns, const ReconcilerSettings& settings);
+
+}  // namespace muster

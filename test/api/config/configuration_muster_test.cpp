@@ -1,0 +1,218 @@
+#include <doctest/doctest.h>
+
+#include "api/config/configuration.h"
+
+namespace muster {
+namespace {
+
+const std::string kKueue = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n";
+const std::string kHeader = "apiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\n";
+
+MusterConfiguration load_muster(const std::string& rest) {
+  const auto loaded = load_configuration(kKueue + "---\n" + kHeader + rest);
+  REQUIRE_MESSAGE(loaded.ok(), (loaded.ok() ? "" : loaded.error().text()));
+  return loaded->muster;
+}
+
+}  // namespace
+
+TEST_CASE("MusterConfiguration has defaults that need no file") {
+  for (const MusterConfiguration& muster : {default_configuration().muster, load_muster("")}) {
+    CHECK(muster.suspend_guard == SuspendGuard::kEnforce);
+    CHECK(muster.admitters.empty());
+    CHECK_FALSE(muster.waiter_image.has_value());
+    CHECK_FALSE(muster.log_format.has_value());
+    CHECK(muster.certificate_lifetime == std::chrono::hours(2160));
+    CHECK(muster.jobset_feature_gates.empty());
+    CHECK(muster.jobset_controller == JobSetController::kAuto);
+    CHECK(muster.patch_jobset_definition);
+    CHECK(muster.group_scheduling);
+    CHECK_FALSE(muster.backoff_limit_timeout.has_value());
+    CHECK(muster.backoff_jitter == 0.1);
+  }
+}
+
+TEST_CASE("every field of MusterConfiguration arrives") {
+  const MusterConfiguration muster = load_muster(R"(
+suspendGuard: observe
+admitters: ["system:serviceaccount:jobset-system:jobset-controller-manager", alice]
+waiterImage: registry.example.com/bash:5
+logFormat: text
+certificateLifetime: 36h
+jobSetFeatureGates: {ElasticJobSet: true, RestartJob: false}
+jobSetController: external
+patchJobSetDefinition: false
+groupScheduling: false
+backoffLimitTimeout: 24h
+backoffJitter: 0.25
+webhookClientCAFile: /etc/muster/clients/ca.crt
+webhookClientNames: [kube-apiserver, api.example]
+)");
+  CHECK(muster.suspend_guard == SuspendGuard::kObserve);
+  CHECK(muster.admitters ==
+        std::vector<std::string>{"system:serviceaccount:jobset-system:jobset-controller-manager", "alice"});
+  CHECK(muster.waiter_image == "registry.example.com/bash:5");
+  CHECK(muster.log_format == LogFormat::kText);
+  CHECK(muster.certificate_lifetime == std::chrono::hours(36));
+  CHECK(muster.jobset_feature_gates == FeatureGateMap{{"ElasticJobSet", true}, {"RestartJob", false}});
+  CHECK(muster.jobset_controller == JobSetController::kExternal);
+  CHECK_FALSE(muster.patch_jobset_definition);
+  CHECK_FALSE(muster.group_scheduling);
+  CHECK(muster.backoff_limit_timeout == Duration(std::chrono::hours(24)));
+  CHECK(muster.backoff_jitter == 0.25);
+  CHECK(muster.webhook_client_ca_file == "/etc/muster/clients/ca.crt");
+  CHECK(muster.webhook_client_names == std::vector<std::string>{"kube-apiserver", "api.example"});
+  CHECK(load_muster("suspendGuard: enforce\nlogFormat: json").log_format == LogFormat::kJson);
+  CHECK(load_muster("unqueuedKinds: Deny").unqueued_kinds == UnqueuedKinds::kDeny);
+  CHECK(load_muster("unqueuedKinds: Warn").unqueued_kinds == UnqueuedKinds::kWarn);
+  CHECK_FALSE(load_muster("suspendGuard: enforce").unqueued_kinds.has_value());
+  CHECK(load_muster("suspendGuard: null").suspend_guard == SuspendGuard::kEnforce);
+}
+
+TEST_CASE("MusterConfiguration refuses what it does not know") {
+  struct Row {
+    std::string name;
+    std::string yaml;
+    std::string message;
+  };
+  const Row rows[] = {
+      {"an unknown field", "suspendguard: enforce",
+       "suspendguard: Forbidden: is no field of MusterConfiguration; the fields are suspendGuard, admitters, "
+       "waiterImage, logFormat, certificateLifetime, jobSetFeatureGates, jobSetController, patchJobSetDefinition, "
+       "backoffLimitTimeout, backoffJitter, groupScheduling, webhookClientCAFile, webhookClientNames, "
+       "unqueuedKinds"},
+      {"a word that is none", "suspendGuard: maybe",
+       "suspendGuard: Invalid value: \"maybe\": must be enforce (reject) or observe (let through, with a warning)"},
+      {"a wrong type", "suspendGuard: true", "suspendGuard: Invalid value: true: must be a string"},
+      {"an empty text", "waiterImage: \"\"",
+       "waiterImage: Required value: must not be empty; leave the field out to have the default"},
+      {"an image with a space", "waiterImage: a b",
+       "waiterImage: Invalid value: \"a b\": must be the name of a container image, without white space"},
+      {"admitters that are no list", "admitters: alice",
+       "admitters: Invalid value: \"alice\": must be a list of user names"},
+      {"an admitter that is no text", "admitters: [1]", "admitters[0]: Invalid value: 1: must be a string"},
+      {"an admitter twice", "admitters: [alice, alice]", "admitters[1]: Duplicate value: \"alice\""},
+      {"a file of authorities that is no text", "webhookClientCAFile: [a]",
+       "webhookClientCAFile: Invalid value: [\"a\"]: must be a string"},
+      {"names of clients that are no list", "webhookClientNames: alice",
+       "webhookClientNames: Invalid value: \"alice\": must be a list of names in certificates"},
+      {"a client's name twice", "webhookClientNames: [a, a]", "webhookClientNames[1]: Duplicate value: \"a\""},
+      {"a format that is none", "logFormat: xml", "logFormat: Invalid value: \"xml\": must be json or text"},
+      {"a duration without unit", "certificateLifetime: \"5\"",
+       "certificateLifetime: Invalid value: \"5\": time: missing unit in duration \"5\"; write a duration such as "
+       "2160h"},
+      {"a JobSet controller that does not exist", "jobSetController: upstream",
+       "jobSetController: Invalid value: \"upstream\": must be auto (found out at start), native (muster runs JobSets) "
+       "or "
+       "external (JobSet's own controller does)"},
+      {"patchJobSetDefinition in quotes", "patchJobSetDefinition: \"no\"",
+       "patchJobSetDefinition: Invalid value: \"no\": must be true or false"},
+      {"groupScheduling in quotes", "groupScheduling: \"no\"",
+       "groupScheduling: Invalid value: \"no\": must be true or false"},
+      {"a life that is too short", "certificateLifetime: 1s",
+       "certificateLifetime: Invalid value: \"1s\": must be at least 5s"},
+      {"a limit that is over at once", "backoffLimitTimeout: 0s",
+       "backoffLimitTimeout: Invalid value: \"0s\": must be longer than 0s; leave it out to have no such limit"},
+      {"jitter in quotes", "backoffJitter: \"0.1\"",
+       "backoffJitter: Invalid value: \"0.1\": must be a share from 0 to 1, as 0.1"},
+      {"jitter that is more than the delay", "backoffJitter: 1.5",
+       "backoffJitter: Invalid value: 1.5: must be a share from 0 to 1, as 0.1"},
+      {"gates that are no map", "jobSetFeatureGates: ElasticJobSet=true",
+       "jobSetFeatureGates: Invalid value: \"ElasticJobSet=true\": must be a map from feature gates of JobSet to true "
+       "or "
+       "false"},
+      {"a gate that is neither on nor off", "jobSetFeatureGates: {ElasticJobSet: soon}",
+       "jobSetFeatureGates.ElasticJobSet: Invalid value: \"soon\": must be true or false"},
+      {"a gate of another project", "jobSetFeatureGates: {PartialAdmission: true}",
+       "jobSetFeatureGates.PartialAdmission: Forbidden: is no feature gate of JobSet; the gates are ElasticJobSet, "
+       "InPlaceRestart, RestartJob, TLSOptions"},
+      {"the stable gate of JobSet turned off", "jobSetFeatureGates: {TLSOptions: false}",
+       "jobSetFeatureGates.TLSOptions: Invalid value: false: the feature is locked to true; leave the gate out"},
+      {"what happens to kinds that are not queued is none", "unqueuedKinds: deny",
+       "unqueuedKinds: Invalid value: \"deny\": must be Warn or Deny"},
+      {"the gate of a feature that muster does not have", "jobSetFeatureGates: {InPlaceRestart: true}",
+       "jobSetFeatureGates.InPlaceRestart: Invalid value: true: muster does not support this feature when it is the "
+       "JobSet controller; leave the gate out, or run JobSet's own controller beside muster"},
+      {"everything is reported at once", "logFormat: xml\nsuspendGuard: no",
+       "logFormat: Invalid value: \"xml\": must be json or text; suspendGuard: Invalid value: false: must be a string"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const auto loaded = load_configuration(kKueue + "---\n" + kHeader + row.yaml);
+    REQUIRE_FALSE(loaded.ok());
+    CHECK(loaded.error().message == "MusterConfiguration: " + row.message);
+  }
+}
+
+TEST_CASE("the flag for gates of JobSet takes what the file takes") {
+  CHECK(parse_jobset_feature_gates("ElasticJobSet=true,RestartJob=false").value() ==
+        FeatureGateMap{{"ElasticJobSet", true}, {"RestartJob", false}});
+  CHECK(parse_jobset_feature_gates("").value().empty());
+  CHECK(parse_jobset_feature_gates("TLSOptions=true").value() == FeatureGateMap{{"TLSOptions", true}});
+  CHECK_FALSE(parse_jobset_feature_gates("TLSOptions=false").ok());
+  CHECK(parse_jobset_feature_gates("ElasticJobSet").error().message == "missing bool value for ElasticJobSet");
+  CHECK(parse_jobset_feature_gates("RestartJob=true").error().message ==
+        "RestartJob: Invalid value: true: muster does not support this feature when it is the JobSet controller; leave "
+        "the gate out, or run JobSet's own controller beside muster");
+}
+
+TEST_CASE("documents after the first are MusterConfiguration or nothing that acts") {
+  struct Row {
+    std::string name;
+    std::string yaml;
+    std::string error;
+    size_t warnings = 0;
+  };
+  const Row rows[] = {
+      {"MusterConfiguration alone is enough", kHeader + "logFormat: text", ""},
+      {"an empty document between them", kKueue + "---\n---\n" + kHeader + "logFormat: text", ""},
+      {"a second Configuration of Kueue is ignored as Kueue does", kKueue + "---\n" + kKueue + "x: 1", "", 1},
+      {"a document without kind is ignored as Kueue does", kKueue + "---\nnamespace: x", "", 1},
+      {"two of muster's", kKueue + "---\n" + kHeader + "---\n" + kHeader,
+       "the document at line 7 is a second MusterConfiguration (keep one of them)"},
+      {"a kind of somebody else", kKueue + "---\napiVersion: v1\nkind: ConfigMap",
+       "the document at line 4 is of kind ConfigMap, apiVersion v1, which muster does not know (beside Kueue's "
+       "Configuration a file may hold one MusterConfiguration of config.muster.batch/v1alpha1)"},
+      {"a version of MusterConfiguration that is not there",
+       kKueue + "---\napiVersion: config.muster.batch/v2\nkind: MusterConfiguration",
+       "the document at line 4 is of kind MusterConfiguration, apiVersion config.muster.batch/v2, which muster does "
+       "not "
+       "know (beside Kueue's Configuration a file may hold one MusterConfiguration of config.muster.batch/v1alpha1)"},
+      {"Kueue's Configuration in second place", kHeader + "---\n" + kKueue,
+       "the document at line 4 is Kueue's Configuration and not the first document (put it first: Kueue reads nothing "
+       "else)"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const auto loaded = load_configuration(row.yaml);
+    REQUIRE(loaded.ok() == row.error.empty());
+    if (loaded.ok()) {
+      CHECK(loaded->warnings.size() == row.warnings);
+    } else {
+      CHECK(loaded.error().text() == row.error);
+    }
+  }
+}
+
+TEST_CASE("with MusterConfiguration alone Kueue's part is as without a file") {
+  const auto loaded = load_configuration(kHeader + "logFormat: text");
+  REQUIRE(loaded.ok());
+  CHECK(loaded->muster.log_format == LogFormat::kText);
+  CHECK(loaded->kueue.effective == default_configuration().kueue.effective);
+}
+
+TEST_CASE("settings as flags are read like those of the file") {
+  CHECK(*parse_suspend_guard("observe") == SuspendGuard::kObserve);
+  CHECK_FALSE(parse_suspend_guard("Observe").ok());
+  CHECK(*parse_log_format("json") == LogFormat::kJson);
+  CHECK_FALSE(parse_log_format("").ok());
+  CHECK(*parse_certificate_lifetime("10s") == std::chrono::seconds(10));
+  CHECK_FALSE(parse_certificate_lifetime("-10s").ok());
+  CHECK(*parse_backoff_limit_timeout("90m") == std::chrono::minutes(90));
+  CHECK_FALSE(parse_backoff_limit_timeout("0s").ok());
+  CHECK(*parse_backoff_jitter("0") == 0);
+  CHECK(*parse_backoff_jitter("0.5") == 0.5);
+  for (const char* text : {"", "-0.1", "1.01", "0.1x", "nan"}) CHECK_FALSE(parse_backoff_jitter(text).ok());
+}
+
+}  // namespace muster

@@ -1,0 +1,76 @@
+#include "commands/explain/explain_text.h"
+
+#include <doctest/doctest.h>
+
+namespace muster {
+namespace {
+
+Explained waiting() {
+  Explained made;
+  made.kind = "Job";
+  made.ns = "team-a";
+  made.name = "train";
+  made.say("WaitingForQuota", "Job team-a/train waits for quota.");
+  made.because = {"The ClusterQueue is StrictFIFO."};
+  made.change = {"Starts when quota is released."};
+  made.add_fact("LocalQueue", "lq");
+  made.flavors = {{.pod_set = "main",
+                   .resource = "cpu",
+                   .flavor = "spot",
+                   .requested = "12",
+                   .free = "4",
+                   .nominal = "10",
+                   .most = "20",
+                   .verdict = "asks for 12, 4 are free"},
+                  {.pod_set = "main", .resource = "gpu", .flavor = "", .requested = "1", .verdict = "no quota"}};
+  made.others = {{.role = std::string(kAheadRole), .count = 3, .names = {{"team-a", "x"}}},
+                 {.role = std::string(kVictimRole), .count = 2, .names = {}}};
+  made.tries = ExplainedTries{.failed = 2, .limit = 4, .next_at = {1'767'268'812, 0}};
+  made.timeline = {{{1'767'268'800, 0}, "Workload created"}};
+  made.notes = {"muster itself was not asked."};
+  return made;
+}
+
+TEST_CASE("explain text: the answer comes first and the numbers stand in columns") {
+  CHECK(explain_text(waiting()) ==
+        "Job team-a/train waits for quota.\n"
+        "(muster itself was not asked.)\n"
+        "\n"
+        "Why (WaitingForQuota)\n"
+        "  The ClusterQueue is StrictFIFO.\n"
+        "\n"
+        "What you can do\n"
+        "  Starts when quota is released.\n"
+        "\n"
+        "Quota\n"
+        "  POD SET  RESOURCE  FLAVOR  REQUESTED  FREE  NOMINAL  MAX\n"
+        "  main     cpu       spot    12         4     10       20   asks for 12, 4 are free\n"
+        "  main     gpu               1                              no quota\n"
+        "\n"
+        "Related workloads\n"
+        "  3 ahead of it in the queue: team-a/x and 2 more\n"
+        "  2 evicted for it and still stopping: 2 that you cannot list\n"
+        "\n"
+        "Facts\n"
+        "  LocalQueue  lq\n"
+        "  Tries       2 failed of at most 4; try 3 begins at 2026-01-01T12:00:12Z\n"
+        "\n"
+        "History\n"
+        "  2026-01-01T12:00:00Z  Workload created\n");
+}
+
+TEST_CASE("explain text: what there is nothing of takes no line") {
+  Explained made;
+  made.say("NotFound", "There is no Job team-a/train.");
+  CHECK(explain_text(made) == "There is no Job team-a/train.\n");
+}
+
+TEST_CASE("explain text: of many rows the first are shown and the rest counted") {
+  Explained made = waiting();
+  made.flavors.assign(25, made.flavors[0]);
+  const std::string text = explain_text(made);
+  CHECK(text.find("  and 5 more; -o json has all\n") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster

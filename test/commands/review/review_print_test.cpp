@@ -1,0 +1,161 @@
+// The formats of `muster review`, and where its input comes from.
+#include "commands/review/review_print.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "commands/review/review.h"
+#include "test/support/temporary_file.h"
+
+using namespace muster;
+using muster::test::TemporaryFolder;
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* kFlavor = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: spot}\n";
+constexpr const char* kWrongQueue =
+    "apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata:\n  name: q\n  namespace: a\nspec:\n"
+    "  clusterQueue: cq\n  stopPolicy: Later\n";
+
+struct Ran {
+  int code;
+  std::string out, err;
+};
+
+Ran run(const SourceNames& sources, ReviewFormat format = ReviewFormat::kYaml, const std::string& input = "") {
+  std::istringstream in(input);
+  std::ostringstream out, err;
+  const int code = review({.sources = sources, .format = format}, {in, out, err});
+  return {code, out.str(), err.str()};
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("review: a table has a line for each finding, with file and line") {
+  TemporaryFolder folder;
+  const std::string file = folder.add("all.yaml", std::string(kFlavor) + "---\n" + kWrongQueue);
+  const Ran ran = run({.files = {file}}, ReviewFormat::kTable);
+  CHECK(ran.code == kReviewRejected);
+  CHECK(ran.err.empty());
+  std::istringstream lines(ran.out);
+  std::string header, first, second, last;
+  std::getline(lines, header);
+  std::getline(lines, first);
+  std::getline(lines, second);
+  std::getline(lines, last);
+  CHECK(header.starts_with("RESULT    OBJECT               PLACE"));
+  CHECK(first == "allowed   ResourceFlavor/spot  " + file + ":1");
+  CHECK(second.starts_with("rejected  LocalQueue/q         " + file + ":12  spec.stopPolicy: Unsupported value"));
+  CHECK(last.starts_with("2 objects: 1 allowed, 1 rejected. Not checked without a cluster: "));
+}
+
+TEST_CASE("review: SARIF has a rule, a level, a message and a place for each finding") {
+  TemporaryFolder folder;
+  const std::string file = folder.add("a b.yaml", kWrongQueue);
+  const Ran ran = run({.files = {file}}, ReviewFormat::kSarif);
+  CHECK(ran.code == kReviewRejected);
+  const json log = json::parse(ran.out);
+  CHECK(log["version"] == "2.1.0");
+  const json& only = log["runs"].at(0);
+  CHECK(only["tool"]["driver"]["name"] == "muster review");
+  CHECK(only["tool"]["driver"]["rules"] == json::parse(R"([{"id": "schema"}])"));
+  CHECK(only["invocations"][0]["executionSuccessful"] == true);
+  REQUIRE(only["results"].size() == 1);
+  const json& result = only["results"][0];
+  CHECK(result["ruleId"] == "schema");
+  CHECK(result["level"] == "error");
+  CHECK(has(result["message"]["text"], "LocalQueue/q: spec.stopPolicy: Unsupported value: \"Later\""));
+  const json& place = result["locations"][0]["physicalLocation"];
+  CHECK(place["artifactLocation"]["uri"] == "file://" + folder.path() + "/a%20b.yaml");
+  CHECK(place["region"]["startLine"] == 8);
+}
+
+TEST_CASE("review: JUnit has a test case for each object, and no character that XML refuses") {
+  const Ran ran = run({.files = {"-"}}, ReviewFormat::kJunit,
+                      std::string(kFlavor) + "---\n" + kWrongQueue +
+                          "---\n{\"apiVersion\":\"v1\",\"kind\":\"A<\\u0001&\\\"\","
+                          "\"metadata\":{\"name\":\"x\"}}\n");
+  CHECK(ran.code == kReviewRejected);
+  CHECK(
+      ran.out.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"muster review\" "
+                          "tests=\"3\" failures=\"1\">"));
+  CHECK(has(ran.out, "<testcase classname=\"-\" name=\"ResourceFlavor/spot\" file=\"-\" line=\"1\"/>"));
+  CHECK(has(ran.out, "<failure type=\"rejected\" message=\"spec.stopPolicy: Unsupported value: &quot;Later&quot;"));
+  CHECK(has(ran.out, "-:12: spec.stopPolicy"));
+  CHECK(has(ran.out, "name=\"A&lt;\xEF\xBF\xBD&amp;&quot;/x\""));
+  CHECK(ran.out.ends_with("</testsuites>\n"));
+  size_t opened = 0, closed = 0;
+  for (size_t at = 0; (at = ran.out.find("<test", at)) != std::string::npos; ++at) ++opened;
+  for (size_t at = 0; (at = ran.out.find("</test", at)) != std::string::npos; ++at) ++closed;
+  for (size_t at = 0; (at = ran.out.find("\"/>", at)) != std::string::npos; ++at) ++closed;
+  CHECK(opened == closed);
+}
+
+TEST_CASE("review: names cannot steer a terminal") {
+  const Ran ran = run({.files = {"-"}}, ReviewFormat::kTable,
+                      R"({"apiVersion":"v1","kind":"A","metadata":{"name":"x\u001b[2J\ny"}})");
+  CHECK(has(ran.out, "A/x\\x1b[2J\\x0ay"));
+}
+
+TEST_CASE("review: a folder is read as kubectl reads it") {
+  TemporaryFolder folder;
+  folder.add("b.yml", kFlavor);
+  folder.add("a.json", R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}})");
+  folder.add("notes.txt", "not: [read");
+  folder.add("empty.yaml", "# nothing\n");
+  folder.add("kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n");
+  folder.add("below/c.yaml", kWrongQueue);
+  const Ran flat = run({.files = {folder.path()}}, ReviewFormat::kTable);
+  CHECK(flat.code == kReviewAllowed);
+  CHECK(has(flat.out, "2 objects: 2 allowed"));
+  CHECK(flat.out.find("Namespace/n") < flat.out.find("ResourceFlavor/spot"));
+  const Ran deep = run({.files = {folder.path()}, .recursive = true}, ReviewFormat::kTable);
+  CHECK(deep.code == kReviewRejected);
+  CHECK(has(deep.out, "3 objects: 2 allowed, 1 rejected"));
+}
+
+TEST_CASE("review: the folder of the working directory ends with a code, not with a signal") {
+  const Ran ran = run({.files = {"."}});
+  CHECK(ran.code >= 0);
+  CHECK(ran.code <= 2);
+}
+
+TEST_CASE("review: a kustomization is built by the program that is there") {
+  TemporaryFolder programs;
+  const std::string kustomize = programs.add("kustomize", "#!/bin/sh\necho \"name: $1 $2\"\n");
+  REQUIRE(::chmod(kustomize.c_str(), 0755) == 0);
+  CHECK(*build_kustomization("some folder", "/none:" + programs.path()) == "name: build some folder\n");
+  CHECK(*build_kustomization("-x", programs.path()) == "name: build ./-x\n");
+  const std::string kubectl = programs.add("kubectl", "#!/bin/sh\necho half\necho no such folder >&2\nexit 1\n");
+  REQUIRE(::chmod(kubectl.c_str(), 0755) == 0);
+  const std::string failure = build_kustomization("f", programs.path()).error().message;
+  CHECK(has(failure, "-k f: kubectl kustomize f failed"));
+  CHECK(has(failure, "exited with 1: no such folder"));
+  CHECK(has(build_kustomization("f", "/none").error().message, "-k f: needs kubectl or kustomize in PATH"));
+}
+
+TEST_CASE("review: lines are those of the fields, in Lists and behind anchors too") {
+  const std::string list =
+      "apiVersion: v1\nkind: List\nitems:\n- apiVersion: kueue.x-k8s.io/v1beta2\n  kind: LocalQueue\n"
+      "  metadata: {name: q, namespace: a}\n  spec:\n    clusterQueue: cq\n    stopPolicy: Later\n";
+  CHECK(has(run({.files = {"-"}}, ReviewFormat::kTable, list).out, "-:9    spec.stopPolicy"));
+  const std::string nothing_written =
+      "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\nspec:\n  resourceGroups:\n"
+      "  - coveredResources: [cpu]\n    flavors:\n    - name: f\n";
+  CHECK(has(run({.files = {"-"}}, ReviewFormat::kTable, nothing_written).out,
+            "-:8    spec.resourceGroups[0].flavors[0].resources: Required value"));
+}
+
+TEST_CASE("review: an open bracket is said to begin where it begins") {
+  const Ran ran = run({.files = {"-"}}, ReviewFormat::kYaml, "a: 1\nb: [1,\n  2,\nc: 3\nd: 4\n");
+  CHECK(ran.code == kReviewUnusable);
+  CHECK_MESSAGE(has(ran.err, "begins in line 2"), ran.err);
+}

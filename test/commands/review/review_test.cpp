@@ -1,0 +1,237 @@
+#include "commands/review/review.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "test/support/temporary_file.h"
+
+using namespace muster;
+using muster::test::TemporaryFile;
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* kQueuedJob = R"(
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: train
+  namespace: team-a
+  labels: {kueue.x-k8s.io/queue-name: main}
+spec:
+  parallelism: 1
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: main, image: busybox}]
+)";
+
+constexpr const char* kBadJobSet = R"(
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: bad, namespace: team-a}
+spec:
+  groupSchedulingConfig: {timeoutAfterSeconds: 0}
+  replicatedJobs:
+  - name: w
+    template: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: busybox}]}}}}
+)";
+
+struct Ran {
+  int code;
+  std::string out, err;
+};
+
+// Runs with `input` as standard input.
+Ran run(const std::string& input, ReviewOptions options = {}) {
+  if (options.sources.files.empty() && options.sources.kustomizations.empty()) options.sources.files = {"-"};
+  std::istringstream in(input);
+  std::ostringstream out, err;
+  const int code = review(options, {in, out, err});
+  return {code, out.str(), err.str()};
+}
+
+ReviewOptions of_files(std::vector<std::string> files) {
+  ReviewOptions options;
+  options.sources.files = std::move(files);
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("review: prints what the API server would store") {
+  const Ran ran = run(kQueuedJob);
+  CHECK(ran.code == kReviewAllowed);
+  CHECK(ran.err == "muster review: 1 object: 1 allowed, 0 rejected. " + std::string(kNeedsCluster) + "\n");
+  CHECK(ran.out.find("suspend: true") != std::string::npos);
+  CHECK(ran.out.find("name: train") != std::string::npos);
+}
+
+TEST_CASE("review: reads its own output and changes nothing the second time") {
+  const Ran first = run(kQueuedJob);
+  CHECK(run(first.out).out == first.out);
+}
+
+TEST_CASE("review: a rejection is one line per error with its field and exit code 1") {
+  const Ran ran = run(kBadJobSet);
+  CHECK(ran.code == kReviewRejected);
+  CHECK(ran.out.empty());
+  CHECK(ran.err.starts_with("JobSet/bad: spec.groupSchedulingConfig.timeoutAfterSeconds: Invalid value: 0: "));
+}
+
+TEST_CASE("review: the allowed ones of several documents are still printed") {
+  const Ran ran = run(std::string(kBadJobSet) + "---\n" + kQueuedJob, {.format = ReviewFormat::kJson});
+  CHECK(ran.code == kReviewRejected);
+  CHECK(json::parse(ran.out)["metadata"]["name"] == "train");
+}
+
+TEST_CASE("review: patches are printed with the object that they belong to") {
+  const Ran ran = run(kQueuedJob, {.format = ReviewFormat::kPatch});
+  const json line = json::parse(ran.out);
+  CHECK(line["object"] == "Job/train");
+  CHECK(line["patch"] == json::parse(R"([{"op":"add","path":"/spec/suspend","value":true}])"));
+}
+
+TEST_CASE("review: Lists are expanded and a LocalQueue in the input is part of the view") {
+  std::string job = kQueuedJob;
+  job.erase(job.find("  labels:"), std::string("  labels: {kueue.x-k8s.io/queue-name: main}\n").size());
+  CHECK(run(job).out.find("suspend") == std::string::npos);
+  const std::string queue =
+      "apiVersion: v1\nkind: List\nitems:\n- apiVersion: kueue.x-k8s.io/v1beta2\n  kind: LocalQueue\n"
+      "  metadata: {name: default, namespace: team-a}\n  spec: {clusterQueue: cq}\n";
+  const Ran ran = run(queue + "---" + job);
+  CHECK(ran.code == kReviewAllowed);
+  CHECK(ran.out.find("kueue.x-k8s.io/queue-name: default") != std::string::npos);
+  CHECK(ran.out.find("suspend: true") != std::string::npos);
+}
+
+TEST_CASE("review: a whole AdmissionReview is answered with its response") {
+  json request = {{"uid", "u-7"},
+                  {"operation", "CREATE"},
+                  {"namespace", "team-a"},
+                  {"kind", {{"group", "batch"}, {"version", "v1"}, {"kind", "Job"}}},
+                  {"resource", {{"group", "batch"}, {"version", "v1"}, {"resource", "jobs"}}},
+                  {"object",
+                   {{"apiVersion", "batch/v1"},
+                    {"kind", "Job"},
+                    {"metadata", {{"name", "j"}, {"labels", {{"kueue.x-k8s.io/queue-name", "main"}}}}},
+                    {"spec", {{"parallelism", 1}, {"template", {{"spec", {{"containers", json::array()}}}}}}}}}};
+  const json review = {{"apiVersion", "admission.k8s.io/v1"}, {"kind", "AdmissionReview"}, {"request", request}};
+  const Ran ran = run(review.dump(), {.format = ReviewFormat::kJson});
+  CHECK(ran.code == kReviewAllowed);
+  const json answer = json::parse(ran.out);
+  CHECK(answer["response"]["uid"] == "u-7");
+  CHECK(answer["response"]["allowed"] == true);
+  CHECK(answer["response"]["patchType"] == "JSONPatch");
+}
+
+TEST_CASE("review: UPDATE compares with the old object") {
+  std::string changed = kQueuedJob;
+  changed.replace(changed.find("parallelism: 1"), 14, "suspend: false");
+  std::string old_text = kQueuedJob;
+  old_text.replace(old_text.find("parallelism: 1"), 14, "suspend: true");
+  const TemporaryFile old_file(old_text);
+  const ReviewOptions options{.operation = Operation::kUpdate, .old_file = old_file.path(), .user = "ada"};
+  const Ran ran = run(changed, options);
+  CHECK(ran.code == kReviewRejected);
+  CHECK(ran.err.starts_with("Job/train: spec.suspend: "));
+
+  const TemporaryFile config(
+      "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n---\n"
+      "apiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\nadmitters: [ada]\n");
+  ReviewOptions trusted = options;
+  trusted.config_file = config.path();
+  CHECK(run(changed, trusted).code == kReviewAllowed);
+}
+
+TEST_CASE("review: DELETE is no business of the rules") {
+  const Ran ran = run(kBadJobSet, {.operation = Operation::kDelete});
+  CHECK(ran.code == kReviewAllowed);
+  CHECK(ran.out.empty());
+}
+
+namespace {
+// Before the line that sums up.
+bool has_finding(const Ran& ran) {
+  return !ran.err.starts_with("muster review: 1 object: ");
+}
+}  // namespace
+
+TEST_CASE("review: an object of a kind that is not queued and asks for a queue is told of or rejected") {
+  const std::string ray = "apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: r, namespace: team-a";
+  const std::string queued = ray + ", labels: {kueue.x-k8s.io/queue-name: main}}\n", plain = ray + "}\n";
+  Ran ran = run(queued);
+  CHECK(ran.code == kReviewAllowed);
+  CHECK(ran.err.starts_with("RayJob/r: warning: muster does not queue objects of kind RayJob: "));
+  CHECK(ran.out.find("kind: RayJob") != std::string::npos);
+  CHECK_FALSE(has_finding(run(plain)));
+  CHECK_FALSE(has_finding(run(queued, {.operation = Operation::kDelete})));
+
+  const TemporaryFile deny(
+      "apiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\nunqueuedKinds: Deny\n");
+  ran = run(queued, {.config_file = deny.path()});
+  CHECK(ran.code == kReviewRejected);
+  CHECK(ran.err.starts_with("RayJob/r: Forbidden: muster does not queue objects of kind RayJob: "));
+  CHECK(ran.out.empty());
+
+  // An update that brings the label, and one that leaves it as it was.
+  const TemporaryFile old_plain(plain), old_queued(queued);
+  CHECK(run(queued, {.operation = Operation::kUpdate, .old_file = old_plain.path()}).err.find("warning") !=
+        std::string::npos);
+  CHECK_FALSE(has_finding(run(queued, {.operation = Operation::kUpdate, .old_file = old_queued.path()})));
+}
+
+TEST_CASE("review: typing mistakes in templates are told of with their path") {
+  std::string job = kQueuedJob;
+  job.replace(job.find("image:"), 6, "imagee:");
+  const Ran warned = run(job);
+  CHECK(warned.code == kReviewAllowed);
+  CHECK(warned.err.starts_with("Job/train: warning: unknown field \"spec.template.spec.containers[0].imagee\"\n"));
+  job = kQueuedJob;
+  job.replace(job.find("busybox"), 7, "5");
+  const Ran rejected = run(job);
+  CHECK(rejected.code == kReviewRejected);
+  CHECK(rejected.err.starts_with(
+      "Job/train: spec.template.spec.containers[0].image: Invalid value: 5: must be a string\n"));
+}
+
+TEST_CASE("review: unusable input says which file and line and why") {
+  struct Row {
+    std::string name;
+    std::string input;
+    ReviewOptions options;
+    const char* message;
+  };
+  const Row rows[] = {
+      {"no file of that name", "", of_files({"/none.yaml"}), "/none.yaml: cannot be read"},
+      {"a URL", "", of_files({"https://example.com/a.yaml"}), "is a URL, and muster review reads files only"},
+      {"a folder without manifests", "", of_files({"/proc/self/task"}), "holds no file .json, .yaml or .yml; -R"},
+      {"standard input twice", kQueuedJob, of_files({"-", "-"}), "standard input can be read only once"},
+      {"a file without end", "", of_files({"/dev/zero"}), "is larger than 64 MiB"},
+      {"broken YAML", "a: [1\n", {}, "-:"},
+      {"an empty file", "# nothing\n", {}, "-: holds no object"},
+      {"a scalar", "---\nhello\n", {}, "a Kubernetes object was expected"},
+      {"no kind", "apiVersion: v1\n", {}, "-:1: kind is missing"},
+      {"no apiVersion in the second document",
+       "apiVersion: v1\nkind: Namespace\n---\nkind: Job\n",
+       {},
+       "-:4: apiVersion is missing"},
+      {"UPDATE without old objects", kQueuedJob, {.operation = Operation::kUpdate}, "needs --old FILE"},
+      {"old objects without UPDATE", kQueuedJob, {.old_file = "x.yaml"}, "--old goes with --operation UPDATE only"},
+      {"a configuration that is not there", kQueuedJob, {.config_file = "/none.yaml"}, "/none.yaml"},
+      {"a review without a uid",
+       R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{}})",
+       {},
+       "request.uid"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const Ran ran = run(row.input, row.options);
+    CHECK(ran.code == kReviewUnusable);
+    CHECK(ran.out.empty());
+    INFO(ran.err);
+    CHECK(ran.err.find(row.message) != std::string::npos);
+  }
+}

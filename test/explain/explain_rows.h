@@ -1,0 +1,52 @@
+// Tables of situations and what muster says of each.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "test/explain/explain_cluster.h"
+
+namespace muster::test {
+
+using namespace std::chrono_literals;
+
+struct ExplainRow {
+  const char* name;
+  std::function<void(ExplainCluster&)> arrange;
+  const char* reason;
+  const char* headline;             // a part of it
+  std::vector<const char*> also{};  // somewhere in the answer
+  const ResourceType* type = &kJobs;
+};
+
+inline ReconcilerSettings with_pods_ready() {
+  ReconcilerSettings settings;
+  settings.queues.wait_for_pods_ready =
+      WaitForPodsReady{.timeout = 5min, .recovery_timeout = 3min, .requeuing = {.backoff_limit_count = 3}};
+  return settings;
+}
+
+// A queued job whose Workload is like this.
+inline std::function<void(ExplainCluster&)> with_workload(std::function<json(ExplainCluster&)> patch,
+                                                          const json& job = json::object()) {
+  return [patch = std::move(patch), job](ExplainCluster& cluster) {
+    cluster.put(kJobs, ExplainCluster::job(job));
+    cluster.put(kWorkloads, ExplainCluster::workload(patch(cluster)));
+  };
+}
+
+inline void check_row(const ExplainRow& row, ExplainCluster cluster) {
+  INFO(std::string(row.name));
+  row.arrange(cluster);
+  cluster.decide();
+  const Explained told = cluster.ask(*row.type, row.type == &kWorkloads ? "job-train" : "train");
+  const std::string all = to_json(told).dump();
+  INFO(all);
+  CHECK(told.reason == row.reason);
+  CHECK(told.headline.find(row.headline) != std::string::npos);
+  for (const char* part : row.also) CHECK_MESSAGE(all.find(part) != std::string::npos, part);
+  CHECK(told.headline.ends_with("."));
+  for (const std::string& sentence : told.because) CHECK(sentence.find("..") == std::string::npos);
+}
+
+}  // namespace muster::test

@@ -1,0 +1,336 @@
+#include "explain/explain.h"
+
+#include "test/explain/explain_rows.h"
+
+namespace muster::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST_CASE("explain: a job that is no business of the queues says why and who would start it") {
+  const auto job = [](const json& patch) {
+    return [patch](ExplainCluster& cluster) { cluster.put(kJobs, ExplainCluster::job(patch)); };
+  };
+  const json no_queue = {{"metadata", {{"labels", nullptr}}}};
+  json running = no_queue;
+  running["spec"]["suspend"] = false;
+  running["status"] = {{"active", 2}, {"ready", 2}};
+  const ExplainRow rows[] = {
+      {"there is none", [](ExplainCluster&) {}, "NotFound", "There is no Job team-a/train.", {"jobset/NAME"}},
+      {"there is no namespace", [](ExplainCluster& cluster) { cluster.remove(kNamespaces, "team-a"); }, "NotFound",
+       "Namespace not found: team-a."},
+      {"it has no queue name",
+       job(no_queue),
+       "NoQueueName",
+       "is suspended, and muster will not start it",
+       {"kubectl -n team-a label jobs train kueue.x-k8s.io/queue-name=LOCALQUEUE"}},
+      {"it has no queue name and runs", job(running), "Running", "is running: 2/2 pods ready", {"It is in no queue"}},
+      {"another controller manages it",
+       job({{"spec", {{"managedBy", "example.com/other"}}}}),
+       "ManagedByOther",
+       "muster will not start it",
+       {"example.com/other"}},
+      {"it is being deleted", job({{"metadata", {{"deletionTimestamp", "2026-01-01T12:00:00Z"}}}}), "BeingDeleted",
+       "is being deleted"},
+      {"it has failed",
+       job({{"status",
+             {{"conditions", {{{"type", "Failed"}, {"status", "True"}, {"message", "too many pods failed."}}}}}}}),
+       "Finished", "has failed: too many pods failed."},
+      {"a JobSet owns it",
+       [](ExplainCluster& cluster) {
+         cluster.put(kJobSets, {{"metadata", {{"name", "all"}, {"uid", "u"}, {"labels", {{kQueueNameLabel, "lq"}}}}},
+                                {"spec", {{"replicatedJobs", json::array()}}}});
+         json owned = ExplainCluster::job();
+         owned["metadata"]["ownerReferences"] = {{{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
+                                                  {"kind", "JobSet"},
+                                                  {"name", "all"},
+                                                  {"uid", "u"},
+                                                  {"controller", true}}};
+         cluster.put(kJobs, owned);
+       },
+       "OwnedByQueuedJob",
+       "muster will not start it",
+       {"part of JobSet all", "muster explain jobset/all -n team-a"}},
+  };
+  for (const ExplainRow& row : rows) check_row(row, ExplainCluster());
+
+  ReconcilerSettings settings;
+  settings.queues.rules.frameworks = {"jobset.x-k8s.io/jobset"};
+  check_row({"the integration is off", job({}), "IntegrationOff", "muster will not start it", {"lacks batch/job"}},
+            ExplainCluster(settings));
+  settings = {};
+  settings.queues.rules.managed_jobs_namespace_selector = *LabelSelector::parse({{"matchLabels", {{"team", "b"}}}});
+  check_row({"the namespace is not selected",
+             job({}),
+             "NamespaceNotSelected",
+             "muster will not start it",
+             {"does not match namespace team-a"}},
+            ExplainCluster(settings));
+}
+
+TEST_CASE("explain: a Job that claims to be part of what is not there says so") {
+  ReconcilerSettings settings;
+  settings.queues.rules.manage_jobs_without_queue_name = true;
+  const auto orphan = [](ExplainCluster& cluster) {
+    json object = ExplainCluster::job({{"metadata", {{"labels", nullptr}}}});
+    object["metadata"]["ownerReferences"] = {{{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
+                                              {"kind", "JobSet"},
+                                              {"name", "gone"},
+                                              {"uid", "u"},
+                                              {"controller", true}}};
+    cluster.put(kJobs, object);
+  };
+  check_row({"its JobSet is not there",
+             orphan,
+             "OwnerNotQueued",
+             "says that it is part of JobSet gone, which does not exist or is in no queue",
+             {"a queue of its own"}},
+            ExplainCluster(settings));
+}
+
+TEST_CASE("explain: a queued job without a Workload says what it waits for") {
+  const auto job = [](const json& patch) {
+    return [patch](ExplainCluster& cluster) { cluster.put(kJobs, ExplainCluster::job(patch)); };
+  };
+  const json labelled = {{"metadata", {{"labels", {{"kueue.x-k8s.io/priority-class", "gold"}}}}}};
+  json of_pods = json::object();
+  of_pods["spec"]["template"]["spec"]["priorityClassName"] = "silver";
+  const ExplainRow rows[] = {
+      {"it was not made yet", job({}), "WorkloadNotMade", "has no Workload yet"},
+      {"its WorkloadPriorityClass is missing", job(labelled), "PriorityClassMissing",
+       "WorkloadPriorityClass gold does not exist"},
+      {"the PriorityClass of its pods is missing", job(of_pods), "PriorityClassMissing", "does not exist"},
+      {"its pods still run", job({{"status", {{"active", 1}}}}), "Stopping",
+       "when the pods that it still has are gone"},
+      {"it names a Workload that is missing",
+       job({{"metadata", {{"labels", {{"kueue.x-k8s.io/prebuilt-workload-name", "mine"}}}}}}),
+       "PrebuiltWorkloadMissing", "waits for Workload mine"},
+      {"it names a Workload of another job",
+       [](ExplainCluster& cluster) {
+         cluster.put(kJobs, ExplainCluster::job({{"metadata", {{"annotations", {{kPrebuiltWorkload, "mine"}}}}}}));
+         cluster.put(kWorkloads, ExplainCluster::workload(cluster.admitted(), "mine", "other", "other-uid"));
+       },
+       "PrebuiltWorkloadTaken", "cannot run by Workload mine, which belongs to Job other"},
+      {"it names a Workload of another shape",
+       [](ExplainCluster& cluster) {
+         cluster.put(kJobs, ExplainCluster::job({{"metadata", {{"annotations", {{kPrebuiltWorkload, "mine"}}}}}}));
+         json mine = ExplainCluster::workload(
+             {{"status", {{"conditions", {cluster.condition("Finished", true, "OutOfSync")}}}}}, "mine");
+         mine["spec"]["podSets"][0]["count"] = 3;
+         cluster.put(kWorkloads, mine);
+       },
+       "PrebuiltWorkloadOutOfSync",
+       "which was made for another one",
+       {"spec.podSets[0].count is 3, and the job's is 2"}},
+  };
+  for (const ExplainRow& row : rows) check_row(row, ExplainCluster());
+}
+
+TEST_CASE("explain: a Workload that its queues keep out says which one and who mends it") {
+  const auto waiting = [](std::function<void(ExplainCluster&)> change) {
+    return [change = std::move(change)](ExplainCluster& cluster) {
+      change(cluster);
+      cluster.put(kJobs, ExplainCluster::job());
+      cluster.put(kWorkloads, ExplainCluster::workload());
+    };
+  };
+  const auto queue = [&](const json& spec) {
+    return waiting(
+        [spec](ExplainCluster& cluster) { cluster.put(kClusterQueues, ExplainCluster::cluster_queue(spec)); });
+  };
+  const ExplainRow rows[] = {
+      {"the LocalQueue is missing",
+       waiting([](ExplainCluster& c) { c.remove(kLocalQueues, "lq"); }),
+       "LocalQueueMissing",
+       "LocalQueue lq, which does not exist in team-a",
+       {"kubectl -n team-a get localqueues"}},
+      {"the LocalQueue is stopped", waiting([](ExplainCluster& c) {
+         c.put(kLocalQueues,
+               {{"metadata", {{"name", "lq"}}}, {"spec", {{"clusterQueue", "cq"}, {"stopPolicy", "Hold"}}}});
+       }),
+       "LocalQueueStopped", "LocalQueue lq is stopped"},
+      {"the ClusterQueue is missing", waiting([](ExplainCluster& c) { c.remove(kClusterQueues, "cq"); }),
+       "ClusterQueueMissing", "ClusterQueue cq, which does not exist"},
+      {"the ClusterQueue is stopped", queue({{"stopPolicy", "Hold"}}), "ClusterQueueStopped",
+       "ClusterQueue cq is stopped"},
+      {"a flavor is missing",
+       waiting([](ExplainCluster& c) { c.remove(kResourceFlavors, "f1"); }),
+       "ClusterQueueInactive",
+       "cannot admit anything (FlavorNotFound)",
+       {"missing ResourceFlavor(s): f1"}},
+      {"a check is missing",
+       queue({{"admissionChecksStrategy", {{"admissionChecks", {{{"name", "budget"}}}}}}}),
+       "ClusterQueueInactive",
+       "(AdmissionCheckNotFound)",
+       {"budget"}},
+      {"the ClusterQueue does not take the namespace",
+       queue({{"namespaceSelector", {{"matchLabels", {{"team", "b"}}}}}}), "NamespaceNotAdmitted",
+       "does not admit workloads of namespace team-a"},
+  };
+  for (const ExplainRow& row : rows) check_row(row, ExplainCluster());
+  check_row({"its admission is gated", with_workload([](ExplainCluster&) {
+               return json{{"metadata", {{"annotations", {{kAdmissionGatedByAnnotation, "example.com/gate"}}}}}};
+             }),
+             "AdmissionGated", "waits for its admission gates: example.com/gate"},
+            ExplainCluster());
+}
+
+TEST_CASE("explain: from reservation to the end a Workload says what it waits for") {
+  const auto check_state = [](const char* name, const char* state, const char* message) {
+    return json{{"name", name}, {"state", state}, {"message", message}, {"lastTransitionTime", "2026-01-01T11:30:00Z"}};
+  };
+  const json starts = {{"spec", {{"suspend", false}}}, {"status", {{"active", 2}, {"ready", 1}}}};
+  json runs = starts;
+  runs["status"]["ready"] = 2;
+  const auto admitted = [](const json& more = json::array()) {
+    return [more](ExplainCluster& cluster) { return cluster.admitted(more); };
+  };
+  const ExplainRow rows[] = {
+      {"its checks are pending",
+       with_workload([&](ExplainCluster& cluster) {
+         json patch = cluster.reserved();
+         patch["status"]["admissionChecks"] = {check_state("budget", "Pending", "asking"),
+                                               check_state("ok", "Ready", "")};
+         return patch;
+       }),
+       "UnsatisfiedAdmissionChecks",
+       "waits for admission checks: budget.",
+       {"AdmissionCheck budget is Pending: asking"}},
+      {"it is about to be started", with_workload(admitted()), "Starting", "about to be started", {"6 cpu of f1"}},
+      {"its pods are not ready",
+       with_workload(admitted(), starts),
+       "PodsNotReady",
+       "1 of its 2 pods are ready",
+       {"2026-01-01T12:04:00Z, in 4m0s", "kubectl -n team-a get pods -l batch.kubernetes.io/job-name=train"}},
+      {"a pod has failed",
+       with_workload(
+           [](ExplainCluster& c) {
+             return c.admitted(json::array({c.condition("PodsReady", false, "WaitForRecovery", "", 30s)}));
+           },
+           starts),
+       "PodsNotReady",
+       "1 of its 2 pods are ready",
+       {"2026-01-01T12:02:30Z, in 2m30s", "a pod has failed"}},
+      {"it runs", with_workload(admitted(), runs), "Running", "is running: 2/2 pods ready"},
+      {"asked for by its Workload",
+       with_workload(admitted(), runs),
+       "Running",
+       "Workload team-a/job-train is running",
+       {},
+       &kWorkloads},
+      {"it is evicted and its pods run",
+       with_workload(
+           [](ExplainCluster& c) {
+             return c.admitted(json::array(
+                 {c.condition("Evicted", true, "PodsReadyTimeout", "Exceeded the PodsReady timeout team-a/x")}));
+           },
+           runs),
+       "Stopping", "was evicted (PodsReadyTimeout), and its pods are still stopping"},
+      {"it is finished", with_workload([](ExplainCluster& c) {
+         return json{
+             {"status", {{"conditions", {c.condition("Finished", true, "Succeeded", "Job finished successfully")}}}}};
+       }),
+       "Finished", "has finished: Succeeded: Job finished successfully."},
+  };
+  for (const ExplainRow& row : rows) check_row(row, ExplainCluster(with_pods_ready()));
+}
+
+TEST_CASE("explain: backoff says which try comes next and when") {
+  ExplainCluster cluster(with_pods_ready());
+  cluster.put(kJobs, ExplainCluster::job());
+  cluster.put(kWorkloads, ExplainCluster::workload(
+                              {{"status",
+                                {{"requeueState", {{"count", 2}, {"requeueAt", "2026-01-01T12:00:12Z"}}},
+                                 {"conditions",
+                                  {cluster.condition("Evicted", true, "PodsReadyTimeout", "late"),
+                                   cluster.condition("Requeued", false, "PodsReadyTimeout", "late"),
+                                   cluster.condition("QuotaReserved", false, "PendingEvaluation", "late")}}}}}));
+  cluster.follow();
+  const Explained told = cluster.ask();
+  CHECK(told.reason == "Backoff");
+  CHECK(told.headline ==
+        "Job team-a/train waits before its next attempt: attempt 3 begins at 2026-01-01T12:00:12Z, in 12s.");
+  REQUIRE(told.tries);
+  CHECK(told.tries->failed == 2);
+  CHECK(told.tries->limit == 4);
+  CHECK(format_rfc3339(told.tries->next_at) == "2026-01-01T12:00:12Z");
+  CHECK(told.timeline.front().what == "Workload created");
+  cluster.now.wall += 12s;
+  cluster.follow();
+  CHECK(cluster.ask().reason != "Backoff");
+}
+
+TEST_CASE("explain: what is deactivated says by what and how it comes back") {
+  struct Deactivation {
+    const char* name;
+    const char* evicted;
+    const char* headline;
+  };
+  const Deactivation rows[] = {
+      {"by hand", "Deactivated", "was deactivated by hand"},
+      {"after its last try", "DeactivatedDueToRequeuingLimitExceeded", "was deactivated"},
+      {"after its longest time", "DeactivatedDueToMaximumExecutionTimeExceeded",
+       "it has used its maximum execution time"},
+      {"by a check", "DeactivatedDueToAdmissionCheck", "was deactivated: why"},
+  };
+  for (const Deactivation& row : rows) {
+    INFO(std::string(row.name));
+    ExplainCluster cluster;
+    cluster.put(kJobs, ExplainCluster::job());
+    cluster.put(kWorkloads,
+                ExplainCluster::workload(
+                    {{"spec", {{"active", false}}},
+                     {"status", {{"conditions", {cluster.condition("Evicted", true, row.evicted, "why")}}}}}));
+    const Explained told = cluster.ask();
+    CHECK(told.reason == row.evicted);
+    CHECK(told.headline.find(row.headline) != std::string::npos);
+    REQUIRE(told.change.size() == 1);
+    CHECK(told.change[0].find("patch workload job-train --type merge -p '{\"spec\":{\"active\":true}}'") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("explain: a gang outside of queues says how many have started and until when it waits") {
+  ExplainCluster cluster;
+  json waiter = {{"name", kGroupInitContainer},
+                 {"image", "m"},
+                 {"command", {"/muster-wait", "30"}},
+                 {"volumeMounts", {{{"name", kGroupVolume}, {"mountPath", kGroupMountPath}}}}};
+  json job = ExplainCluster::job({{"metadata", {{"labels", nullptr}}}, {"spec", {{"suspend", false}}}});
+  job["spec"]["template"]["spec"]["initContainers"] = {waiter};
+  job["spec"]["template"]["spec"]["volumes"] = {
+      {{"name", kGroupVolume}, {"configMap", {{"name", "train-job-group-scheduling"}, {"optional", true}}}}};
+  job["spec"]["template"]["metadata"] = {{"labels", {{kGroupLabel, "true"}}},
+                                         {"annotations", {{kGroupEpochAnnotation, "e"}}}};
+  job["status"] = {{"active", 1}};
+  cluster.put(kJobs, job);
+  const Explained told = cluster.ask();
+  INFO(to_json(told).dump());
+  CHECK(told.reason == "StartBarrier");
+  CHECK(told.headline == "Job team-a/train waits at its start barrier: 0 of 2 pods have started.");
+}
+
+TEST_CASE("explain: what muster does not do and what the API server refuses is told") {
+  ReconcilerSettings settings;
+  settings.native_jobsets = true;
+  ExplainCluster cluster(settings);
+  cluster.put(kJobSets, {{"metadata", {{"name", "sets"}, {"labels", {{kQueueNameLabel, "lq"}}}}},
+                         {"spec", {{"failurePolicy", {{"restartStrategy", "InPlaceRestart"}}}}}});
+  Explained told = cluster.ask(kJobSets, "sets");
+  CHECK(told.reason == "Unsupported");
+  CHECK(told.headline == "JobSet team-a/sets asks for what muster does not do.");
+  REQUIRE(told.because.size() == 1);
+  CHECK(told.because[0].starts_with("spec.failurePolicy.restartStrategy: InPlaceRestart is not supported"));
+
+  cluster.put(kJobs, ExplainCluster::job());
+  cluster.state.note_rejection({&kJobs, "team-a", "train"}, {&kWorkloads, "team-a", "job-train"},
+                               "exceeded quota: small");
+  told = cluster.ask();
+  CHECK(told.reason == "CreationRefused");
+  CHECK(told.headline == "Job team-a/train needs Workload job-train, which cannot be created: exceeded quota: small");
+  cluster.put(kWorkloads, ExplainCluster::workload());
+  CHECK(cluster.ask().reason != "CreationRefused");
+}
+
+}  // namespace
+}  // namespace muster::test

@@ -1,0 +1,188 @@
+// A Workload that waits for its turn, for quota or for others: the answers with numbers.
+#include "explain/explain.h"
+
+#include "test/explain/explain_rows.h"
+
+namespace muster::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+json of_pods(const std::string& cpu) {
+  json spec = ExplainCluster::workload()["spec"];
+  spec["podSets"][0]["template"] = ExplainCluster::pod_template(cpu);
+  return {{"spec", spec}};
+}
+
+TEST_CASE("explain: a Workload that waits for quota has the numbers and who is ahead") {
+  ExplainCluster cluster;
+  cluster.put(kJobs, ExplainCluster::job());
+  cluster.put(kWorkloads, ExplainCluster::workload());
+  cluster.put_other("holder", -30, "3", cluster.admitted());
+  cluster.put_other("early", -20, "3");
+  cluster.decide();
+  const Explained told = cluster.ask();
+  CHECK(told.reason == "WaitingForQuota");
+  CHECK(told.headline ==
+        "Job team-a/train waits for quota in ClusterQueue cq: asks for 6 of cpu, 4 are free in flavor f1.");
+  REQUIRE(told.flavors.size() == 1);
+  CHECK(told.flavors[0] == ExplainedFlavor{.pod_set = "main",
+                                           .resource = "cpu",
+                                           .flavor = "f1",
+                                           .requested = "6",
+                                           .free = "4",
+                                           .nominal = "10",
+                                           .most = "10",
+                                           .verdict = "asks for 6, 4 are free"});
+  REQUIRE(told.others.size() == 1);
+  CHECK(told.others[0] == ExplainedOthers{.role = "ahead", .count = 1, .names = {{"team-a", "early"}}});
+  CHECK(told.facts[0] == ExplainedFact{"Workload", "job-train"});
+}
+
+TEST_CASE("explain: a follower that has read what the leader wrote says the same") {
+  const auto fill = [](ExplainCluster& cluster, const json& status) {
+    cluster.put(kJobs, ExplainCluster::job());
+    cluster.put(kWorkloads, ExplainCluster::workload({{"status", status}}));
+    cluster.put_other("holder", -30, "3", cluster.admitted());
+    cluster.put_other("early", -20, "3");
+  };
+  ExplainCluster leader;
+  fill(leader, json::object());
+  leader.decide();
+  ExplainCluster follower;
+  fill(follower, {{"conditions", {follower.condition("QuotaReserved", false, "WaitingForQuota", "m")}}});
+  follower.follow();
+  const Explained told = follower.ask(kJobs, "train", false);
+  CHECK(told.reason == "WaitingForQuota");
+  CHECK(told.headline == leader.ask().headline);
+  CHECK(told.flavors == leader.ask().flavors);
+  CHECK(told.others == leader.ask().others);
+}
+
+TEST_CASE("explain: a follower without any word of the leader finds by the numbers what can never start") {
+  ExplainCluster cluster;
+  cluster.put(kJobs, ExplainCluster::job());
+  cluster.put(kWorkloads, ExplainCluster::workload(of_pods("6")));
+  cluster.follow();
+  CHECK(cluster.ask(kJobs, "train", false).reason == "ExceedsMaxQuota");
+  cluster.put(kWorkloads, ExplainCluster::workload());
+  cluster.follow();
+  const Explained told = cluster.ask(kJobs, "train", false);
+  CHECK(told.reason == "PendingEvaluation");
+  CHECK(told.notes.size() == 1);
+}
+
+TEST_CASE("explain: what the scheduler refuses is told with what would change it") {
+  const auto tainted = [](ExplainCluster& cluster) {
+    cluster.put(kResourceFlavors,
+                {{"metadata", {{"name", "f1"}}},
+                 {"spec", {{"nodeTaints", {{{"key", "spot"}, {"value", "yes"}, {"effect", "NoSchedule"}}}}}}});
+    cluster.put(kJobs, ExplainCluster::job());
+    cluster.put(kWorkloads, ExplainCluster::workload());
+  };
+  json limits = of_pods("3");
+  limits["spec"]["podSets"][0]["template"]["spec"]["containers"][0]["resources"]["limits"] = {{"cpu", "1"}};
+  json gpus = of_pods("3");
+  gpus["spec"]["podSets"][0]["template"]["spec"]["containers"][0]["resources"]["requests"]["gpu"] = "1";
+  json rack = of_pods("3");
+  rack["spec"]["podSets"][0]["topologyRequest"] = {{"required", "rack"}};
+  json devices = of_pods("3");
+  devices["spec"]["podSets"][0]["template"]["spec"]["resourceClaims"] = {{{"name", "gpu"}}};
+  const ExplainRow rows[] = {
+      {"a place in a topology",
+       with_workload([rack](ExplainCluster&) { return rack; }),
+       "NoMatchingFlavor",
+       "cannot run on any flavor of ClusterQueue cq",
+       {"Flavor f1: the pods ask for a place in a topology; muster knows no topologies"}},
+      {"devices",
+       with_workload([devices](ExplainCluster&) { return devices; }),
+       "Misconfigured",
+       "is invalid and cannot be admitted, regardless of quota",
+       {"Workload uses DRA resources"}},
+      {"more than there could ever be",
+       with_workload([](ExplainCluster&) { return of_pods("6"); }),
+       "ExceedsMaxQuota",
+       "cannot be admitted: it requests 12 of cpu, but ClusterQueue cq can use at most 10",
+       {"raise nominalQuota"}},
+      {"a taint",
+       tainted,
+       "NoMatchingFlavor",
+       "cannot run on any flavor of ClusterQueue cq",
+       {"Flavor f1: the pods do not tolerate its taint spot=yes:NoSchedule"}},
+      {"a resource without quota",
+       with_workload([gpus](ExplainCluster&) { return gpus; }),
+       "NoMatchingFlavor",
+       "cannot run on any flavor",
+       {"Resource gpu: the ClusterQueue has no quota for this resource"}},
+      {"requests above limits",
+       with_workload([limits](ExplainCluster&) { return limits; }),
+       "Misconfigured",
+       "is invalid and cannot be admitted, regardless of quota",
+       {"resources validation failed"}},
+      {"a LimitRange",
+       [](ExplainCluster& cluster) {
+         cluster.put(kLimitRanges, {{"metadata", {{"name", "small"}}},
+                                    {"spec", {{"limits", {{{"type", "Container"}, {"max", {{"cpu", "1"}}}}}}}}});
+         cluster.put(kJobs, ExplainCluster::job());
+         cluster.put(kWorkloads, ExplainCluster::workload());
+       },
+       "Misconfigured",
+       "is invalid and cannot be admitted, regardless of quota",
+       {"resources didn't satisfy LimitRange constraints: "}},
+  };
+  for (const ExplainRow& row : rows) check_row(row, ExplainCluster());
+}
+
+TEST_CASE("explain: a decision that is not written yet is told as one") {
+  ExplainCluster cluster;
+  cluster.put(kJobs, ExplainCluster::job());
+  cluster.put(kWorkloads, ExplainCluster::workload());
+  cluster.decide();
+  CHECK(cluster.ask().reason == "BeingAdmitted");
+}
+
+TEST_CASE("explain: a preemptor names whom it waits for") {
+  ExplainCluster cluster;
+  cluster.put(kClusterQueues,
+              ExplainCluster::cluster_queue({{"preemption", {{"withinClusterQueue", "LowerPriority"}}}}));
+  json patch = of_pods("3");
+  patch["spec"]["priority"] = 10;
+  cluster.put(kJobs, ExplainCluster::job());
+  cluster.put(kWorkloads, ExplainCluster::workload(patch));
+  cluster.put_other("low", -30, "4", cluster.admitted());
+  cluster.decide();
+  CHECK(cluster.ask().reason == "WaitingForPreemptedWorkloads");
+  CHECK(cluster.ask(kWorkloads, "low").reason == "Preempted");
+
+  const std::string message = "Preempted to accommodate a workload (UID: job-train-uid, JobUID: x)";
+  cluster.put_other("low", -30, "4",
+                    cluster.admitted({cluster.condition("Evicted", true, "Preempted", message),
+                                      cluster.condition("Preempted", true, "InClusterQueue", message)}));
+  cluster.decide();
+  const Explained told = cluster.ask();
+  CHECK(told.headline == "Job team-a/train waits for 1 preempted Workload(s) to stop.");
+  REQUIRE_FALSE(told.others.empty());
+  CHECK(told.others[0] == ExplainedOthers{.role = "victim", .count = 1, .names = {{"team-a", "low"}}});
+  CHECK(cluster.ask(kWorkloads, "low").reason == "Stopping");
+}
+
+TEST_CASE("explain: with blockAdmission the Workloads that are not ready are named and their message is not") {
+  ReconcilerSettings settings = with_pods_ready();
+  settings.queues.wait_for_pods_ready->block_admission = true;
+  ExplainCluster cluster(settings);
+  cluster.put(kJobs, ExplainCluster::job());
+  cluster.put(kWorkloads, ExplainCluster::workload({{"status",
+                                                     {{"conditions",
+                                                       {cluster.condition("QuotaReserved", false, "WaitingForPodsReady",
+                                                                          "waits for Workload secret")}}}}}));
+  cluster.put_other("slow", -30, "1", cluster.admitted());
+  cluster.follow();
+  const Explained told = cluster.ask();
+  CHECK(told.reason == "WaitingForPodsReady");
+  REQUIRE_FALSE(told.others.empty());
+  CHECK(told.others[0] == ExplainedOthers{.role = "blocker", .count = 1, .names = {{"team-a", "slow"}}});
+  CHECK(to_json(told).dump().find("secret") == std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster::test

@@ -1,0 +1,250 @@
+// The ConfigMap behind a barrier: made early, never confused with a namesake's or a
+// stranger's, and restored when somebody deletes it.
+#include "test/reconcilers/gang/group_scheduling_support.h"
+
+using namespace muster;
+using namespace muster::gang_test;
+
+namespace {
+
+constexpr const char* kMap = "train-group-scheduling";
+
+json owned_by(const char* kind, const char* api_version, const char* name, const char* uid) {
+  return {
+      {"metadata",
+       {{"name", kMap},
+        {"uid", "map-uid"},
+        {"labels", {{kGroupLabel, "true"}}},
+        {"ownerReferences",
+         json::array(
+             {{{"apiVersion", api_version}, {"kind", kind}, {"name", name}, {"uid", uid}, {"controller", true}}})}}},
+      {"data", {{"started", "jobset-uid/0/epoch-1\n"}}}};
+}
+
+}  // namespace
+
+TEST_CASE("group: the ConfigMap is made before any pod exists and belongs to its owner") {
+  GangCluster cluster = five_pods();
+  CHECK(cluster.settle() == std::vector<std::string>{"create configmaps/train-group-scheduling"});
+  const json map = cluster.get(kConfigMaps, kMap);
+  CHECK(map["data"]["started"] == "");
+  CHECK(map["data"]["expired"] == "");
+  CHECK(map["metadata"]["labels"][std::string(kGroupLabel)] == "true");
+  CHECK(map["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "muster");
+  const json reference = map["metadata"]["ownerReferences"][0];
+  CHECK(reference == json{{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
+                          {"kind", "JobSet"},
+                          {"name", "train"},
+                          {"uid", "jobset-uid"},
+                          {"controller", true},
+                          {"blockOwnerDeletion", false}});
+}
+
+TEST_CASE("group: a Job's ConfigMap bears its own suffix") {
+  GangCluster cluster;
+  cluster.make_own_job(1);
+  CHECK(cluster.settle() == std::vector<std::string>{"create configmaps/train-job-group-scheduling"});
+}
+
+TEST_CASE("group: nothing is made for owners that need nothing") {
+  GangCluster cluster = five_pods();
+  SUBCASE("suspended") {
+    cluster.patch(kJobSets, "train", {{"spec", {{"suspend", true}}}});
+  }
+  SUBCASE("finished") {
+    cluster.patch(kJobSets, "train", {{"status", {{"terminalState", "Completed"}}}});
+  }
+  SUBCASE("being deleted") {
+    cluster.patch(kJobSets, "train", {{"metadata", {{"deletionTimestamp", "2027-01-15T08:00:00Z"}}}});
+  }
+  SUBCASE("deleted") {
+    cluster.vanish(kJobSets, "train");
+  }
+  SUBCASE("stored before group scheduling was turned off") {
+    cluster.settings.group_scheduling = false;
+  }
+  cluster.start(cluster.make_pods());
+  CHECK(cluster.settle().empty());
+}
+
+TEST_CASE("group: a JobSet without a barrier in its templates is no gang") {
+  GangCluster cluster;
+  cluster.make_jobset({{"workers", 1, 2, false}});
+  CHECK(cluster.settle().empty());
+}
+
+TEST_CASE("group: a namesake's ConfigMap is deleted and made anew so that it opens no gate") {
+  GangCluster cluster = five_pods();
+  cluster.put(kConfigMaps, owned_by("JobSet", "jobset.x-k8s.io/v1alpha2", "train", "older-uid"));
+  const auto writes = cluster.settle();
+  REQUIRE(writes.size() == 2);
+  CHECK(writes[0] == "delete configmaps/train-group-scheduling");
+  CHECK(writes[1] == "create configmaps/train-group-scheduling");
+  CHECK(cluster.started().empty());
+}
+
+TEST_CASE("group: a namesake's ConfigMap that is on its way out is waited for") {
+  GangCluster cluster = five_pods();
+  json map = owned_by("JobSet", "jobset.x-k8s.io/v1alpha2", "train", "older-uid");
+  map["metadata"]["deletionTimestamp"] = "2027-01-15T08:00:00Z";
+  cluster.put(kConfigMaps, map);
+  cluster.start(cluster.make_pods());
+  CHECK(cluster.settle().empty());
+  cluster.vanish(kConfigMaps, kMap);
+  cluster.settle();
+  CHECK(cluster.started() == cluster.line());
+}
+
+TEST_CASE("group: a ConfigMap of others is never touched and the deadline decides") {
+  struct Row {
+    const char* name;
+    json map;  // null: without our label, so muster does not see it
+  };
+  const Row rows[] = {
+      {"somebody's, unlabelled", json()},
+      {"labelled as ours but owned by nobody", {{"metadata", {{"name", kMap}, {"labels", {{kGroupLabel, "true"}}}}}}},
+      {"another kind's", owned_by("Deployment", "apps/v1", "train", "some-uid")},
+      {"that of another gang that is there", owned_by("Job", "batch/v1", "other", "other-uid")},
+  };
+  for (const Row& row : rows) {
+    const std::string name = row.name;
+    INFO(name);
+    GangCluster cluster = five_pods();
+    cluster.put(kJobs, {{"metadata", {{"name", "other"}, {"uid", "other-uid"}}}});
+    if (row.map.is_null()) {
+      cluster.strangers[kMap] = true;
+      cluster.apply(cluster.reconcile().writes.at(0));
+    } else {
+      cluster.put(kConfigMaps, row.map);
+    }
+    cluster.strangers.clear();
+    const json before = cluster.get(kConfigMaps, kMap);
+    cluster.start(cluster.make_pods());
+    CHECK(cluster.settle() == std::vector<std::string>{"status jobsets/train"});
+    CHECK(cluster.condition().starts_with("False ConfigMapNameTaken: the ConfigMap train-group-scheduling"));
+    CHECK(cluster.count_events("ConfigMapNameTaken") == 1);
+    CHECK(cluster.note_of("ConfigMapNameTaken").starts_with("Warning: the ConfigMap train-group-scheduling"));
+
+    for (int i = 1; i * 25 < kTimeout; ++i) {  // the create is answered so again and again
+      cluster.pass_time(seconds(25));
+      if (row.map.is_null())
+        cluster.state.note_taken({&kConfigMaps, kSpace, kMap}, cluster.now.monotonic + seconds(30));
+      CHECK(cluster.settle().empty());
+    }
+    cluster.pass_time(seconds(25));
+    cluster.settle();
+    CHECK(cluster.condition("Failed").starts_with("True GroupSchedulingTimeout: the group was not released"));
+    CHECK(cluster.condition("Failed").find("train-group-scheduling") != std::string::npos);
+    CHECK(cluster.count_events("GroupSchedulingTimeout") == 1);
+    CHECK(cluster.get(kConfigMaps, kMap) == before);
+    CHECK(cluster.settle().empty());
+  }
+}
+
+TEST_CASE("group: a name that was taken is tried again and the gang starts when it is free") {
+  GangCluster cluster = five_pods();
+  cluster.strangers[kMap] = true;
+  cluster.apply(cluster.reconcile().writes.at(0));
+  cluster.strangers.clear();
+  cluster.start(cluster.make_pods());
+  cluster.settle();
+  CHECK(cluster.reconcile().again_at <= cluster.now.wall + seconds(30));
+  cluster.pass_time(seconds(31));
+  cluster.settle();
+  CHECK(cluster.started() == cluster.line());
+  CHECK(cluster.condition().starts_with("True AllPodsStarted"));
+}
+
+TEST_CASE("group: a deleted ConfigMap is made anew with what pods bear witness to") {
+  SUBCASE("nothing was decided") {
+    GangCluster cluster = five_pods();
+    cluster.start(cluster.make_pods().front());
+    cluster.settle();
+    cluster.vanish(kConfigMaps, kMap);
+    cluster.settle();
+    CHECK(cluster.started().empty());
+    CHECK(cluster.expired().empty());
+    CHECK_FALSE(cluster.data()["deadlines"] == "");
+  }
+  SUBCASE("pods have passed") {
+    GangCluster cluster = five_pods();
+    const auto pods = cluster.make_pods();
+    cluster.start(pods);
+    cluster.settle();
+    cluster.pass_barrier(pods[0]);
+    for (size_t i = 1; i < pods.size(); ++i) cluster.vanish(kPods, pods[i]);
+    cluster.vanish(kConfigMaps, kMap);
+    CHECK(cluster.settle().size() == 1);
+    CHECK(cluster.started() == cluster.line());
+  }
+  SUBCASE("a pod that passed has finished since") {
+    GangCluster cluster = five_pods();
+    const auto pods = cluster.make_pods();
+    cluster.waiter(pods[0], {{"terminated", {{"exitCode", 0}}}}, "Succeeded");
+    cluster.settle();
+    CHECK(cluster.started() == cluster.line());
+  }
+  SUBCASE("a waiter was refused") {
+    GangCluster cluster = five_pods();
+    const auto pods = cluster.make_pods();
+    cluster.waiter(pods[0], {{"terminated", {{"exitCode", 1}}}}, "Failed");
+    cluster.settle();
+    CHECK(cluster.expired() == cluster.line());
+    CHECK(cluster.condition("Failed").starts_with("True GroupSchedulingTimeout"));
+  }
+  SUBCASE("waiters that gave up on an absent muster were replaced and the group is complete") {
+    GangCluster cluster;
+    cluster.make_own_job(1);
+    cluster.waiter(cluster.make_pod("train", 0, "old"), {{"terminated", {{"exitCode", 1}}}}, "Failed");
+    cluster.start(cluster.make_pod("train", 0, "new"));
+    cluster.settle();
+    CHECK(cluster.started() == cluster.line());
+  }
+}
+
+TEST_CASE("group: a decision that somebody erased is restored for replaced members") {
+  GangCluster cluster;
+  cluster.make_own_job(2);
+  const auto pods = cluster.make_pods();
+  cluster.start(pods);
+  cluster.settle();
+  cluster.pass_barrier(pods[0]);
+  cluster.patch(kConfigMaps, "train-job-group-scheduling", {{"data", {{"started", ""}}}});
+  cluster.vanish(kPods, pods[1]);
+  cluster.settle();
+  CHECK(cluster.started() == cluster.line());
+}
+
+TEST_CASE("group: tokens of runs of which nothing is left are pruned when a new one is written") {
+  GangCluster cluster;
+  cluster.make_own_job(1);
+  cluster.settle();
+  cluster.patch(kConfigMaps, "train-job-group-scheduling",
+                {{"data",
+                  {{"started", "job-uid/0/epoch-0\n"},
+                   {"expired", "job-uid/0/epoch-00\n"},
+                   {"deadlines", "job-uid/0/epoch-0 2027-01-15T08:00:00Z\nnonsense\n"}}}});
+  CHECK(cluster.settle().empty());
+  cluster.start(cluster.make_pods());
+  cluster.settle();
+  CHECK(cluster.started() == cluster.line());
+  CHECK(cluster.expired().empty());
+  CHECK(cluster.data()["deadlines"] == "");
+}
+
+TEST_CASE("group: changes of a ConfigMap concern the owners that its name may belong to") {
+  const ClusterState state;
+  std::vector<ObjectKey> keys;
+  const auto ask = [&](const char* name) {
+    keys.clear();
+    group_scheduling_reconciler.concerns(
+        state, read_object(kConfigMaps, {{"metadata", {{"name", name}, {"namespace", kSpace}}}}), keys);
+    std::string texts;
+    for (const ObjectKey& key : keys) texts += to_text(key) + " ";
+    return texts;
+  };
+  CHECK(ask("train-group-scheduling") == "jobsets/team-a/train ");
+  CHECK(ask("train-job-group-scheduling") == "jobsets/team-a/train-job jobs/team-a/train ");
+  CHECK(ask("-group-scheduling").empty());
+  CHECK(ask("something").empty());
+}

@@ -1,0 +1,174 @@
+// Jobs that have no Workload of their own: parts of others, and those that left the queues.
+#include "reconcilers/job/job_workload_standing.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "test/reconcilers/job/job_cluster.h"
+
+using namespace muster;
+using muster::test::JobCluster;
+using nlohmann::json;
+
+namespace {
+
+const ObjectKey kPart{&kJobs, "team-a", "train-w-0"};
+
+json pods_of(int parallelism) {
+  return {{"suspend", false},
+          {"parallelism", parallelism},
+          {"template", {{"spec", {{"containers", json::array({{{"name", "main"}, {"image", "app"}}})}}}}}};
+}
+
+json owner(const char* api_version, const char* kind, const char* name, const char* uid) {
+  return json::array(
+      {{{"apiVersion", api_version}, {"kind", kind}, {"name", name}, {"uid", uid}, {"controller", true}}});
+}
+
+// A JobSet in a queue, its Workload, and a Job of it that runs.
+struct Parts : JobCluster {
+  Parts() {
+    put(kNamespaces, {{"metadata", {{"name", "team-a"}}}});
+    put(kJobSets, {{"metadata",
+                    {{"name", "train"},
+                     {"namespace", "team-a"},
+                     {"uid", "set-uid"},
+                     {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
+                   {"spec", {{"suspend", true}}}});
+    put(kWorkloads, {{"metadata",
+                      {{"name", "jobset-train"},
+                       {"namespace", "team-a"},
+                       {"uid", "workload-uid"},
+                       {"ownerReferences", owner("jobset.x-k8s.io/v1alpha2", "JobSet", "train", "set-uid")}}},
+                     {"spec", {{"queueName", "q"}}}});
+    put(kJobs, {{"metadata",
+                 {{"name", "train-w-0"},
+                  {"namespace", "team-a"},
+                  {"uid", "job-uid"},
+                  {"ownerReferences", owner("jobset.x-k8s.io/v1alpha2", "JobSet", "train", "set-uid")}}},
+                {"spec", pods_of(1)}});
+  }
+  void say(const char* type) {
+    edit(kWorkloads, "jobset-train", [&](json& object) {
+      object["status"]["conditions"].push_back(
+          {{"type", type}, {"status", "True"}, {"reason", type}, {"lastTransitionTime", "2026-01-01T11:30:00Z"}});
+    });
+  }
+  void owned_by(const json& owners) {
+    edit(kJobs, "train-w-0", [&](json& job) { job["metadata"]["ownerReferences"] = owners; });
+  }
+  bool runs() { return !get(kJobs, "train-w-0")["spec"].value("suspend", false); }
+};
+
+}  // namespace
+
+TEST_CASE("a part of a job runs only while the Workload of the whole is admitted") {
+  Parts cluster;
+  SUBCASE("it is not") {
+    CHECK(cluster.settle(kPart) == 1);
+    CHECK_FALSE(cluster.runs());
+    REQUIRE(cluster.events.size() == 1);
+    CHECK(cluster.events[0].reason == "Suspended");
+  }
+  SUBCASE("it is") {
+    cluster.say("Admitted");
+    CHECK(cluster.settle(kPart) == 0);
+    CHECK(cluster.runs());
+  }
+  SUBCASE("it was until the whole ended") {
+    cluster.say("Admitted");
+    cluster.say("Finished");
+    CHECK(cluster.settle(kPart) == 1);
+    CHECK_FALSE(cluster.runs());
+  }
+  CHECK(cluster.list(kWorkloads).size() == 1);
+}
+
+TEST_CASE("a JobSet below a JobSet is counted nowhere and does not run") {
+  Parts cluster;
+  cluster.say("Admitted");
+  cluster.put(kJobSets, {{"metadata",
+                          {{"name", "inner"},
+                           {"namespace", "team-a"},
+                           {"uid", "inner-uid"},
+                           {"ownerReferences", owner("jobset.x-k8s.io/v1alpha2", "JobSet", "train", "set-uid")}}},
+                         {"spec", {{"suspend", false}}}});
+  CHECK(cluster.settle({&kJobSets, "team-a", "inner"}) == 1);
+  CHECK(cluster.get(kJobSets, "inner")["spec"]["suspend"] == true);
+}
+
+TEST_CASE("a Job with a queue of its own hides behind no controller that makes no Jobs") {
+  struct Row {
+    const char* what;
+    json owners;
+  };
+  const Row rows[] = {
+      {"a queued Job", owner("batch/v1", "Job", "anchor", "anchor-uid")},
+      {"a JobSet of another group", owner("example.com/v1", "JobSet", "train", "set-uid")},
+      {"a namesake of a JobSet that is gone", owner("jobset.x-k8s.io/v1alpha2", "JobSet", "train", "old-uid")},
+  };
+  for (const Row& row : rows) {
+    INFO(row.what);
+    Parts cluster;
+    cluster.put(kJobs, {{"metadata",
+                         {{"name", "anchor"},
+                          {"namespace", "team-a"},
+                          {"uid", "anchor-uid"},
+                          {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
+                        {"spec", pods_of(100)}});
+    cluster.edit(kJobs, "train-w-0", [](json& job) {
+      job["metadata"]["labels"] = {{"kueue.x-k8s.io/queue-name", "q"}};
+    });
+    cluster.owned_by(row.owners);
+    cluster.settle(kPart);
+    CHECK_FALSE(cluster.runs());
+    const json workloads = cluster.list(kWorkloads);
+    REQUIRE(workloads.size() == 2);
+    CHECK(workloads[0]["metadata"]["ownerReferences"][0]["name"] == "train-w-0");
+  }
+}
+
+TEST_CASE("what a Job asks for must be known before it runs without a queue name") {
+  Parts cluster;
+  cluster.settings.queues.rules.manage_jobs_without_queue_name = true;
+  cluster.owned_by(owner("jobset.x-k8s.io/v1alpha2", "JobSet", "train", "old-uid"));
+  CHECK(cluster.settle(kPart) == 1);
+  CHECK_FALSE(cluster.runs());
+}
+
+TEST_CASE("a job that leaves the queues leaves no Workload behind") {
+  Parts cluster;
+  cluster.owned_by(json::array());
+  cluster.edit(kJobs, "train-w-0", [](json& job) {
+    job["metadata"]["labels"] = {{"kueue.x-k8s.io/queue-name", "q"}};
+    job["spec"]["suspend"] = true;
+  });
+  cluster.settle(kPart);
+  REQUIRE(cluster.list(kWorkloads).size() == 2);
+  const auto leave = [](json& job) { job["metadata"]["labels"] = json::object(); };
+  SUBCASE("it waits") {
+    cluster.edit(kJobs, "train-w-0", leave);
+    cluster.settle(kPart);
+    CHECK(cluster.list(kWorkloads).size() == 1);
+  }
+  SUBCASE("it runs and keeps the quota until it ends") {
+    cluster.edit(kJobs, "train-w-0", [](json& job) { job["spec"]["suspend"] = false; });
+    cluster.edit(kJobs, "train-w-0", leave);
+    CHECK(cluster.settle(kPart) == 0);
+    CHECK(cluster.list(kWorkloads).size() == 2);
+    cluster.edit(kJobs, "train-w-0", [](json& job) {
+      job["status"]["conditions"] =
+          json::array({{{"type", "Complete"}, {"status", "True"}, {"lastTransitionTime", "2026-01-01T11:30:00Z"}}});
+    });
+    cluster.settle(kPart);
+    CHECK(cluster.list(kWorkloads)[0]["status"]["conditions"][0]["type"] == "Finished");
+  }
+  SUBCASE("every job is managed, so it stays without a queue") {
+    cluster.settings.queues.rules.manage_jobs_without_queue_name = true;
+    cluster.edit(kJobs, "train-w-0", leave);
+    CHECK(cluster.settle(kPart) == 1);
+    CHECK(cluster.list(kWorkloads).size() == 2);
+    CHECK_FALSE(cluster.list(kWorkloads)[0]["spec"].contains("queueName"));
+  }
+}

@@ -1,0 +1,283 @@
+#include "reconcilers/job/job_workload.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "jobs/queued_job.h"
+#include "test/reconcilers/job/job_cluster.h"
+
+using namespace muster;
+using muster::test::JobCluster;
+using nlohmann::json;
+
+namespace {
+
+const ObjectKey kTrain{&kJobs, "team-a", "train"};
+
+json train_job() {
+  return {{"apiVersion", "batch/v1"},
+          {"kind", "Job"},
+          {"metadata",
+           {{"name", "train"},
+            {"namespace", "team-a"},
+            {"uid", "job-uid"},
+            {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
+          {"spec",
+           {{"suspend", true},
+            {"parallelism", 3},
+            {"completions", 3},
+            {"template", {{"spec", {{"containers", json::array({{{"name", "main"}, {"image", "app"}}})}}}}}}}};
+}
+
+json condition(const char* type, const char* reason, const char* message = "") {
+  return {{"type", type},
+          {"status", "True"},
+          {"reason", reason},
+          {"message", message},
+          {"lastTransitionTime", "2026-01-01T11:30:00Z"}};
+}
+
+// A queued Job in a cluster with one flavor; its Workload is made.
+struct Queued : JobCluster {
+  Queued() {
+    put(kNamespaces, {{"metadata", {{"name", "team-a"}}}});
+    put(kResourceFlavors, {{"metadata", {{"name", "f"}}}, {"spec", {{"nodeLabels", {{"pool", "a"}}}}}});
+    put(kJobs, train_job());
+    settle(kTrain);
+    workload = list(kWorkloads).at(0)["metadata"]["name"];
+  }
+  void admit() {
+    edit(kWorkloads, workload, [](json& object) {
+      object["status"] = {
+          {"admission",
+           {{"clusterQueue", "cq"},
+            {"podSetAssignments", json::array({{{"name", "main"}, {"count", 3}, {"flavors", {{"cpu", "f"}}}}})}}},
+          {"conditions",
+           json::array({condition("QuotaReserved", "QuotaReserved"), condition("Admitted", "Admitted")})}};
+    });
+  }
+  void evict() {
+    edit(kWorkloads, workload,
+         [](json& object) { object["status"]["conditions"].push_back(condition("Evicted", "Preempted", "room")); });
+  }
+  void run() {
+    edit(kJobs, "train", [](json& job) { job["status"] = {{"active", 3}, {"startTime", "2026-01-01T11:40:00Z"}}; });
+  }
+  bool runs() { return !get(kJobs, "train")["spec"].value("suspend", false); }
+  std::string workload;
+};
+
+}  // namespace
+
+TEST_CASE("a job's life takes few writes: its Workload and start and end and farewell") {
+  Queued cluster;
+  cluster.admit();
+  cluster.settle(kTrain);
+  CHECK(cluster.runs());
+  cluster.run();
+  CHECK(cluster.settle(kTrain) == 0);
+  cluster.edit(kJobs, "train", [](json& job) {
+    job["status"] = {{"succeeded", 3}, {"conditions", json::array({condition("Complete", "Done", "all well")})}};
+  });
+  cluster.settle(kTrain);
+  CHECK(cluster.get(kWorkloads, cluster.workload)["status"]["conditions"][2]["reason"] == "Succeeded");
+  CHECK_FALSE(cluster.get(kWorkloads, cluster.workload)["metadata"].contains("finalizers"));
+  // One more, by the scheduler, admits it: five of the six that a job may cost.
+  CHECK(cluster.writes == std::map<std::string, int>{{"jobs", 1}, {"workloads", 2}, {"workloads/status", 1}});
+  CHECK(cluster.settle(kTrain) == 0);
+}
+
+TEST_CASE("an evicted job is stopped and restored whatever step a crash comes after") {
+  Queued cluster;
+  const json before = cluster.get(kJobs, "train")["spec"];
+  cluster.admit();
+  cluster.settle(kTrain);
+  cluster.run();
+  cluster.evict();
+  // Every plan is one write from what is stored, which is what a new process would do.
+  for (int step = 0; step < 2; ++step) {
+    INFO("step ", step);
+    CHECK(cluster.reconcile(kTrain).writes.size() == 1);
+    CHECK_FALSE(cluster.runs());
+    // Its pods still run, so its quota stays.
+    CHECK(cluster.get(kWorkloads, cluster.workload)["status"].contains("admission"));
+  }
+  // Kubernetes would refuse the template.
+  CHECK(cluster.settle(kTrain) == 0);
+  cluster.edit(kJobs, "train", [](json& job) { job["status"]["active"] = 0; });
+  CHECK(cluster.reconcile(kTrain).writes.size() == 1);
+  CHECK(cluster.get(kJobs, "train")["spec"]["template"]["spec"] == before["template"]["spec"]);
+  CHECK(cluster.events.back().note == "room");
+  CHECK(cluster.settle(kTrain) == 1);
+  CHECK_FALSE(cluster.get(kWorkloads, cluster.workload)["status"].contains("admission"));
+}
+
+TEST_CASE("a stop that was interrupted is completed although the Workload is admitted again") {
+  Queued cluster;
+  cluster.admit();
+  cluster.settle(kTrain);
+  cluster.run();
+  cluster.evict();
+  cluster.reconcile(kTrain);
+  cluster.admit();
+  cluster.settle(kTrain);
+  CHECK_FALSE(cluster.runs());
+  cluster.edit(kJobs, "train", [](json& job) { job["status"]["active"] = 0; });
+  cluster.settle(kTrain);
+  CHECK(cluster.runs());
+  CHECK(cluster.get(kJobs, "train")["metadata"].value("annotations", json::object()).empty());
+}
+
+TEST_CASE("a job without an admitted Workload does not run") {
+  Queued cluster;
+  cluster.edit(kJobs, "train", [](json& job) { job["spec"]["suspend"] = false; });
+  CHECK(cluster.settle(kTrain) == 1);
+  CHECK_FALSE(cluster.runs());
+}
+
+TEST_CASE("an elastic job that grows is stopped and queued again and one that shrinks runs on") {
+  Queued cluster;
+  cluster.edit(kJobs, "train", [](json& job) {
+    job["metadata"]["annotations"] = {{"kueue.x-k8s.io/elastic-job", "true"}};
+    job["spec"].erase("completions");
+  });
+  cluster.settle(kTrain);
+  cluster.admit();
+  cluster.settle(kTrain);
+  cluster.run();
+  const auto resize = [&](int pods) {
+    cluster.edit(kJobs, "train", [&](json& job) { job["spec"]["parallelism"] = pods; });
+    cluster.settle(kTrain);
+  };
+  resize(2);
+  CHECK(cluster.runs());
+  CHECK(cluster.get(kWorkloads, cluster.workload)["spec"]["podSets"][0]["count"] == 2);
+  CHECK(cluster.get(kWorkloads, cluster.workload)["status"].contains("admission"));
+  resize(5);
+  CHECK_FALSE(cluster.runs());
+  CHECK(cluster.get(kWorkloads, cluster.workload)["status"].contains("admission"));
+  cluster.edit(kJobs, "train", [](json& job) { job["status"]["active"] = 0; });
+  cluster.settle(kTrain);
+  const json workloads = cluster.list(kWorkloads);
+  REQUIRE(workloads.size() == 1);
+  CHECK(workloads[0]["spec"]["podSets"][0]["count"] == 5);
+  CHECK_FALSE(workloads[0].value("status", json::object()).contains("admission"));
+  CHECK_FALSE(cluster.runs());
+}
+
+TEST_CASE("an elastic job does not run before it is admitted") {
+  Queued cluster;
+  cluster.edit(kJobs, "train", [](json& job) {
+    job["metadata"]["annotations"] = {{"kueue.x-k8s.io/elastic-job", "true"}};
+    job["spec"]["suspend"] = false;
+  });
+  cluster.settle(kTrain);
+  CHECK_FALSE(cluster.runs());
+  cluster.admit();
+  cluster.settle(kTrain);
+  CHECK(cluster.runs());
+}
+
+TEST_CASE("a job is started without the gate that Kueue gave to the pods of elastic jobs") {
+  json object = train_job();
+  object["spec"]["template"]["spec"]["schedulingGates"] = {{{"name", "kueue.x-k8s.io/elastic-job"}},
+                                                           {{"name", "example.com/licence"}}};
+  const JobPtr job = read_job(object);
+  const auto patch = QueuedJob(*job).start_patch({PodSetInfo{}});
+  REQUIRE(patch.ok());
+  object.merge_patch(*patch);
+  CHECK(object["spec"]["template"]["spec"]["schedulingGates"] == json::array({{{"name", "example.com/licence"}}}));
+}
+
+TEST_CASE("what a job's pods ask of a topology is in its Workload") {
+  const auto request_of = [](const json& annotations) {
+    Queued cluster;
+    cluster.edit(kJobs, "train", [&](json& job) {
+      job["spec"]["template"]["metadata"] = {{"annotations", annotations}};
+    });
+    const QueuedJob job(*cluster.state.job("team-a", "train"));
+    const PodSet pod_set = job.pod_sets({})[0];
+    CHECK(pod_set.asks_for_topology == !annotations.empty());
+    json request = json::parse(pod_set.topology_request_text);
+    request.erase("podIndexLabel");
+    return request;
+  };
+  CHECK(request_of(json::object()) == json::object());
+  CHECK(request_of({{"kueue.x-k8s.io/podset-required-topology", "rack"}}) == json{{"required", "rack"}});
+  CHECK(request_of({{"kueue.x-k8s.io/podset-slice-required-topology-constraints",
+                     R"([{"topology": "rack", "size": 2}, {"topology": "host", "size": 1}])"}}) ==
+        json{{"podsetSliceRequiredTopologyConstraints",
+              {{{"topology", "rack"}, {"size", 2}}, {{"topology", "host"}, {"size", 1}}}}});
+}
+
+TEST_CASE("a Workload that is deleted by hand stops its job and is made anew") {
+  Queued cluster;
+  cluster.admit();
+  cluster.settle(kTrain);
+  cluster.remove(kWorkloads, cluster.workload);
+  cluster.settle(kTrain);
+  CHECK_FALSE(cluster.runs());
+  const json made = cluster.get(kWorkloads, cluster.workload);
+  REQUIRE_FALSE(made.is_null());
+  CHECK_FALSE(made["metadata"].contains("deletionTimestamp"));
+  CHECK_FALSE(made.contains("status"));
+}
+
+TEST_CASE("a deleted job lets its Workload go") {
+  Queued cluster;
+  cluster.edit(kJobs, "train", [](json& job) {
+    job["metadata"]["finalizers"] = {"foregroundDeletion"};
+    job["metadata"]["deletionTimestamp"] = "2026-01-01T12:00:00Z";
+  });
+  cluster.settle(kTrain);
+  CHECK_FALSE(cluster.get(kWorkloads, cluster.workload)["metadata"].contains("finalizers"));
+}
+
+TEST_CASE("jobs that are nobody's business get no Workload") {
+  struct Row {
+    const char* name;
+    std::function<void(JobCluster&, json&)> change;
+  };
+  const Row rows[] = {
+      {"a job without a queue", [](JobCluster&, json& job) { job["metadata"].erase("labels"); }},
+      {"a job of another controller", [](JobCluster&, json& job) { job["spec"]["managedBy"] = "example.com/other"; }},
+      {"a job of a kind that is not enabled",
+       [](JobCluster& cluster, json&) { cluster.settings.queues.rules.frameworks.erase("batch/job"); }},
+      {"a job in a namespace that is not managed",
+       [](JobCluster& cluster, json&) {
+         cluster.settings.queues.rules.managed_jobs_namespace_selector =
+             *LabelSelector::parse({{"matchLabels", {{"managed", "yes"}}}});
+       }},
+      {"a job whose pods run still", [](JobCluster&, json& job) { job["status"]["active"] = 1; }},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    JobCluster cluster;
+    cluster.put(kNamespaces, {{"metadata", {{"name", "team-a"}}}});
+    json job = train_job();
+    row.change(cluster, job);
+    cluster.put(kJobs, job);
+    CHECK(cluster.settle(kTrain) == 0);
+    CHECK(cluster.list(kWorkloads).empty());
+  }
+}
+
+TEST_CASE("a job waits for its priority class and is told which one") {
+  JobCluster cluster;
+  cluster.put(kNamespaces, {{"metadata", {{"name", "team-a"}}}});
+  json job = train_job();
+  job["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "high";
+  cluster.put(kJobs, job);
+  CHECK(cluster.settle(kTrain) == 0);
+  REQUIRE(cluster.events.size() == 1);
+  CHECK(cluster.events[0].reason == "WorkloadPriorityClassNotFound");
+  const json high = {{"metadata", {{"name", "high"}}}, {"value", 7}};
+  cluster.put(kWorkloadPriorityClasses, high);
+  std::vector<ObjectKey> keys;
+  job_workload_reconciler.concerns(cluster.state, read_object(kWorkloadPriorityClasses, high), keys);
+  REQUIRE(keys.size() == 1);
+  CHECK(keys[0] == kTrain);
+  CHECK(cluster.settle(kTrain) == 1);
+  CHECK(cluster.list(kWorkloads)[0]["spec"]["priority"] == 7);
+}

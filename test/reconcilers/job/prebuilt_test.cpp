@@ -1,0 +1,105 @@
+// Workloads that users make for their jobs: what may be left out, and what is said of one that
+// does not suit.
+#include <doctest/doctest.h>
+
+#include "reconcilers/job/job_workload.h"
+#include "test/reconcilers/job/job_cluster.h"
+
+using namespace muster;
+using namespace muster::test;
+
+namespace {
+
+// As the API server stores it: with the defaults of containers.
+json stored_job() {
+  const json container = {{"name", "main"},
+                          {"image", "registry.example/train"},
+                          {"imagePullPolicy", "Always"},
+                          {"terminationMessagePath", "/dev/termination-log"},
+                          {"terminationMessagePolicy", "File"},
+                          {"ports", {{{"containerPort", 80}, {"protocol", "TCP"}}}},
+                          {"resources", json::object()}};
+  return {{"metadata",
+           {{"name", "train"},
+            {"namespace", "team-a"},
+            {"uid", "job-uid"},
+            {"labels", {{"kueue.x-k8s.io/queue-name", "lq"}}},
+            {"annotations", {{"kueue.x-k8s.io/prebuilt-workload-name", "mine"}}}}},
+          {"spec",
+           {{"parallelism", 1},
+            {"completions", 1},
+            {"suspend", true},
+            {"template", {{"spec", {{"containers", {container}}}}}}}}};
+}
+
+json written_workload(const json& container_patch = json::object(), int count = 1) {
+  json container = {{"name", "main"}, {"image", "registry.example/train"}, {"ports", {{{"containerPort", 80}}}}};
+  container.merge_patch(container_patch);
+  const json owner = {
+      {"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", "train"}, {"uid", "job-uid"}, {"controller", true}};
+  return {
+      {"metadata", {{"name", "mine"}, {"namespace", "team-a"}, {"uid", "w"}, {"ownerReferences", {owner}}}},
+      {"spec",
+       {{"queueName", "lq"},
+        {"podSets", {{{"name", "main"}, {"count", count}, {"template", {{"spec", {{"containers", {container}}}}}}}}}}},
+      {"status", json::object()}};
+}
+
+JobCluster cluster_with(const json& workload) {
+  JobCluster cluster;
+  cluster.put(kNamespaces, {{"metadata", {{"name", "team-a"}}}});
+  cluster.put(kJobs, stored_job());
+  cluster.put(kWorkloads, workload);
+  return cluster;
+}
+
+std::string said(const JobCluster& cluster, std::string_view reason) {
+  for (const ObjectEvent& event : cluster.events) {
+    if (event.reason == reason) return event.note;
+  }
+  return "";
+}
+
+const ObjectKey kJob{&kJobs, "team-a", "train"};
+
+}  // namespace
+
+TEST_CASE("prebuilt: what the API server fills in for pods may be left out") {
+  JobCluster cluster = cluster_with(written_workload());
+  cluster.settle(kJob);
+  CHECK_FALSE(cluster.state.workload("team-a", "mine")->finished());
+  CHECK(said(cluster, "PrebuiltWorkloadOutOfSync").empty());
+}
+
+TEST_CASE("prebuilt: one that does not suit is told on the job with the field that differs") {
+  struct Row {
+    json workload;
+    const char* field;
+  };
+  const Row rows[] = {
+      {written_workload(json::object(), 2), "spec.podSets[0].count is 2, and the job's is 1"},
+      {written_workload({{"image", "other"}}),
+       "spec.podSets[0].template.spec.containers[0].image is \"other\", and the job's is \"registry.example/train\""},
+      {written_workload({{"imagePullPolicy", "Never"}}), "containers[0].imagePullPolicy is \"Never\""},
+      {written_workload({{"terminationMessagePolicy", "FallbackToLogsOnError"}}), "terminationMessagePolicy"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(std::string(row.field));
+    JobCluster cluster = cluster_with(row.workload);
+    cluster.settle(kJob);
+    CHECK(cluster.state.workload("team-a", "mine")->finished());
+    const std::string note = said(cluster, "PrebuiltWorkloadOutOfSync");
+    INFO(note);
+    CHECK(note.find(row.field) != std::string::npos);
+  }
+}
+
+TEST_CASE("prebuilt: one that another job controls is told on the job") {
+  json taken = written_workload();
+  taken["metadata"]["ownerReferences"][0]["name"] = "other";
+  taken["metadata"]["ownerReferences"][0]["uid"] = "other-uid";
+  JobCluster cluster = cluster_with(taken);
+  cluster.settle(kJob);
+  CHECK(said(cluster, "PrebuiltWorkloadTaken").find("Workload team-a/mine belongs to Job other") == 0);
+  CHECK_FALSE(cluster.state.workload("team-a", "mine")->finished());
+}

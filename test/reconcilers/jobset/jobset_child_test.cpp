@@ -1,0 +1,93 @@
+#include "reconcilers/jobset/jobset_child.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "test/reconcilers/jobset/jobset_cluster.h"
+
+using namespace muster;
+using muster::test::train_jobset;
+using nlohmann::json;
+
+namespace {
+
+const json kOwner = {{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
+                     {"kind", "JobSet"},
+                     {"name", "train"},
+                     {"uid", "train-uid"},
+                     {"controller", true},
+                     {"blockOwnerDeletion", true}};
+
+json first_job(const json& object) {
+  const JobSetPtr jobset = read_jobset(object);
+  return ChildJobMaker(*jobset, jobset->replicated_jobs.at(0)).make(0);
+}
+
+}  // namespace
+
+TEST_CASE("jobset child: it is the JobSet's and otherwise what the template says") {
+  json object = train_jobset({{"suspend", true}});
+  json& from = object["spec"]["replicatedJobs"][0]["template"];
+  from["metadata"] = {{"labels", {{"team", "a"}, {"jobset.sigs.k8s.io/job-index", "mine"}}}, {"name", "ignored"}};
+  from["spec"]["backoffLimit"] = 7;
+  const json job = first_job(object);
+  CHECK(job["metadata"]["ownerReferences"] == json::array({kOwner}));
+  CHECK(job["metadata"]["name"] == "train-driver-0");
+  CHECK(job["metadata"]["namespace"] == muster::test::kNs);
+  CHECK(job["metadata"]["labels"]["team"] == "a");
+  CHECK(job["metadata"]["labels"]["jobset.sigs.k8s.io/job-index"] == "0");
+  CHECK(job["spec"]["suspend"] == true);
+  CHECK(job["spec"]["backoffLimit"] == 7);
+  CHECK(job["spec"]["template"]["spec"]["containers"] ==
+        object["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"]);
+  CHECK(job["spec"]["template"]["metadata"]["labels"].contains("team") == false);
+}
+
+TEST_CASE("jobset child: a template may be anything") {
+  const json templates[] = {nullptr,
+                            json::object(),
+                            "text",
+                            {{"spec", 3}},
+                            {{"spec", {{"template", json::array()}}}},
+                            {{"metadata", {{"labels", {{"n", 1}}}}}}};
+  for (const json& from : templates) {
+    const std::string text = from.dump();
+    INFO(text);
+    json object = train_jobset();
+    object["spec"]["replicatedJobs"][0]["template"] = from;
+    const json job = first_job(object);
+    CHECK(job["metadata"]["labels"]["jobset.sigs.k8s.io/jobset-name"] == "train");
+    CHECK(job["metadata"]["labels"].contains("n") == false);
+  }
+}
+
+TEST_CASE("jobset child: the Service is headless and finds the JobSet's pods ready or not") {
+  struct Row {
+    std::string name;
+    json network;
+    std::string service;
+    bool publishes;
+  };
+  const Row rows[] = {
+      {"named after the JobSet", json::object(), "train", true},
+      {"named as the subdomain", {{"subdomain", "trainers"}}, "trainers", true},
+      {"of ready pods only", {{"publishNotReadyAddresses", false}}, "train", false},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const json service = headless_service(*read_jobset(train_jobset({{"network", row.network}})));
+    CHECK(service["metadata"]["name"] == row.service);
+    CHECK(service["metadata"]["labels"] == json{{"jobset.sigs.k8s.io/jobset-name", "train"}});
+    CHECK(service["metadata"]["ownerReferences"] == json::array({kOwner}));
+    CHECK(service["spec"] == json{{"clusterIP", "None"},
+                                  {"selector", {{"jobset.sigs.k8s.io/jobset-name", "train"}}},
+                                  {"publishNotReadyAddresses", row.publishes}});
+  }
+}
+
+TEST_CASE("jobset child: a resumed Job is patched no more than it needs") {
+  const JobSetPtr jobset = read_jobset(train_jobset());
+  const JobPtr job = read_job({{"metadata", {{"name", "train-driver-0"}, {"resourceVersion", "7"}}}});
+  CHECK(resume_patch(*job, jobset->replicated_jobs[0]) == json{{"spec", {{"suspend", false}}}});
+}

@@ -1,0 +1,528 @@
+#include "reconcilers/jobset/jobset.h"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "manifests/names.h"
+#include "test/reconcilers/jobset/jobset_cluster.h"
+
+using namespace muster;
+using namespace std::chrono_literals;
+using muster::test::JobSetCluster;
+using muster::test::kNs;
+using muster::test::train_jobset;
+using nlohmann::json;
+
+namespace {
+
+using Texts = std::vector<std::string>;
+
+const Texts kCreateAll = {"create services/train", "create jobs/train-driver-0", "create jobs/train-workers-0",
+                          "create jobs/train-workers-1"};
+
+// Everything exists and runs, and the status says so.
+JobSetCluster running(json spec = json::object()) {
+  JobSetCluster cluster(train_jobset(std::move(spec)));
+  cluster.settle();
+  cluster.run_all();
+  cluster.settle();
+  cluster.events.clear();
+  cluster.status_writes = 0;
+  return cluster;
+}
+
+json restarting(int max_restarts, const char* strategy = "Recreate") {
+  return {{"failurePolicy", {{"maxRestarts", max_restarts}, {"restartStrategy", strategy}}}};
+}
+
+void own_by(json& job, const char* jobset, const char* uid) {
+  job["metadata"]["ownerReferences"] = json::array({{{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
+                                                     {"kind", "JobSet"},
+                                                     {"name", jobset},
+                                                     {"uid", uid},
+                                                     {"controller", true}}});
+}
+
+}  // namespace
+
+TEST_CASE("jobset: what is planned first in each situation") {
+  struct Row {
+    std::string name;
+    json spec;
+    std::function<void(JobSetCluster&)> arrange;
+    Texts expected;
+  };
+  const Row rows[] = {
+      {"a new JobSet gets its Service and all Jobs", json::object(), [](JobSetCluster&) {}, kCreateAll},
+      {"without host names there is no Service",
+       {{"network", {{"enableDNSHostnames", false}}}},
+       [](JobSetCluster&) {},
+       {"create jobs/train-driver-0", "create jobs/train-workers-0", "create jobs/train-workers-1"}},
+      {"a JobSet of another controller is left alone",
+       {{"managedBy", "kueue.x-k8s.io/multikueue"}},
+       [](JobSetCluster&) {},
+       {}},
+      {"a JobSet that names the JobSet controller is managed",
+       {{"managedBy", "jobset.sigs.k8s.io/jobset-controller"}},
+       [](JobSetCluster&) {},
+       kCreateAll},
+      {"beside upstream's controller nothing is done",
+       json::object(),
+       [](JobSetCluster& cluster) { cluster.settings.native_jobsets = false; },
+       {}},
+      {"a JobSet that is being deleted is left to the garbage collector",
+       json::object(),
+       [](JobSetCluster& cluster) {
+         cluster.patch(kJobSets, "train", {{"metadata", {{"deletionTimestamp", "2026-01-01T12:00:00Z"}}}});
+       },
+       {}},
+      {"a JobSet that is gone is left to the garbage collector",
+       json::object(),
+       [](JobSetCluster& cluster) { cluster.vanish(kJobSets, "train"); },
+       {}},
+      {"a Job that vanishes is made again",
+       json::object(),
+       [](JobSetCluster& cluster) {
+         cluster.settle();
+         cluster.vanish(kJobs, "train-workers-1");
+       },
+       {"create jobs/train-workers-1"}},
+      {"a Service that vanishes is made again",
+       json::object(),
+       [](JobSetCluster& cluster) {
+         cluster.settle();
+         cluster.vanish(kServices, "train");
+       },
+       {"create services/train"}},
+      {"a Job that is being deleted is not replaced before it has gone",
+       json::object(),
+       [](JobSetCluster& cluster) {
+         cluster.settle();
+         cluster.patch(kJobs, "train-driver-0", {{"metadata", {{"deletionTimestamp", "2026-01-01T12:00:00Z"}}}});
+       },
+       {}},
+      {"the Service of another JobSet with the same subdomain is shared",
+       {{"network", {{"subdomain", "shared"}}}},
+       [](JobSetCluster& cluster) {
+         cluster.put(kServices, {{"metadata", {{"name", "shared"}}}});
+       },
+       {"create jobs/train-driver-0", "create jobs/train-workers-0", "create jobs/train-workers-1"}},
+      {"a foreign Service that muster cannot see is tolerated",
+       json::object(),
+       [](JobSetCluster& cluster) {
+         cluster.state.note_taken({&kServices, kNs, "train"}, cluster.now.monotonic + 1min);
+       },
+       {"create jobs/train-driver-0", "create jobs/train-workers-0", "create jobs/train-workers-1"}},
+      {"Jobs that a deleted namesake has left behind are waited for",
+       json::object(),
+       [](JobSetCluster& cluster) {
+         json job = {{"metadata", {{"name", "train-driver-0"}}}};
+         own_by(job, "train", "former-uid");
+         cluster.put(kJobs, std::move(job));
+       },
+       {"create services/train", "create jobs/train-workers-0", "create jobs/train-workers-1"}},
+      {"a Job whose attempt cannot be read is replaced",
+       json::object(),
+       [](JobSetCluster& cluster) {
+         cluster.settle();
+         cluster.patch(kJobs, "train-driver-0",
+                       {{"metadata", {{"labels", {{"jobset.sigs.k8s.io/restart-attempt", "many"}}}}}});
+       },
+       {"delete jobs/train-driver-0"}},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    JobSetCluster cluster(train_jobset(row.spec));
+    row.arrange(cluster);
+    CHECK(JobSetCluster::texts(cluster.reconcile()) == row.expected);
+    cluster.settle();
+  }
+}
+
+TEST_CASE("jobset: no more than ten thousand Jobs of a JobSet run at a time") {
+  json jobset = train_jobset();
+  jobset["spec"]["replicatedJobs"][1]["replicas"] = 10'300;
+  JobSetCluster cluster(jobset);
+  const auto creates = [](const Plan& plan) {
+    return std::count_if(plan.writes.begin(), plan.writes.end(), [](const Write& write) {
+      return write.verb == Verb::kCreate && write.target.type->plural == kJobs.plural;
+    });
+  };
+  int64_t made = 0;
+  for (int rounds = 0; rounds < 30; ++rounds) {
+    const Plan plan = cluster.reconcile();
+    made += creates(plan);
+    cluster.apply(plan);
+  }
+  CHECK(made == 10'000);
+  cluster.complete("train-workers-0");
+  cluster.complete("train-workers-1");
+  CHECK(creates(cluster.reconcile()) == 2);
+}
+
+TEST_CASE("jobset: from creation until all pods run one status write is enough") {
+  JobSetCluster cluster;
+  CHECK(cluster.settle() == kCreateAll);
+  cluster.run("train-driver-0");
+  CHECK(cluster.settle().empty());
+  cluster.run("train-workers-0");
+  CHECK(cluster.settle().empty());
+  cluster.run("train-workers-1");
+  CHECK(cluster.settle() == Texts{"status jobsets/train"});
+  CHECK(cluster.counts("driver") == "active=1 ready=1");
+  CHECK(cluster.counts("workers") == "active=2 ready=2");
+  CHECK(cluster.status_writes == 1);
+  CHECK(cluster.events.empty());
+}
+
+TEST_CASE("jobset: it completes when the Jobs have and is done with") {
+  JobSetCluster cluster = running();
+  cluster.complete("train-driver-0");
+  cluster.settle();
+  CHECK(cluster.counts("driver") == "succeeded=1");
+  cluster.complete("train-workers-0");
+  cluster.complete("train-workers-1");
+  CHECK(cluster.settle() == Texts{"status jobsets/train"});
+  CHECK(cluster.condition("Completed") == "True AllJobsCompleted");
+  CHECK(cluster.status()["terminalState"] == "Completed");
+  CHECK(cluster.counts("workers") == "succeeded=2");
+  REQUIRE(cluster.events.size() == 1);
+  CHECK(cluster.events[0].reason == "AllJobsCompleted");
+  CHECK(cluster.events[0].note == "jobset completed successfully");
+  CHECK(cluster.events[0].regarding.uid == "train-uid");
+
+  cluster.vanish(kJobs, "train-workers-0");
+  CHECK(cluster.settle().empty());
+}
+
+TEST_CASE("jobset: Jobs that still run when it ends are deleted") {
+  JobSetCluster cluster =
+      running({{"successPolicy", {{"operator", "Any"}, {"targetReplicatedJobs", json::array({"driver"})}}}});
+  cluster.complete("train-driver-0");
+  CHECK(cluster.settle() ==
+        Texts{"status jobsets/train", "delete jobs/train-workers-0", "delete jobs/train-workers-1"});
+  CHECK(cluster.counts("workers") == "");
+  cluster.collect_garbage();
+  CHECK(cluster.settle().empty());
+  CHECK(cluster.jobs() == Texts{"train-driver-0"});
+}
+
+TEST_CASE("jobset: without a failure policy a failed Job fails it") {
+  JobSetCluster cluster = running();
+  cluster.fail("train-workers-1");
+  CHECK(cluster.settle() == Texts{"status jobsets/train", "delete jobs/train-driver-0", "delete jobs/train-workers-0"});
+  CHECK(cluster.condition("Failed") == "True FailedJobs");
+  CHECK(cluster.status()["terminalState"] == "Failed");
+  CHECK(cluster.status()["conditions"][0]["message"] ==
+        "jobset failed due to one or more job failures (first failed job: train-workers-1)");
+  REQUIRE(cluster.events.size() == 1);
+  CHECK(cluster.events[0].type == kWarningEvent);
+}
+
+TEST_CASE("jobset: it restarts as often as it may and then fails") {
+  JobSetCluster cluster = running(restarting(1));
+  cluster.fail("train-workers-1");
+  const Texts expected = {"status jobsets/train", "delete jobs/train-driver-0", "delete jobs/train-workers-0",
+                          "delete jobs/train-workers-1"};
+  CHECK(cluster.settle() == expected);
+  CHECK(cluster.status()["restarts"] == 1);
+  CHECK(cluster.status()["restartsCountTowardsMax"] == 1);
+  CHECK(cluster.counts("driver") == "");
+  CHECK(cluster.counts("workers") == "");
+  CHECK(cluster.events.back().reason == "RestartJobSetFailurePolicyAction");
+
+  cluster.collect_garbage();
+  CHECK(cluster.settle() == Texts(kCreateAll.begin() + 1, kCreateAll.end()));
+  CHECK(cluster.get(kJobs, "train-driver-0")["metadata"]["labels"]["jobset.sigs.k8s.io/restart-attempt"] == "1");
+  cluster.run_all();
+  CHECK(cluster.settle() == Texts{"status jobsets/train"});
+  cluster.fail("train-driver-0");
+  cluster.settle();
+  CHECK(cluster.condition("Failed") == "True ReachedMaxRestarts");
+  CHECK(cluster.status()["restarts"] == 1);
+}
+
+TEST_CASE("jobset: a restart replaces Jobs as they go or waits until all have gone") {
+  struct Row {
+    std::string name;
+    const char* strategy;
+    Texts after_one_has_gone;
+  };
+  const Row rows[] = {
+      {"Recreate", "Recreate", {"create jobs/train-workers-0"}},
+      {"BlockingRecreate", "BlockingRecreate", {}},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    JobSetCluster cluster = running(restarting(3, row.strategy));
+    cluster.fail("train-workers-1");
+    cluster.settle();
+    cluster.vanish(kJobs, "train-workers-0");
+    CHECK(cluster.settle() == row.after_one_has_gone);
+    cluster.collect_garbage();
+    cluster.settle();
+    CHECK(cluster.jobs().size() == 3);
+  }
+}
+
+TEST_CASE("jobset: a finished one is deleted when its time to live is over") {
+  JobSetCluster cluster = running({{"ttlSecondsAfterFinished", 60}});
+  for (const std::string& name : cluster.jobs()) cluster.complete(name);
+  CHECK(cluster.settle() == Texts{"status jobsets/train"});
+  const Plan waiting = cluster.reconcile();
+  REQUIRE(waiting.again_at.has_value());
+  CHECK(*waiting.again_at == cluster.now.wall + 60s);
+  cluster.pass(59s);
+  CHECK(cluster.reconcile().writes.empty());
+  cluster.pass(1s);
+  const Plan plan = cluster.reconcile();
+  REQUIRE(JobSetCluster::texts(plan) == Texts{"delete jobsets/train"});
+  CHECK(plan.writes[0].propagation == Propagation::kForeground);
+  CHECK(plan.writes[0].uid == "train-uid");
+  cluster.apply(plan);
+  CHECK(cluster.settle().empty());
+}
+
+TEST_CASE("jobset: a Job of somebody else in the way is told about and left alone") {
+  JobSetCluster cluster;
+  cluster.put(kJobs, {{"metadata", {{"name", "train-driver-0"}}}});
+  cluster.settle();
+  CHECK(cluster.jobs().size() == 3);
+  REQUIRE_FALSE(cluster.events.empty());
+  CHECK(cluster.events[0].reason == "JobCreationFailed");
+  CHECK(cluster.events[0].type == kWarningEvent);
+  CHECK(cluster.events[0].note.find("team-a/train-driver-0") != std::string::npos);
+
+  // Its end is heard of by the name alone.
+  std::vector<ObjectKey> keys;
+  jobset_reconciler.concerns(cluster.state, read_object(kJobs, cluster.get(kJobs, "train-driver-0")), keys);
+  REQUIRE(keys.size() == 1);
+  CHECK(to_text(keys[0]) == "jobsets/team-a/train");
+  cluster.vanish(kJobs, "train-driver-0");
+  CHECK(cluster.settle() == Texts{"create jobs/train-driver-0"});
+}
+
+TEST_CASE("jobset: changed parallelism reaches the Jobs that are there if the gate is on") {
+  struct Row {
+    std::string name;
+    bool enabled;
+    int completions;
+    Texts expected;
+  };
+  const Row rows[] = {
+      {"the gate is on", true, 5, {"patch jobs/train-workers-1"}},
+      {"the gate is off", false, 5, {}},
+      {"completions differ from parallelism and Kubernetes would refuse it", true, 7, {}},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    JobSetCluster cluster = running();
+    cluster.complete("train-workers-0");
+    cluster.settle();
+    cluster.settings.elastic_jobsets = row.enabled;
+    cluster.edit(kJobSets, "train", [&](json& jobset) {
+      json& spec = jobset["spec"]["replicatedJobs"][1]["template"]["spec"];
+      spec["parallelism"] = 5;
+      spec["completions"] = row.completions;
+    });
+    const Plan plan = cluster.reconcile();
+    CHECK(JobSetCluster::texts(plan) == row.expected);
+    if (row.expected.empty()) continue;
+    CHECK(plan.writes[0].body["spec"] == json{{"parallelism", 5}, {"completions", 5}});
+    cluster.apply(plan);
+    for (const std::string& text : cluster.settle()) CHECK(text == "status jobsets/train");
+  }
+}
+
+TEST_CASE("jobset: objects concern the JobSets that act on them") {
+  JobSetCluster cluster(train_jobset({{"network", {{"subdomain", "shared"}}}}));
+  json owned = {{"metadata", {{"name", "any"}, {"namespace", kNs}}}};
+  own_by(owned, "other", "other-uid");
+  const json by_name = {{"metadata", {{"name", "train-workers-0"}, {"namespace", kNs}}}};
+  const json elsewhere = {{"metadata", {{"name", "train-workers-0"}, {"namespace", "team-b"}}}};
+  const json service = {{"metadata", {{"name", "shared"}, {"namespace", kNs}}}};
+  struct Row {
+    std::string name;
+    TypedObject object;
+    Texts expected;
+  };
+  const Row rows[] = {
+      {"a JobSet itself", read_object(kJobSets, cluster.get(kJobSets, "train")), {"jobsets/team-a/train"}},
+      {"a Job its controller", read_object(kJobs, owned), {"jobsets/team-a/other"}},
+      {"a Job the JobSet that wants its name", read_object(kJobs, by_name), {"jobsets/team-a/train"}},
+      {"a Job of another namespace nobody", read_object(kJobs, elsewhere), {}},
+      {"a ConfigMap its controller", read_object(kConfigMaps, owned), {"jobsets/team-a/other"}},
+      {"a Service whoever uses its name", read_object(kServices, service), {"jobsets/team-a/train"}},
+      {"a Pod nobody", read_object(kPods, by_name), {}},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    std::vector<ObjectKey> keys;
+    jobset_reconciler.concerns(cluster.state, row.object, keys);
+    Texts texts;
+    for (const ObjectKey& key : keys) texts.push_back(to_text(key));
+    CHECK(texts == row.expected);
+  }
+}
+
+TEST_CASE("jobset: weird objects are survived") {
+  const json weird[] = {
+      {{"spec", nullptr}},
+      {{"spec", {{"replicatedJobs", nullptr}}}},
+      {{"spec", {{"replicatedJobs", json::array({nullptr, 7, json::object()})}}}},
+      {{"spec", {{"replicatedJobs", json::array({{{"name", "a"}, {"replicas", -5}}})}}}},
+      {{"spec", {{"replicatedJobs", json::array({{{"name", "a"}, {"replicas", 2'000'000'000}}})}}}},
+      {{"spec", {{"replicatedJobs", json::array({{{"name", "a"}, {"template", {{"spec", {{"template", 5}}}}}}})}}}},
+      {{"spec", {{"replicatedJobs", json::array({{{"name", "a"}, {"template", {{"metadata", "x"}}}}})}}}},
+      {{"spec",
+        {{"replicatedJobs",
+          json::array({{{"name", "a"}, {"dependsOn", json::array({{{"name", "a"}}, {{"name", "nobody"}}, 3})}}})}}}},
+  };
+  for (const json& change : weird) {
+    const std::string text = change.dump();
+    INFO(text);
+    json jobset = train_jobset();
+    jobset.merge_patch(change);
+    JobSetCluster cluster(jobset);
+    const Plan plan = cluster.reconcile();
+    CHECK(plan.writes.size() <= 501);
+    CHECK(JobSetCluster::texts(cluster.reconcile()) == JobSetCluster::texts(plan));
+  }
+}
+
+TEST_CASE("jobset: once the definition is another controller's its JobSets are left alone") {
+  for (const char* owner : {"muster", "jobset"}) {
+    INFO(std::string(owner));
+    JobSetCluster cluster;
+    cluster.state.put_watched(
+        read_object(kCustomResourceDefinitions, {{"metadata",
+                                                  {{"name", kJobSetDefinitionName},
+                                                   {"resourceVersion", "1"},
+                                                   {"labels", {{"app.kubernetes.io/name", owner}}}}}}));
+    CHECK(cluster.settle().empty() == (std::string(owner) != "muster"));
+  }
+}
+
+TEST_CASE("jobset: a restart is a condition until all Jobs are ready or the JobSet ends") {
+  const auto restarted = [](json policy) {
+    JobSetCluster cluster = running({{"failurePolicy", std::move(policy)}});
+    cluster.fail("train-workers-1");
+    cluster.settle();
+    cluster.collect_garbage();
+    cluster.settle();
+    return cluster;
+  };
+  const json named = {{"maxRestarts", 9}, {"rules", {{{"name", "host"}, {"action", "RestartJobSet"}}}}};
+  const json ignoring = {{"maxRestarts", 1}, {"rules", {{{"action", "RestartJobSetAndIgnoreMaxRestarts"}}}}};
+  CHECK(restarted({{"maxRestarts", 1}}).condition("RestartingJobSet") == "True DefaultFailurePolicy");
+  CHECK(restarted(named).condition("RestartingJobSet") == "True FailurePolicy_host");
+  CHECK(restarted(ignoring).condition("RestartingJobSet") == "True FailurePolicy_failurePolicyRule0");
+
+  JobSetCluster ready = restarted({{"maxRestarts", 1}});
+  ready.run("train-driver-0");
+  ready.run("train-workers-0");
+  ready.settle();
+  CHECK(ready.condition("RestartingJobSet") == "True DefaultFailurePolicy");
+  ready.run("train-workers-1");
+  ready.settle();
+  CHECK(ready.condition("RestartingJobSet") == "False JobsReady");
+  CHECK(ready.events.back().reason == "JobsReady");
+  CHECK(ready.events.back().note == "all jobs are ready");
+
+  JobSetCluster failed = restarted({{"maxRestarts", 1}});
+  failed.fail("train-workers-0");
+  failed.settle();
+  CHECK(failed.condition("RestartingJobSet") == "False JobSetFailed");
+
+  JobSetCluster completed = restarted({{"maxRestarts", 1}});
+  for (const std::string& name : completed.jobs()) completed.complete(name);
+  completed.settle();
+  CHECK(completed.condition("RestartingJobSet") == "False JobSetCompleted");
+
+  JobSetCluster suspended = restarted({{"maxRestarts", 1}});
+  suspended.patch(kJobSets, "train", {{"spec", {{"suspend", true}}}});
+  suspended.settle();
+  CHECK(suspended.condition("RestartingJobSet") == "False JobSetSuspended");
+}
+
+TEST_CASE("jobset: a second restart before the first is over keeps the time of the first") {
+  JobSetCluster cluster = running({{"failurePolicy", {{"maxRestarts", 9}}}});
+  const auto condition = [&] {
+    const json status = cluster.status();
+    for (const json& each : status["conditions"]) {
+      if (each["type"] == "RestartingJobSet") return each;
+    }
+    return json();
+  };
+  cluster.fail("train-workers-1");
+  cluster.settle();
+  const json first = condition();
+  cluster.collect_garbage();
+  cluster.settle();
+  cluster.pass(5s);
+  cluster.fail("train-driver-0");
+  cluster.settle();
+  CHECK(cluster.status()["restarts"] == 2);
+  CHECK(condition()["lastTransitionTime"] == first["lastTransitionTime"]);
+  CHECK(condition()["message"] != first["message"]);
+}
+
+TEST_CASE("jobset: what the API server refuses to create is told on the JobSet") {
+  JobSetCluster cluster;
+  Texts reasons;
+  for (const Write& write : cluster.reconcile().writes) {
+    REQUIRE(write.refusal.has_value());
+    CHECK(write.refusal->type == kWarningEvent);
+    CHECK(write.refusal->regarding.uid == "train-uid");
+    reasons.push_back(write.refusal->reason + ": " + write.refusal->note);
+  }
+  CHECK(reasons == Texts{"HeadlessServiceCreationFailed: Service team-a/train cannot be created: ",
+                         "JobCreationFailed: Job team-a/train-driver-0 cannot be created: ",
+                         "JobCreationFailed: Job team-a/train-workers-0 cannot be created: ",
+                         "JobCreationFailed: Job team-a/train-workers-1 cannot be created: "});
+}
+
+TEST_CASE("jobset: its end is measured once") {
+  for (const bool success : {true, false}) {
+    JobSetCluster cluster = running();
+    if (success) {
+      for (const std::string& name : cluster.jobs()) cluster.complete(name);
+    } else {
+      cluster.fail("train-driver-0");
+    }
+    std::vector<Measurement> measured;
+    for (int rounds = 0; rounds < 4; ++rounds) {
+      const Plan plan = cluster.reconcile();
+      for (const Write& write : plan.writes)
+        measured.insert(measured.end(), write.measurements.begin(), write.measurements.end());
+      cluster.apply(plan);
+    }
+    REQUIRE(measured.size() == 1);
+    CHECK(measured[0] == Measurement{.what = success ? Measured::kJobSetCompleted : Measured::kJobSetFailed,
+                                     .ns = "team-a",
+                                     .jobset = "train"});
+  }
+}
+
+TEST_CASE("jobset: one Job that is refused does not hold back the others or the status") {
+  JobSetCluster cluster;
+  cluster.state.note_refused({&kJobs, kNs, "train-workers-1"}, cluster.now.monotonic);
+  CHECK(cluster.settle() ==
+        Texts{"create services/train", "create jobs/train-driver-0", "create jobs/train-workers-0"});
+  const Plan plan = cluster.reconcile();
+  REQUIRE(plan.again_at.has_value());
+  CHECK(*plan.again_at == cluster.now.wall + 1s);
+  cluster.run("train-driver-0");
+  cluster.run("train-workers-0");
+  cluster.pass(3s);
+  cluster.state.note_refused({&kJobs, kNs, "train-workers-1"}, cluster.now.monotonic);
+  for (int tries = 0; cluster.counts("driver") != "active=1 ready=1"; ++tries) {
+    REQUIRE(tries < 3);
+    const Plan next = cluster.reconcile();
+    cluster.apply(next);
+    if (next.again_at) cluster.pass(*next.again_at - cluster.now.wall);
+  }
+  CHECK(cluster.counts("workers") == "active=1 ready=1");
+}

@@ -1,0 +1,258 @@
+#include "runtime/engine_loop.h"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <future>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "api/watched_kinds.h"
+
+using namespace muster;
+using nlohmann::json;
+
+namespace {
+
+// Waits, with a deadline, until `done` holds.
+template <class F>
+bool eventually(F done) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!done()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+TypedObject configuration() {
+  return read_object(kMutatingWebhookConfigurations, {{"apiVersion", "admissionregistration.k8s.io/v1"},
+                                                      {"kind", "MutatingWebhookConfiguration"},
+                                                      {"metadata", {{"name", "muster"}, {"resourceVersion", "7"}}},
+                                                      {"webhooks", json::array()}});
+}
+
+WriteFinished done(const Command& command, MonotonicTime, std::stop_token) {
+  return {command.id, WriteOutcome::kDone};
+}
+
+std::optional<MonotonicTime> never_leads() {
+  return std::nullopt;
+}
+
+}  // namespace
+
+TEST_CASE("engine loop: the view appears when every kind was listed and follows events") {
+  std::atomic<int> synced = 0;
+  EngineLoop loop({}, 1, system_clock(),
+                  {.write = done, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = [&] {
+                     ++synced;
+                   }});
+  CHECK(loop.view() == nullptr);
+  CHECK(synced == 0);
+  for (const WatchedKind& kind : watched_kinds()) {
+    loop.post(KindListed{kind.type, {}});
+  }
+  REQUIRE(eventually([&] { return loop.view() != nullptr; }));
+  loop.post(ObjectChanged{
+      read_object(kNamespaces, {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "late"}}}})});
+  CHECK(eventually([&] { return loop.view()->namespace_labels("late") != nullptr; }));
+  CHECK(synced == 1);
+}
+
+TEST_CASE("engine loop: commands reach the writer and the loop ends while idle") {
+  std::promise<std::string> written;
+  {
+    auto write = [&, told = false](const Command& command, MonotonicTime not_after, std::stop_token stop) mutable {
+      if (!std::exchange(told, true)) written.set_value(to_text(command.write.target));
+      return done(command, not_after, std::move(stop));
+    };
+    EngineLoop loop(
+        {}, 1, system_clock(),
+        {.write = write, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = nullptr});
+    for (const WatchedKind& kind : watched_kinds()) {
+      loop.post(KindListed{kind.type, {}});
+    }
+    loop.post(CaBundleIssued{"-----BEGIN CERTIFICATE-----"});
+    loop.post(ObjectChanged{configuration()});
+    auto target = written.get_future();
+    REQUIRE(target.wait_for(std::chrono::seconds(10)) == std::future_status::ready);
+    CHECK(target.get() == "mutatingwebhookconfigurations/muster");
+  }
+}
+
+TEST_CASE("engine loop: a question is asked of the engine as it is and never before the first lists") {
+  EngineLoop loop(
+      {}, 1, system_clock(),
+      {.write = done, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = nullptr});
+  CHECK_FALSE(loop.ask([](const Engine&) { FAIL_CHECK("it was asked"); }));
+  for (const WatchedKind& kind : watched_kinds()) loop.post(KindListed{kind.type, {}});
+  loop.post(ObjectChanged{
+      read_object(kNamespaces, {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "here"}}}})});
+  bool found = false;
+  // What was posted before is in the answer.
+  CHECK(loop.ask([&](const Engine& engine) { found = engine.state().find(kNamespaces, "", "here") != nullptr; }));
+  CHECK(found);
+}
+
+TEST_CASE("engine loop: questions from many threads are all answered") {
+  EngineLoop loop(
+      {}, 1, system_clock(),
+      {.write = done, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = nullptr});
+  for (const WatchedKind& kind : watched_kinds()) loop.post(KindListed{kind.type, {}});
+  int answers = 0;  // of the engine's thread alone
+  std::atomic<int> answered = 0;
+  {
+    std::vector<std::jthread> askers;
+    for (int i = 0; i < 8; ++i) {
+      askers.emplace_back([&] {
+        for (int n = 0; n < 50; ++n) answered += loop.ask([&](const Engine&) { ++answers; });
+      });
+    }
+  }
+  CHECK(answered == 400);
+  CHECK(answers == 400);
+}
+
+TEST_CASE("engine loop: what happened is handed out to be counted and an attempt bears its time") {
+  std::promise<Measurement> attempted;
+  bool told = false;  // of the engine's thread
+  EngineLoop loop({}, 1, system_clock(),
+                  {.write = done,
+                   .leads_until = never_leads,
+                   .tell = nullptr,
+                   .measure =
+                       [&](const Measurement& measurement) {
+                         const bool attempt = measurement.what == Measured::kAdmissionAttempt;
+                         if (attempt && !std::exchange(told, true)) attempted.set_value(measurement);
+                       },
+                   .bundles_seen = nullptr,
+                   .synced = nullptr});
+  const auto post = [&](const ResourceType& type, const char* ns, const char* name, json spec) {
+    json object = {{"metadata", {{"name", name}, {"resourceVersion", "7"}}}, {"spec", std::move(spec)}};
+    if (*ns != '\0') object["metadata"]["namespace"] = ns;
+    loop.post(ObjectChanged{read_object(type, object)});
+  };
+  loop.begin_leadership();
+  post(kNamespaces, "", "team", json::object());
+  post(kClusterQueues, "", "cq", {{"namespaceSelector", json::object()}});
+  post(kLocalQueues, "team", "lq", {{"clusterQueue", "cq"}});
+  post(kWorkloads, "team", "wl", {{"queueName", "lq"}, {"podSets", json::array()}});
+  for (const WatchedKind& kind : watched_kinds()) {
+    if (kind.type->group != kWorkloads.group && kind.type->kind != kNamespaces.kind)
+      loop.post(KindListed{kind.type, {}});
+  }
+  for (const ResourceType* type : {&kCohorts, &kResourceFlavors, &kAdmissionChecks, &kWorkloadPriorityClasses})
+    loop.post(KindListed{type, {}});
+  for (const ResourceType* type : {&kNamespaces, &kClusterQueues, &kLocalQueues, &kWorkloads})
+    loop.post(KindListed{type, {}, 1});
+  auto attempt = attempted.get_future();
+  REQUIRE(attempt.wait_for(std::chrono::seconds(10)) == std::future_status::ready);
+  CHECK(attempt.get().seconds > 0);
+}
+
+TEST_CASE("engine loop: a watch waits while too much waits to be taken in") {
+  std::atomic<bool> busy = false, may_go_on = false;
+  EngineLoop loop({}, 1, system_clock(),
+                  {.write = done, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = [&] {
+                     busy = true;
+                     while (!may_go_on) std::this_thread::yield();
+                   }});
+  for (const WatchedKind& kind : watched_kinds()) loop.post(KindListed{kind.type, {}});
+  REQUIRE(eventually([&] { return busy.load(); }));
+  std::atomic<size_t> posted = 0;
+  constexpr size_t kAll = 3 * EngineLoop::kMostWaiting;
+  std::jthread watch([&] {
+    for (size_t i = 0; i < kAll; ++i) {
+      loop.post_when_room(ObjectChanged{read_object(
+          kNamespaces, {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", std::to_string(i)}}}})});
+      ++posted;
+    }
+  });
+  REQUIRE(eventually([&] { return posted >= EngineLoop::kMostWaiting; }));
+  // Others are not held up.
+  loop.post(Tick{});
+  CHECK(posted <= EngineLoop::kMostWaiting);
+  may_go_on = true;
+  CHECK(eventually([&] { return posted == kAll; }));
+  CHECK(eventually([&] { return loop.view() && loop.view()->namespace_labels(std::to_string(kAll - 1)) != nullptr; }));
+}
+
+TEST_CASE("engine loop: which kinds are missing is told when that changes") {
+  std::mutex mutex;
+  std::vector<std::string> told;
+  EngineLoop loop({}, 1, system_clock(),
+                  {.write = done,
+                   .leads_until = never_leads,
+                   .tell = nullptr,
+                   .bundles_seen = nullptr,
+                   .synced = nullptr,
+                   .missing = [&](const std::vector<std::string>& kinds, bool synced) {
+                     const std::lock_guard lock(mutex);
+                     std::string text = synced ? "synced:" : "not synced:";
+                     for (const std::string& kind : kinds) text += " " + kind;
+                     told.push_back(text);
+                   }});
+  const auto tells = [&](size_t count, const std::string& text) {
+    return eventually([&] {
+      const std::lock_guard lock(mutex);
+      return told.size() == count && told.back() == text;
+    });
+  };
+  loop.post(KindAbsent{&kWorkloads});
+  CHECK(tells(1, "not synced: workloads.kueue.x-k8s.io"));
+  for (const WatchedKind& kind : watched_kinds()) loop.post(KindListed{kind.type, {}});
+  CHECK(tells(2, "synced:"));
+  loop.post(KindAbsent{&kWorkloads});
+  loop.post(KindAbsent{&kNamespaces});
+  CHECK(eventually([&] {
+    const std::lock_guard lock(mutex);
+    return told.back() == "synced: namespaces workloads.kueue.x-k8s.io";
+  }));
+}
+
+TEST_CASE("engine loop: webhook configurations that are missing are told of, and that they are there again") {
+  std::mutex mutex;
+  std::vector<size_t> told;
+  const auto told_is = [&](std::vector<size_t> expected) {
+    return eventually([&] {
+      const std::scoped_lock lock(mutex);
+      return told == expected;
+    });
+  };
+  EngineLoop loop({}, 1, system_clock(),
+                  {.write = done,
+                   .leads_until = never_leads,
+                   .tell = nullptr,
+                   .bundles_seen = nullptr,
+                   .webhooks_missing =
+                       [&](const std::vector<ObjectKey>& missing) {
+                         const std::scoped_lock lock(mutex);
+                         told.push_back(missing.size());
+                       },
+                   .synced = nullptr});
+  loop.post(KindListed{&kMutatingWebhookConfigurations, {configuration()}});
+  loop.post(ObjectRemoved{configuration()});
+  CHECK(told_is({1}));
+  loop.post(ObjectChanged{configuration()});
+  CHECK(told_is({1, 0}));
+}
+
+TEST_CASE("engine loop: after its end nothing is called and nothing is answered") {
+  std::atomic<int> calls = 0;
+  EngineLoop loop({}, 1, system_clock(),
+                  {.write = done,
+                   .leads_until = never_leads,
+                   .tell = nullptr,
+                   .bundles_seen = [&](const auto&) { ++calls; },
+                   .synced = [&] { ++calls; }});
+  loop.stop();
+  loop.stop();
+  for (const WatchedKind& kind : watched_kinds()) loop.post_when_room(KindListed{kind.type, {}});
+  loop.post(ObjectChanged{configuration()});
+  CHECK_FALSE(loop.ask([](const Engine&) { FAIL_CHECK("it was asked"); }));
+  CHECK(loop.view() == nullptr);
+  CHECK(calls == 0);
+}

@@ -1,0 +1,77 @@
+#include "runtime/leadership.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+using namespace muster;
+
+TEST_CASE("leadership: settings that cannot work are refused by name") {
+  struct Row {
+    const char* name;
+    LeaderElectionSettings settings;
+    const char* refused;  // null: accepted
+  };
+  using std::chrono::seconds;
+  const Row rows[] = {
+      {"the defaults", {}, nullptr},
+      {"another lock than a Lease", {.resource_lock = "endpoints"}, "leaderElection.resourceLock"},
+      {"a renew deadline beyond the lease", {.renew_deadline = seconds(20)}, "leaderElection"},
+      {"no retry at all", {.retry_period = seconds(0)}, "leaderElection"},
+      {"nothing of it matters without an election", {.leader_elect = false, .resource_lock = "endpoints"}, nullptr},
+  };
+  for (const Row& row : rows) {
+    INFO(std::string(row.name));
+    const auto checked = check(row.settings);
+    CHECK(checked.ok() == (row.refused == nullptr));
+    if (!checked.ok()) CHECK(checked.error().message.find(row.refused) != std::string::npos);
+  }
+}
+
+TEST_CASE("leadership: every process has an identity of its own") {
+  const std::string a = process_identity(), b = process_identity();
+  CHECK(a != b);
+  CHECK(a.find('_') != std::string::npos);
+  CHECK(a.substr(0, a.find('_')) == b.substr(0, b.find('_')));
+}
+
+TEST_CASE("leadership: without elections Kueue ends it until it is away, and a stuck engine does not") {
+  const auto kubeconfig = std::filesystem::temp_directory_path() / ("muster-leadership-" + std::to_string(getpid()));
+  std::ofstream(kubeconfig) << "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+                               "contexts: [{name: c, context: {cluster: c, user: u}}]\n"
+                               "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\n"
+                               "users: [{name: u, user: {}}]\n";
+  const auto cluster = Cluster::connect({.kubeconfig = kubeconfig.string(), .context = ""}, system_clock());
+  std::filesystem::remove(kubeconfig);
+  REQUIRE_MESSAGE(cluster.ok(), cluster.error().message);
+  Leadership leadership(**cluster, {.leader_elect = false}, "muster-system", "me");
+  EngineLoop loop({}, 1, system_clock(),
+                  {.write = [](const Command& command, MonotonicTime, std::stop_token) -> WriteFinished {
+                     return {command.id, WriteOutcome::kDone};
+                   },
+                   .leads_until = [&] { return leadership.leads_until(); },
+                   .tell = nullptr});
+  using Pause = Leadership::Pause;
+  // Kueue is there from the beginning.
+  leadership.pause(Pause::kKueue);
+  leadership.start(loop);
+  CHECK_FALSE(leadership.leads_until().has_value());
+  leadership.resume(Pause::kKueue);
+  CHECK(leadership.leads_until() == MonotonicTime::max());
+  leadership.pause(Pause::kStuck);
+  CHECK(leadership.leads_until() == MonotonicTime::max());
+  leadership.resume(Pause::kStuck);
+  // It comes, which is told again and again, and goes.
+  leadership.pause(Pause::kKueue);
+  leadership.pause(Pause::kKueue);
+  CHECK_FALSE(leadership.leads_until().has_value());
+  leadership.resume(Pause::kStuck);
+  CHECK_FALSE(leadership.leads_until().has_value());
+  leadership.resume(Pause::kKueue);
+  CHECK(leadership.leads_until() == MonotonicTime::max());
+  leadership.stop();
+  loop.stop();
+}

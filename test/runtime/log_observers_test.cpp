@@ -1,0 +1,67 @@
+#include "runtime/log_observers.h"
+
+#include <doctest/doctest.h>
+
+#include <thread>
+#include <vector>
+
+#include "server/metrics/metrics.h"
+
+using namespace muster;
+using namespace std::chrono_literals;
+
+TEST_CASE("log observers: what the client tells is counted from every thread") {
+  ClientMetrics client;
+  KubeLog observer(system_clock(), client);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < 100; ++n) {
+        observer.request_done("GET", "host:443", "200", 1ms);
+        observer.event_done(kube::EventOutcome::kRateLimited, "");
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  Metrics metrics({.version = "1", .rules = {}});
+  metrics.include(client.collectable());
+  const std::string text = metrics.expose();
+  for (const char* line : {R"(rest_client_requests_total{code="200",host="host:443",method="GET"} 400)",
+                           R"(rest_client_request_duration_seconds_count{host="host:443",verb="GET"} 400)",
+                           R"(muster_events_total{outcome="rate_limited"} 400)"}) {
+    INFO(std::string(line));
+    CHECK(text.find(line) != std::string::npos);
+  }
+}
+
+TEST_CASE("log observers: the first of a kind passes and then one per interval with what was swallowed") {
+  LogThrottle throttle(10s);
+  const MonotonicTime start(1h);
+  CHECK(throttle.pass("a", start) == 0);
+  CHECK(throttle.pass("b", start) == 0);
+  CHECK(throttle.pass("a", start + 9s) == std::nullopt);
+  CHECK(throttle.pass("a", start + 9999ms) == std::nullopt);
+  CHECK(throttle.pass("a", start + 10s) == 2);
+  CHECK(throttle.pass("a", start + 21s) == 0);
+}
+
+TEST_CASE("log observers: a text of the API server is logged once in an hour and texts without end are one") {
+  TextThrottle throttle;
+  const MonotonicTime start(1h);
+  CHECK(throttle.pass("deprecated", start) == 0);
+  CHECK(throttle.pass("deprecated", start + 59min) == std::nullopt);
+  CHECK(throttle.pass("unknown field", start) == 0);
+  CHECK(throttle.pass("deprecated", start + 60min) == 1);
+  int passed = 0;
+  for (int i = 0; i < 1000; ++i) passed += throttle.pass("pod " + std::to_string(i), start) ? 1 : 0;
+  CHECK(passed == static_cast<int>(TextThrottle::kTexts) - 2 + 1);
+}
+
+TEST_CASE("log observers: warnings of the API server are counted") {
+  ClientMetrics client;
+  KubeLog observer(system_clock(), client);
+  for (int i = 0; i < 3; ++i) observer.warned("POST", "/apis/batch/v1/jobs", "unknown field");
+  Metrics metrics({.version = "1", .rules = {}});
+  metrics.include(client.collectable());
+  CHECK(metrics.expose().find("muster_api_warnings_total 3") != std::string::npos);
+}

@@ -1,0 +1,317 @@
+#include "state/admissions.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reconcilers/workload/admission.h"
+#include "test/reconcilers/queues/queue_cluster.h"
+
+using namespace muster;
+using namespace muster::test;
+
+namespace {
+
+// One ClusterQueue of 10 cpu in which higher priority evicts; Workloads of any size.
+class Deciding {
+ public:
+  explicit Deciding(const QueueSettings& settings = {}) : state(settings) {
+    put(kNamespaces, "team-a", {{"apiVersion", "v1"}, {"kind", "Namespace"}});
+    put(kResourceFlavors, "f1", json::object());
+    put(kClusterQueues, "cq",
+        {{"spec",
+          {{"namespaceSelector", json::object()},
+           {"preemption", {{"withinClusterQueue", "LowerPriority"}}},
+           {"resourceGroups",
+            {{{"coveredResources", {"cpu"}},
+              {"flavors", {{{"name", "f1"}, {"resources", {{{"name", "cpu"}, {"nominalQuota", "10"}}}}}}}}}}}}});
+    put(kLocalQueues, "lq", {{"spec", {{"clusterQueue", "cq"}}}});
+  }
+
+  void put(const ResourceType& type, const std::string& name, json object) {
+    json& metadata = object["metadata"];
+    metadata["name"] = name;
+    metadata["uid"] = name + "-uid";
+    if (type.namespaced) metadata["namespace"] = "team-a";
+    metadata["resourceVersion"] = std::to_string(++version_);
+    const TypedObject typed = read_object(type, object);
+    state.put_watched(typed);
+    state.admissions().put(typed, state, now);
+    if (type.plural == kWorkloads.plural) workloads_[name] = std::move(object);
+  }
+  void put_workload(const std::string& name, const char* cpu, int priority) {
+    const json container = {{"name", "c"}, {"resources", {{"requests", {{"cpu", cpu}}}}}};
+    put(kWorkloads, name,
+        {{"spec",
+          {{"queueName", "lq"},
+           {"priority", priority},
+           {"podSets", {{{"name", "main"}, {"count", 1}, {"template", {{"spec", {{"containers", {container}}}}}}}}}}}});
+  }
+  void patch_workload(const std::string& name, const json& patch) {
+    json object = workloads_.at(name);
+    object.merge_patch(patch);
+    put(kWorkloads, name, std::move(object));
+  }
+
+  // The names about which there is something to write now.
+  std::vector<std::string> decide() {
+    std::vector<ObjectKey> keys;
+    state.admissions().decide(now, SIZE_MAX, keys);
+    std::vector<std::string> names;
+    for (const ObjectKey& key : keys) names.push_back(key.name);
+    return names;
+  }
+  template <class T>
+  const T* ruling(const std::string& name) const {
+    const Ruling* ruling = state.admissions().ruling_on("team-a", name);
+    return ruling == nullptr ? nullptr : std::get_if<T>(ruling);
+  }
+  void sent(const std::string& name) { state.admissions().sent({&kWorkloads, "team-a", name}, now); }
+  // What the reconciler wants to write is written.
+  void write(const std::string& name) {
+    sent(name);
+    const Plan plan = admission_reconciler.reconcile({&kWorkloads, "team-a", name}, state, {}, now);
+    REQUIRE(plan.writes.size() == 1);
+    patch_workload(name, plan.writes[0].body);
+  }
+  bool waits(const std::string& name) const {
+    return state.admissions().scheduler().place_of("team-a", name) != Requeued::kNowhere;
+  }
+
+  ClusterState state;
+  Now now{TimePoint(std::chrono::seconds(1'767'268'800)), MonotonicTime(std::chrono::hours(1))};
+
+ private:
+  uint64_t version_ = 0;
+  std::map<std::string, json> workloads_;
+};
+
+}  // namespace
+
+TEST_CASE("admissions: one that nobody has seen is withdrawn without a write") {
+  Deciding cluster;
+  cluster.put_workload("low", "8", 1);
+  CHECK(cluster.decide() == std::vector<std::string>{"low"});
+  REQUIRE(cluster.ruling<Admitted>("low"));
+  cluster.put_workload("high", "8", 9);
+  cluster.decide();
+  CHECK(cluster.ruling<Admitted>("high"));
+  CHECK_FALSE(cluster.ruling<Admitted>("low"));
+  CHECK_FALSE(cluster.ruling<Preempted>("low"));
+  CHECK(cluster.waits("low"));
+  // It is not forgotten.
+  cluster.write("high");
+  cluster.patch_workload("high", {{"status", {{"conditions", {{{"type", "Finished"}, {"status", "True"}}}}}}});
+  cluster.decide();
+  CHECK(cluster.ruling<Admitted>("low"));
+}
+
+TEST_CASE("admissions: containers count where the pod as a whole claims to ask for less") {
+  Deciding cluster;
+  const json container = {{"name", "c"}, {"resources", {{"requests", {{"cpu", "11"}}}}}};
+  for (const auto& [name, cpu] : {std::pair("less", "1m"), std::pair("more", "12")}) {
+    const json pod = {{"resources", {{"requests", {{"cpu", cpu}}}}}, {"containers", {container}}};
+    cluster.put(
+        kWorkloads, name,
+        {{"spec",
+          {{"queueName", "lq"}, {"podSets", {{{"name", "main"}, {"count", 1}, {"template", {{"spec", pod}}}}}}}}});
+    cluster.decide();
+    CHECK_FALSE(cluster.ruling<Admitted>(name));
+    CHECK(cluster.ruling<Refused>(name));
+  }
+}
+
+TEST_CASE("admissions: devices that pods claim are not counted so such Workloads wait") {
+  const json claims = {{"spec",
+                        {{"podSets",
+                          {{{"name", "main"},
+                            {"count", 1},
+                            {"template",
+                             {{"spec",
+                               {{"containers", {{{"name", "c"}, {"resources", {{"requests", {{"cpu", "1"}}}}}}}},
+                                {"resourceClaims", {{{"name", "gpu"}, {"resourceClaimTemplateName", "gpu"}}}}}}}}}}}}}};
+  Deciding deciding;
+  deciding.put_workload("claims", "1", 0);
+  deciding.patch_workload("claims", claims);
+  deciding.decide();
+  const auto* refused = deciding.ruling<Refused>("claims");
+  REQUIRE(refused != nullptr);
+  CHECK(refused->reason == "Misconfigured");
+  CHECK(refused->message == "Workload uses DRA resources but the KueueDRAIntegration feature gate is not enabled");
+  // As in Kueue, where this gate is off.
+  QueueSettings settings;
+  settings.rules.feature_gates = {{"KueueDRARejectWorkloadsWhenDRADisabled", false}};
+  Deciding counting_nothing(settings);
+  counting_nothing.put_workload("claims", "1", 0);
+  counting_nothing.patch_workload("claims", claims);
+  counting_nothing.decide();
+  CHECK(counting_nothing.ruling<Admitted>("claims") != nullptr);
+}
+
+TEST_CASE("admissions: one that is being written is evicted after it") {
+  Deciding cluster;
+  cluster.put_workload("low", "8", 1);
+  cluster.decide();
+  cluster.sent("low");
+  cluster.put_workload("high", "8", 9);
+  cluster.decide();
+  REQUIRE(cluster.ruling<Admitted>("low"));
+  SUBCASE("an older state of the object does not hide the eviction") {
+    cluster.patch_workload("low", {{"metadata", {{"labels", {{"touched", "true"}}}}}});
+  }
+  SUBCASE("when it was written at once") {}
+  cluster.write("low");
+  REQUIRE(cluster.ruling<Preempted>("low"));
+  CHECK_FALSE(cluster.ruling<Admitted>("high"));
+  cluster.write("low");
+  CHECK(cluster.ruling<Preempted>("low") == nullptr);
+  // Its quota comes back with its reservation.
+  cluster.patch_workload("low", {{"status", {{"admission", nullptr}, {"conditions", nullptr}}}});
+  cluster.decide();
+  CHECK(cluster.ruling<Admitted>("high"));
+  CHECK(cluster.waits("low"));
+}
+
+TEST_CASE(
+    "admissions: a refusal says what was asked for, and an admission takes that back, without writes of their own") {
+  Deciding cluster;
+  cluster.put_workload("large", "11", 1);
+  cluster.decide();
+  REQUIRE(cluster.ruling<Refused>("large"));
+  cluster.now.wall += std::chrono::seconds(2);
+  cluster.now.monotonic += std::chrono::seconds(2);
+  const ObjectKey key{&kWorkloads, "team-a", "large"};
+  const Plan refused = admission_reconciler.reconcile(key, cluster.state, {}, cluster.now);
+  REQUIRE(refused.writes.size() == 1);
+  CHECK(refused.writes[0].body["status"]["resourceRequests"] ==
+        json::parse(R"([{"name": "main", "resources": {"cpu": "11"}}])"));
+  cluster.write("large");
+  CHECK(admission_reconciler.reconcile(key, cluster.state, {}, cluster.now).writes.empty());
+
+  cluster.put_workload("small", "1", 1);
+  cluster.decide();
+  REQUIRE(cluster.ruling<Admitted>("small"));
+  const Plan admitted =
+      admission_reconciler.reconcile({&kWorkloads, "team-a", "small"}, cluster.state, {}, cluster.now);
+  REQUIRE(admitted.writes.size() == 1);
+  CHECK(admitted.writes[0].body["status"].at("resourceRequests").is_null());
+}
+
+TEST_CASE("admissions: an eviction is told of the victim and of the Workload that gets the room") {
+  Deciding cluster;
+  cluster.put_workload("low", "8", 1);
+  cluster.decide();
+  cluster.write("low");
+  cluster.put_workload("high", "8", 9);
+  cluster.decide();
+  REQUIRE(cluster.ruling<Preempted>("low"));
+  const Plan plan = admission_reconciler.reconcile({&kWorkloads, "team-a", "low"}, cluster.state, {}, cluster.now);
+  REQUIRE(plan.writes.size() == 1);
+  std::vector<std::string> told;
+  for (const ObjectEvent& event : plan.writes[0].events) told.push_back(event.regarding.name + " " + event.reason);
+  CHECK(told == std::vector<std::string>{"low EvictedDueToPreempted", "low Preempted", "high PreemptedWorkload"});
+  const ObjectEvent& event = plan.writes[0].events.back();
+  CHECK(event.type == "Normal");
+  CHECK(event.note ==
+        "Preempted workload team-a/low (UID: low-uid) in ClusterQueue cq; preemptor effective priority: 9 (base: 9, "
+        "boost: 0); preemptee effective priority: 1 (base: 1, boost: 0)");
+}
+
+TEST_CASE("admissions: one that the API server refused is decided anew although it was to be evicted") {
+  Deciding cluster;
+  cluster.put_workload("low", "8", 1);
+  cluster.decide();
+  cluster.sent("low");
+  cluster.put_workload("high", "8", 9);
+  cluster.decide();
+  cluster.state.admissions().refuse({&kWorkloads, "team-a", "low"}, cluster.now);
+  cluster.decide();
+  CHECK(cluster.ruling<Admitted>("high"));
+  CHECK_FALSE(cluster.ruling<Preempted>("low"));
+  CHECK(cluster.waits("low"));
+}
+
+TEST_CASE("admissions: whoever leaves before it was admitted in writing is not admitted") {
+  const std::vector<std::pair<std::string, json>> rows = {
+      {"was deactivated", {{"spec", {{"active", false}}}}},
+      {"has finished", {{"status", {{"conditions", {{{"type", "Finished"}, {"status", "True"}}}}}}}},
+      {"is being deleted", {{"metadata", {{"deletionTimestamp", "2026-01-01T12:00:00Z"}}}}},
+  };
+  for (const auto& row : rows) {
+    INFO(row.first);
+    Deciding cluster;
+    cluster.put_workload("one", "8", 1);
+    cluster.decide();
+    cluster.patch_workload("one", row.second);
+    CHECK_FALSE(cluster.ruling<Admitted>("one"));
+    cluster.put_workload("next", "8", 1);
+    cluster.decide();
+    CHECK(cluster.ruling<Admitted>("next"));
+  }
+}
+
+TEST_CASE("admissions: a check of the flavor that was chosen is asked before the Workload is admitted") {
+  Deciding cluster;
+  cluster.put(kResourceFlavors, "f2", json::object());
+  cluster.put(kAdmissionChecks, "c", {{"status", {{"conditions", {{{"type", "Active"}, {"status", "True"}}}}}}});
+  const auto quota = [](const char* flavor) {
+    return json{{"name", flavor}, {"resources", {{{"name", "cpu"}, {"nominalQuota", "10"}}}}};
+  };
+  cluster.put(kClusterQueues, "cq",
+              {{"spec",
+                {{"namespaceSelector", json::object()},
+                 {"admissionChecksStrategy", {{"admissionChecks", {{{"name", "c"}, {"onFlavors", {"f2"}}}}}}},
+                 {"resourceGroups", {{{"coveredResources", {"cpu"}}, {"flavors", {quota("f1"), quota("f2")}}}}}}}});
+  // The second has no room on the first flavor.
+  for (const std::string name : {"on-f1", "on-f2"}) {
+    INFO(name);
+    cluster.put_workload(name, "8", 1);
+    REQUIRE(cluster.decide() == std::vector<std::string>{name});
+    cluster.write(name);
+    const Workload* workload = cluster.state.workload("team-a", name);
+    const bool asked = name == "on-f2";
+    CHECK(workload->has_quota_reserved());
+    CHECK(workload->admitted() == !asked);
+    CHECK(workload->status.admission_checks.size() == (asked ? 1 : 0));
+  }
+}
+
+TEST_CASE("admissions: a refusal is dropped when the queue of its Workload stops") {
+  Deciding cluster;
+  cluster.put_workload("big", "11", 1);
+  cluster.decide();
+  REQUIRE(cluster.ruling<Refused>("big"));
+  cluster.put(kLocalQueues, "lq", {{"spec", {{"clusterQueue", "cq"}, {"stopPolicy", "Hold"}}}});
+  cluster.decide();
+  CHECK(cluster.ruling<Refused>("big") == nullptr);
+  // The queue has spoken meanwhile; when it goes on, the scheduler does again.
+  const json said = {{"type", "QuotaReserved"}, {"status", "False"}, {"reason", "Suspended"}, {"message", "m"}};
+  cluster.patch_workload("big", {{"status", {{"conditions", {said}}}}});
+  cluster.put(kLocalQueues, "lq", {{"spec", {{"clusterQueue", "cq"}}}});
+  cluster.decide();
+  REQUIRE(cluster.ruling<Refused>("big"));
+  CHECK_FALSE(cluster.ruling<Refused>("big")->evaluated);
+}
+
+TEST_CASE("admissions: how long a Workload was admitted is told by the clock that nobody sets") {
+  using std::chrono::hours;
+  using std::chrono::seconds;
+  Deciding cluster;
+  cluster.put_workload("one", "8", 1);
+  cluster.decide();
+  cluster.write("one");
+  const auto age = [&] {
+    return cluster.state.admissions().admitted_for(*cluster.state.workload("team-a", "one"), cluster.now);
+  };
+  CHECK(age() == seconds(0));
+  for (const Duration jump : {Duration(hours(2)), Duration(hours(-5)), Duration(seconds(0))}) {
+    const Duration before = age();
+    cluster.now.wall += jump + seconds(10);
+    cluster.now.monotonic += seconds(10);
+    cluster.patch_workload("one", {{"metadata", {{"labels", {{"touched", std::to_string(jump.count())}}}}}});
+    CHECK(age() == before + seconds(10));
+  }
+  // After a restart there is only the stamp; one of the future counts as none.
+  Admissions other{QueueSettings()};
+  CHECK(other.admitted_for(*cluster.state.workload("team-a", "one"), cluster.now) == seconds(0));
+}

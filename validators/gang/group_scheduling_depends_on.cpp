@@ -1,0 +1,81 @@
+// dependsOn holds a replicated job back until another is ready or complete, which a
+// member of a gang never is before the whole gang has started. That holds over a job
+// between the two as well. Rejected, for example, where both are targets:
+//
+//   replicatedJobs: [{name: driver, ...}, {name: workers, dependsOn: [{name: driver, status: Ready}], ...}]
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "api/codec/json.h"
+#include "jobs/group_scheduling.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+using Dependencies = std::map<std::string_view, std::vector<std::string_view>>;
+
+Dependencies dependencies_of(const json& replicated_jobs) {
+  Dependencies dependencies;
+  for (const json& replicated : replicated_jobs) {
+    auto& list = dependencies[string_at(replicated, {"name"})];
+    for (const json& dependency : array_at(replicated, {"dependsOn"})) list.push_back(string_at(dependency, {"name"}));
+  }
+  return dependencies;
+}
+
+// A target that `from` is or waits for, over any number of steps; empty when there is none.
+std::string_view reachable_target(const Dependencies& dependencies, const GroupConfig& config, std::string_view from) {
+  std::set<std::string_view> seen;
+  std::vector<std::string_view> open = {from};
+  while (!open.empty()) {
+    const std::string_view name = open.back();
+    open.pop_back();
+    if (!seen.insert(name).second) continue;
+    if (config.has_target(name)) return name;
+    if (auto it = dependencies.find(name); it != dependencies.end()) {
+      open.insert(open.end(), it->second.begin(), it->second.end());
+    }
+  }
+  return {};
+}
+
+FieldErrors check(const Review& review) {
+  const std::optional<GroupConfig> config = group_config(jobset, review.request.object);
+  if (!config) return {};
+  const json& replicated_jobs = array_at(review.request.object, {"spec", "replicatedJobs"});
+  const Dependencies dependencies = dependencies_of(replicated_jobs);
+  FieldErrors errors;
+  for (size_t i = 0; i < replicated_jobs.size(); ++i) {
+    const std::string_view name = string_at(replicated_jobs[i], {"name"});
+    if (!config->has_target(name)) continue;
+    const json& depends_on = array_at(replicated_jobs[i], {"dependsOn"});
+    for (size_t j = 0; j < depends_on.size(); ++j) {
+      const std::string_view dependency = string_at(depends_on[j], {"name"});
+      const std::string_view target = reachable_target(dependencies, *config, dependency);
+      if (target.empty()) continue;
+      std::string detail = std::string(name) + " and " + std::string(target) + " start as a group, so " +
+                           std::string(name) + " would wait for " + std::string(dependency);
+      if (target != dependency) detail += ", which waits for " + std::string(target) + ",";
+      detail += " and neither would ever start; remove the dependency, or leave one of them out of the group's targets";
+      errors.push_back(invalid(FieldPath("spec.replicatedJobs").index(i).child("dependsOn").index(j).child("name"),
+                               json(dependency), std::move(detail)));
+    }
+  }
+  return errors;
+}
+
+}  // namespace
+
+extern const Validator group_scheduling_depends_on;
+const Validator group_scheduling_depends_on = {
+    .name = "group_scheduling_depends_on",
+    .matches = {{"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+    .origin = RuleOrigin::kMuster,
+};
+
+}  // namespace muster

@@ -1,0 +1,69 @@
+// Whether and how a job starts as a group is settled when it is created: pods that
+// exist have a barrier or have none, and the deadline of a run may have begun. Spec
+// field and annotations alike may be neither added nor removed nor changed. Rejected,
+// for example:
+//
+//   kubectl annotate job train muster.batch/group-scheduling-timeout-seconds=300
+//
+// A configuration that was never usable had no effect and may be removed.
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "jobs/group_scheduling.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+std::string remedy(const JobKind& kind) {
+  return "starting as a group is settled when a " + std::string(kind.kind) +
+         " is created; delete it and create it again with the new value";
+}
+
+FieldErrors compare_annotation(const JobKind& kind, const json& old_object, const json& object, std::string_view key) {
+  const auto before = annotation(old_object, key);
+  const auto after = annotation(object, key);
+  if (before == after) return {};
+  const char* what = !before ? "cannot be added: " : after ? "cannot be changed: " : "cannot be removed: ";
+  return {
+      invalid(FieldPath("metadata.annotations").key(key), after ? json(*after) : json(nullptr), what + remedy(kind))};
+}
+
+FieldErrors check(const Review& review) {
+  const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
+  if (kind == nullptr) return {};
+  const json& old_object = review.request.old_object;
+  const json& object = review.request.object;
+  const GroupReading before = read_group_scheduling(*kind, old_object);
+  const GroupReading after = read_group_scheduling(*kind, object);
+  if (before.present() && !before.usable() && !after.present()) return {};
+
+  FieldErrors errors;
+  if (!(before.field == after.field)) {
+    const json* value = find_path(object, {"spec", "groupSchedulingConfig"});
+    const char* what = !before.field.present ? "cannot be added: "
+                       : after.field.present ? "cannot be changed: "
+                                             : "cannot be removed: ";
+    errors.push_back(invalid("spec.groupSchedulingConfig", value ? *value : json(nullptr), what + remedy(*kind)));
+  }
+  if (before.annotations == after.annotations) return errors;
+  append(errors, compare_annotation(*kind, old_object, object, kGroupTimeoutAnnotation));
+  append(errors, compare_annotation(*kind, old_object, object, kGroupTargetsAnnotation));
+  append(errors, compare_annotation(*kind, old_object, object, kGroupOnTimeoutAnnotation));
+  return errors;
+}
+
+}  // namespace
+
+extern const Validator group_scheduling_immutability;
+const Validator group_scheduling_immutability = {
+    .name = "group_scheduling_immutability",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kUpdate},
+    .check = check,
+    .origin = RuleOrigin::kMuster,
+};
+
+}  // namespace muster

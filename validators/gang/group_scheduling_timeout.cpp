@@ -1,0 +1,67 @@
+// A gang says how long its pods may take to start: a whole number of seconds, at
+// least 1 (KEP-498's timeoutAfterSeconds). Rejected, for example:
+//
+//   groupSchedulingConfig: {timeoutAfterSeconds: 0}
+//
+// Kubernetes' own deadlines run while the gang waits; one that ends first is allowed,
+// and the user is told.
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "jobs/group_scheduling.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+FieldErrors check(const Review& review) {
+  const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
+  if (kind == nullptr) return {};
+  return read_group_scheduling(*kind, review.request.object).timeout_errors;
+}
+
+std::vector<std::string> warn(const Review& review) {
+  const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
+  if (kind == nullptr || review.request.operation != Operation::kCreate) return {};
+  const std::optional<GroupConfig> config = group_config(*kind, review.request.object);
+  if (!config) return {};
+
+  std::vector<std::string> warnings;
+  auto compare = [&](const std::string& field, std::optional<int64_t> deadline) {
+    if (!deadline || *deadline > config->timeout_seconds) return;
+    warnings.push_back(field + " is " + std::to_string(*deadline) +
+                       " s and also counts the wait for the group, which may last " +
+                       std::to_string(config->timeout_seconds) + " s: make it longer than the group's timeout");
+  };
+  for (const ConstPodTemplateRef& ref : kind->read_pod_templates(review.request.object)) {
+    if (!config->has_target(ref.name)) continue;
+    compare(ref.path.child("spec").child("activeDeadlineSeconds"),
+            int_at(*ref.template_json, {"spec", "activeDeadlineSeconds"}));
+    if (kind == &batch_job) {
+      compare("spec.activeDeadlineSeconds", int_at(review.request.object, {"spec", "activeDeadlineSeconds"}));
+    }
+  }
+  const json& replicated_jobs = array_at(review.request.object, {"spec", "replicatedJobs"});
+  for (size_t i = 0; kind == &jobset && i < replicated_jobs.size(); ++i) {
+    if (!config->has_target(string_at(replicated_jobs[i], {"name"}))) continue;
+    compare(FieldPath("spec.replicatedJobs").index(i).child("template.spec.activeDeadlineSeconds"),
+            int_at(replicated_jobs[i], {"template", "spec", "activeDeadlineSeconds"}));
+  }
+  return warnings;
+}
+
+}  // namespace
+
+extern const Validator group_scheduling_timeout;
+const Validator group_scheduling_timeout = {
+    .name = "group_scheduling_timeout",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+    .warn = warn,
+    .origin = RuleOrigin::kMuster,
+};
+
+}  // namespace muster

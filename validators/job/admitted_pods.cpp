@@ -1,0 +1,104 @@
+// What runs with quota does not ask for more than that: neither a queued job while it runs,
+// nor at any time a Job of a queued JobSet, whose quota is the JobSet's. Rejected, for
+// example, is an UPDATE by a user of a running Job in a LocalQueue from
+//
+//   spec: {parallelism: 1}    to    spec: {parallelism: 50}
+//
+// A Job that is suspended in the same request may grow: it is queued anew. Elastic jobs may
+// grow, too: new pods wait behind a scheduling gate.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "jobs/management.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+// What of a pod template decides about the pods' requests.
+json requests_of(const json& pod_template) {
+  const json& spec = object_at(pod_template, {"spec"});
+  json asked = {{"pod", object_at(spec, {"resources"})}, {"overhead", object_at(spec, {"overhead"})}};
+  for (const char* list : {"initContainers", "containers"}) {
+    json& containers = asked[list] = json::array();
+    for (const json& container : array_at(spec, {list}))
+      containers.push_back({object_at(container, {"resources"}), string_at(container, {"restartPolicy"})});
+  }
+  return asked;
+}
+
+// "spec.parallelism" of "spec.template".
+FieldPath parallelism_beside(const FieldPath& pod_template) {
+  return FieldPath(pod_template.text().substr(0, pod_template.text().rfind('.'))).child("parallelism");
+}
+
+struct Growth {
+  std::string state;
+  bool part = false;  // of a queued job
+};
+
+// nullopt: the pods are counted anew before they run, or are nobody's business.
+std::optional<Growth> runs_with_quota(const Review& review) {
+  const JobKind* kind = enabled_kind(review);
+  if (!kind || is_admitter(review)) return std::nullopt;
+  const json &before = review.request.old_object, &after = review.request.object;
+  const std::string self = "this " + review.request.kind;
+  const MaybeAncestor ancestor = managed_ancestor(review, before);
+  if (ancestor.ok() && *ancestor)
+    return Growth{self + " is part of " + text_of(**ancestor) + ", which is queued", true};
+  if (kind->suspended(before) || kind->suspended(after) || !is_queued_by_itself(review, before)) return std::nullopt;
+  if (is_elastic(review.settings, before)) return std::nullopt;
+  return Growth{self + " is queued and runs with the quota for the pods that it had", false};
+}
+
+FieldErrors growth_in(const Review& review) {
+  const auto growth = runs_with_quota(review);
+  if (!growth) return {};
+  const std::string way_out = growth->part ? "; leave it as its controller made it"
+                                           : "; set spec.suspend to true in the same request to requeue it";
+  const auto before = enabled_kind(review)->read_pod_templates(review.request.old_object);
+  FieldErrors errors;
+  for (const ConstPodTemplateRef& after : enabled_kind(review)->read_pod_templates(review.request.object)) {
+    const auto old =
+        std::find_if(before.begin(), before.end(), [&](const auto& each) { return each.name == after.name; });
+    if (old == before.end()) continue;
+    if (after.count > old->count) {
+      errors.push_back(forbidden(parallelism_beside(after.path), growth->state + ": " + std::to_string(old->count) +
+                                                                     " pods cannot become " +
+                                                                     std::to_string(after.count) + way_out));
+    }
+    if (growth->part && requests_of(*old->template_json) != requests_of(*after.template_json)) {
+      errors.push_back(
+          forbidden(after.path.child("spec"), growth->state + ": what its pods request cannot change" + way_out));
+    }
+  }
+  return errors;
+}
+
+FieldErrors check(const Review& review) {
+  return review.settings.suspend_guard == SuspendGuard::kEnforce ? growth_in(review) : FieldErrors();
+}
+
+std::vector<std::string> warn(const Review& review) {
+  std::vector<std::string> warnings;
+  if (review.settings.suspend_guard != SuspendGuard::kObserve) return warnings;
+  for (const FieldError& error : growth_in(review))
+    warnings.push_back(error.field + ": " + error.detail + " (with suspendGuard: enforce this is rejected)");
+  return warnings;
+}
+
+}  // namespace
+
+extern const Validator admitted_pods = {
+    .name = "admitted_pods",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kUpdate},
+    .check = check,
+    .warn = warn,
+    .origin = RuleOrigin::kMuster,
+};
+
+}  // namespace muster

@@ -1,0 +1,27 @@
+#include <nlohmann/json.hpp>
+
+#include "api/meta/constants.h"
+#include "jobs/management.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+// As in Kueue, which gates the pods of elastic jobs when they are created: manifests and tools rely on it.
+FieldErrors check(const Review& review) {
+  if (!enabled_kind(review)) return {};
+  const bool elastic = is_elastic(review.settings, review.request.object);
+  if (elastic == is_elastic(review.settings, review.request.old_object)) return {};
+  return {invalid(FieldPath("metadata.annotations").key(kElasticJobAnnotation), elastic, "field is immutable")};
+}
+
+}  // namespace
+
+extern const Validator elastic_job_immutable = {
+    .name = "elastic_job_immutable",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

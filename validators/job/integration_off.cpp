@@ -1,0 +1,60 @@
+// A queue name on a Job or a JobSet has no effect where integrations.frameworks leaves the kind out: the
+// object runs at once and without quota, as in Kueue. Whoever asks for a queue is told so; of an update
+// only when it brings the name. With unqueuedKinds: Deny the request is refused. Told, for example, with
+// frameworks: [batch/job]:
+//
+//   kind: JobSet
+//   metadata: {labels: {kueue.x-k8s.io/queue-name: main}}
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
+#include "api/meta/owner_reference.h"
+#include "jobs/job_kind.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+bool names_queue(const nlohmann::json& object) {
+  return label(object, kQueueNameLabel).has_value();
+}
+
+// What is to be said; empty: nothing.
+std::string notice(const Review& review) {
+  const AdmissionRequest& request = review.request;
+  const JobKind* kind = find_job_kind(request.group, request.kind);
+  if (kind == nullptr || review.settings.frameworks.contains(kind->framework)) return "";
+  if (controller_of(request.object) || !names_queue(request.object) || names_queue(request.old_object)) return "";
+  return "muster does not queue " + request.kind + "s here, as integrations.frameworks lacks " +
+         std::string(kind->framework) + ": it runs at once and without quota";
+}
+
+FieldPath field() {
+  return FieldPath("metadata").child("labels").key(kQueueNameLabel);
+}
+
+FieldErrors check(const Review& review) {
+  const std::string said = review.settings.deny_unqueued ? notice(review) : "";
+  if (said.empty()) return {};
+  return {forbidden(field(), said + "; remove the label, or ask an administrator to add the framework")};
+}
+
+std::vector<std::string> warn(const Review& review) {
+  const std::string said = notice(review);
+  if (said.empty()) return {};
+  return {field().text() + ": " + said};
+}
+
+}  // namespace
+
+extern const Validator integration_off;
+const Validator integration_off = {
+    .name = "integration_off",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+    .warn = warn,
+};
+
+}  // namespace muster

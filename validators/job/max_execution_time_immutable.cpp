@@ -1,0 +1,31 @@
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
+#include "jobs/management.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+// The limit of a run is fixed when it starts: it changes only between stopped states.
+FieldErrors check(const Review& review) {
+  const JobKind* kind = enabled_kind(review);
+  const nlohmann::json& object = review.request.object;
+  const nlohmann::json& old_object = review.request.old_object;
+  if (!kind || (kind->stopped(object) && kind->stopped(old_object))) return {};
+  const std::string_view limit = label(object, kMaxExecTimeLabel).value_or("");
+  if (limit == label(old_object, kMaxExecTimeLabel).value_or("")) return {};
+  return {invalid(FieldPath("metadata.labels").key(kMaxExecTimeLabel), limit, "field is immutable")};
+}
+
+}  // namespace
+
+extern const Validator max_execution_time_immutable = {
+    .name = "max_execution_time_immutable",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

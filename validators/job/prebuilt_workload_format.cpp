@@ -1,0 +1,38 @@
+#include <nlohmann/json.hpp>
+
+#include "api/meta/names.h"
+#include "jobs/management.h"
+#include "jobs/prebuilt_workload.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+// An update that may change the name has Kueue look at it a second time; whoever
+// counts causes finds as many here.
+size_t times_looked_at(const Review& review, const JobKind& kind) {
+  if (review.request.operation != Operation::kUpdate) return 1;
+  const bool may_change = kind.stopped(review.request.object) || is_elastic(review.settings, review.request.old_object);
+  return may_change ? 2 : 1;
+}
+
+FieldErrors check(const Review& review) {
+  const JobKind* kind = enabled_kind(review);
+  if (!kind) return {};
+  const auto prebuilt = prebuilt_workload_name_of(review.settings, review.request.object);
+  if (!prebuilt) return {};
+  const auto complaints = is_dns1123_subdomain(prebuilt->name);
+  if (complaints.empty()) return {};
+  return FieldErrors(times_looked_at(review, *kind), invalid(prebuilt->field, prebuilt->name, join(complaints, ",")));
+}
+
+}  // namespace
+
+extern const Validator prebuilt_workload_format = {
+    .name = "prebuilt_workload_format",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

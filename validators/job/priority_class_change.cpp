@@ -1,0 +1,37 @@
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
+#include "jobs/management.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+// One priority class may become another at any time, but none may not become one
+// while the job runs, and one never becomes none.
+FieldErrors check(const Review& review) {
+  const JobKind* kind = enabled_kind(review);
+  if (!kind) return {};
+  const std::string_view before = label(review.request.old_object, kPriorityClassLabel).value_or("");
+  const std::string_view after = label(review.request.object, kPriorityClassLabel).value_or("");
+  const std::string field = FieldPath("metadata.labels").key(kPriorityClassLabel);
+  if (before.empty() && !after.empty() && !kind->stopped(review.request.object)) {
+    return {invalid(field, after, "WorkloadPriorityClass cannot be added to a non-suspended workload")};
+  }
+  if (!before.empty() && after.empty()) {
+    return {invalid(field, after, "WorkloadPriorityClass cannot be removed from a workload")};
+  }
+  return {};
+}
+
+}  // namespace
+
+extern const Validator priority_class_change = {
+    .name = "priority_class_change",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

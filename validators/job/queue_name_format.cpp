@@ -1,0 +1,30 @@
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
+#include "api/meta/names.h"
+#include "jobs/management.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+// A queue name is the name of a LocalQueue; an empty label is no way to say "none".
+FieldErrors check(const Review& review) {
+  const auto queue = label(review.request.object, kQueueNameLabel);
+  if (!enabled_kind(review) || !queue) return {};
+  const auto complaints = is_dns1123_subdomain(*queue);
+  if (complaints.empty()) return {};
+  return {invalid(FieldPath("metadata.labels").key(kQueueNameLabel), *queue, join(complaints, ","))};
+}
+
+}  // namespace
+
+extern const Validator queue_name_format = {
+    .name = "queue_name_format",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

@@ -1,0 +1,29 @@
+#include <nlohmann/json.hpp>
+
+#include "api/meta/constants.h"
+#include "jobs/management.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+// A job that runs uses the quota of its queue; only a stopped one may move.
+FieldErrors check(const Review& review) {
+  const JobKind* kind = enabled_kind(review);
+  const nlohmann::json& object = review.request.object;
+  if (!kind || kind->stopped(object)) return {};
+  const std::string_view queue = queue_name_of(object);
+  if (queue == queue_name_of(review.request.old_object)) return {};
+  return {invalid(FieldPath("metadata.labels").key(kQueueNameLabel), queue, "field is immutable")};
+}
+
+}  // namespace
+
+extern const Validator queue_name_immutable = {
+    .name = "queue_name_immutable",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

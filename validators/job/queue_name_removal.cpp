@@ -1,0 +1,31 @@
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
+#include "jobs/management.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+// Where every job without a queue name would have got the default one, removing the
+// name is a way around the queues.
+FieldErrors check(const Review& review) {
+  const nlohmann::json& old_object = review.request.old_object;
+  if (!enabled_kind(review) || queue_name_of(old_object).empty()) return {};
+  if (!queue_name_of(review.request.object).empty()) return {};
+  if (!review.view.local_queue(string_at(old_object, {"metadata", "namespace"}), kDefaultLocalQueueName)) return {};
+  return {invalid(FieldPath("metadata.labels").key(kQueueNameLabel), "",
+                  "queue-name must not be empty in namespace with default queue")};
+}
+
+}  // namespace
+
+extern const Validator queue_name_removal = {
+    .name = "queue_name_removal",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

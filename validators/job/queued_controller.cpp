@@ -1,0 +1,75 @@
+// Whose quota a job uses follows from its controller (metadata.ownerReferences), which only
+// those may choose who start queued jobs or make the Jobs of JobSets. Rejected, for example,
+// is an UPDATE that gives a Job in a LocalQueue this controller:
+//
+//   ownerReferences: [{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, name: other, controller: true}]
+//
+// Taking a controller away is allowed: garbage collection does so.
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
+#include "jobs/management.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+bool same(const OwnerReference& one, const OwnerReference& other) {
+  return one.uid == other.uid && one.name == other.name && one.kind == other.kind &&
+         group_of(one.api_version) == group_of(other.api_version);
+}
+
+bool is_part_of_queued(const Review& review, const json& object) {
+  const MaybeAncestor ancestor = managed_ancestor(review, object);
+  return ancestor.ok() && *ancestor;
+}
+
+std::optional<std::string> state_of(const Review& review) {
+  const json &before = review.request.old_object, &after = review.request.object;
+  const std::string self = "this " + review.request.kind;
+  if (is_queued_by_itself(review, before)) return self + " is queued";
+  if (is_part_of_queued(review, before)) return self + " is part of a job that is queued";
+  if (is_part_of_queued(review, after)) return "that controller is queued";
+  return std::nullopt;
+}
+
+std::optional<std::string> change_of(const Review& review) {
+  const auto after = controller_of(review.request.object);
+  if (!enabled_kind(review) || !after || is_admitter(review)) return std::nullopt;
+  const auto before = controller_of(review.request.old_object);
+  if (before && same(*before, *after)) return std::nullopt;
+  return state_of(review);
+}
+
+FieldErrors check(const Review& review) {
+  if (review.settings.suspend_guard != SuspendGuard::kEnforce) return {};
+  const auto state = change_of(review);
+  if (!state) return {};
+  return {forbidden("metadata.ownerReferences", *state + ", and a controller says whose quota the pods use; user \"" +
+                                                    review.request.user.username +
+                                                    "\" cannot add or change it. Leave it as it is, or create the " +
+                                                    review.request.kind + " again")};
+}
+
+std::vector<std::string> warn(const Review& review) {
+  if (review.settings.suspend_guard != SuspendGuard::kObserve) return {};
+  const auto state = change_of(review);
+  if (!state) return {};
+  return {"metadata.ownerReferences: " + *state +
+          ", and a controller says whose quota the pods use; with suspendGuard: enforce this is rejected"};
+}
+
+}  // namespace
+
+extern const Validator queued_controller = {
+    .name = "queued_controller",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kUpdate},
+    .check = check,
+    .warn = warn,
+};
+
+}  // namespace muster

@@ -1,0 +1,86 @@
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
+#include "jobs/management.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+// Why a job may not start now, and what its owner can do.
+struct Obstacle {
+  std::string state;  // 'this Job is queued in LocalQueue "q"'
+  std::string advice;
+};
+
+Obstacle queued_by_itself(const Review& review, std::string_view queue) {
+  const std::string keep = "to run it outside of the queue, create it again ";
+  const std::string self = "this " + review.request.kind + " is queued";
+  if (queue.empty()) {
+    return {self + " (manageJobsWithoutQueueName)",
+            keep + "in a namespace that managedJobsNamespaceSelector does not match"};
+  }
+  return {self + " in LocalQueue \"" + std::string(queue) + "\"",
+          keep + "without the label " + std::string(kQueueNameLabel)};
+}
+
+// Whether the Workload of the topmost controller lets a part of it run. It counts the Jobs
+// that a JobSet's controller makes; no controller makes JobSets.
+bool covers(const ManagedAncestor& ancestor, const Review& review) {
+  return review.request.kind != jobset.kind && review.view.is_admitted(ancestor.uid);
+}
+
+// What was queued before the request is what counts: a request cannot take a job out of
+// its queue and start it in one. When the owners leave it open whether an ancestor is
+// managed, the job's own label or namespace decides. Of the jobs that are created, the
+// mutators suspend all but parts of others.
+std::optional<Obstacle> starts_past_the_queue(const Review& review) {
+  const JobKind* kind = enabled_kind(review);
+  const AdmissionRequest& request = review.request;
+  if (!kind || kind->suspended(request.object) || is_admitter(review)) return std::nullopt;
+  const bool created = request.operation == Operation::kCreate;
+  if (!created && !kind->suspended(request.old_object)) return std::nullopt;
+  const json& before = created ? request.object : request.old_object;
+  if (review.view.is_admitted(string_at(before, {"metadata", "uid"}))) return std::nullopt;
+  const MaybeAncestor ancestor = managed_ancestor(review, before);
+  if (ancestor.ok() && *ancestor) {
+    if (covers(**ancestor, review)) return std::nullopt;
+    return Obstacle{"this " + request.kind + " is part of " + text_of(**ancestor) + ", which is queued",
+                    "it starts when its owner is admitted"};
+  }
+  if (created || !is_queued_by_itself(review, before)) return std::nullopt;
+  return queued_by_itself(review, queue_name_of(before));
+}
+
+FieldErrors check(const Review& review) {
+  if (review.settings.suspend_guard != SuspendGuard::kEnforce) return {};
+  const auto obstacle = starts_past_the_queue(review);
+  if (!obstacle) return {};
+  return {forbidden("spec.suspend", obstacle->state + " and is unsuspended by muster on admission; user \"" +
+                                        review.request.user.username + "\" cannot unsuspend it; " + obstacle->advice)};
+}
+
+std::vector<std::string> warn(const Review& review) {
+  if (review.settings.suspend_guard != SuspendGuard::kObserve) return {};
+  const auto obstacle = starts_past_the_queue(review);
+  if (!obstacle) return {};
+  return {"spec.suspend: " + obstacle->state +
+          " and was unsuspended before its admission; with suspendGuard: enforce "
+          "this is rejected"};
+}
+
+}  // namespace
+
+extern const Validator suspend_guard = {
+    .name = "suspend_guard",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+    .warn = warn,
+    .origin = RuleOrigin::kMuster,
+};
+
+}  // namespace muster

@@ -1,0 +1,80 @@
+// Typing mistakes in Job and pod templates, which the API server stores as they come inside of
+// JobSets: a field of a wrong type is rejected where it stands, and one that no template has is told
+// of in Kubernetes' own words. A newer API server can know more fields, so these are let through.
+// Rejected, for example:
+//
+//   containers: [{name: main, image: 5}]
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "api/codec/json.h"
+#include "api/pod_schema.h"
+#include "jobs/job_kind.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+// A Job is checked by the API server itself, but not by `muster review`.
+SchemaFindings find_in(const Review& review, const json& object) {
+  SchemaFindings found;
+  if (review.request.resource == batch_job.resource) {
+    if (const json* spec = find_path(object, {"spec"})) check_template("JobSpec", *spec, FieldPath("spec"), found);
+    return found;
+  }
+  const json& replicated = array_at(object, {"spec", "replicatedJobs"});
+  for (size_t i = 0; i < replicated.size(); ++i) {
+    const FieldPath path = FieldPath("spec").child("replicatedJobs").index(i).child("template");
+    if (const json* job_template = find_path(replicated[i], {"template"}))
+      check_template("JobTemplateSpec", *job_template, path, found);
+  }
+  return found;
+}
+
+FieldErrors check(const Review& review) {
+  return new_errors(review, [&](const json& object) {
+    SchemaFindings found = find_in(review, object);
+    if (found.more_errors > 0)
+      found.errors.push_back(
+          forbidden(FieldPath("spec"), "has " + std::to_string(found.more_errors) + " more fields of a wrong type"));
+    return std::move(found.errors);
+  });
+}
+
+// The API server shows a user warnings of 4 KiB in all.
+constexpr size_t kMostWarnings = 10;
+
+std::vector<std::string> warn(const Review& review) {
+  const SchemaFindings found = find_in(review, review.request.object);
+  if (found.unknown.empty()) return {};
+  std::set<std::string> before;
+  if (review.request.operation == Operation::kUpdate) {
+    for (std::string& path : find_in(review, review.request.old_object).unknown) before.insert(std::move(path));
+  }
+  std::vector<std::string> warnings;
+  size_t more = before.empty() ? found.more_unknown : 0;
+  for (const std::string& path : found.unknown) {
+    if (before.contains(path)) continue;
+    if (warnings.size() < kMostWarnings)
+      warnings.push_back("unknown field \"" + path + "\"");
+    else
+      ++more;
+  }
+  if (more > 0) warnings.push_back("and " + std::to_string(more) + " more unknown fields");
+  return warnings;
+}
+
+}  // namespace
+
+extern const Validator template_fields;
+const Validator template_fields = {
+    .name = "template_fields",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+    .warn = warn,
+};
+
+}  // namespace muster

@@ -1,0 +1,52 @@
+// Where muster is the JobSet controller, nobody else makes Jobs of a queued JobSet: its
+// Workload counts the Jobs that its spec asks for. Rejected, for example, is the creation of
+// a Job by a user with
+//
+//   ownerReferences: [{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, name: train, controller: true}]
+//
+// when JobSet `train` is in a LocalQueue. Not in force without admitters: a person runs muster.
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "jobs/management.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+std::optional<ManagedAncestor> claimed_by(const Review& review) {
+  if (!enabled_kind(review) || review.settings.admitters.empty() || is_admitter(review)) return std::nullopt;
+  const MaybeAncestor ancestor = managed_ancestor(review, review.request.object);
+  return ancestor.ok() ? *ancestor : std::nullopt;
+}
+
+FieldErrors check(const Review& review) {
+  if (review.settings.suspend_guard != SuspendGuard::kEnforce) return {};
+  const auto ancestor = claimed_by(review);
+  if (!ancestor) return {};
+  return {forbidden("metadata.ownerReferences", text_of(*ancestor) +
+                                                    " is queued, and muster makes its Jobs, not user \"" +
+                                                    review.request.user.username + "\"; leave the controller out")};
+}
+
+std::vector<std::string> warn(const Review& review) {
+  if (review.settings.suspend_guard != SuspendGuard::kObserve) return {};
+  const auto ancestor = claimed_by(review);
+  if (!ancestor) return {};
+  return {"metadata.ownerReferences: " + text_of(*ancestor) +
+          " is queued, and muster makes its Jobs; with suspendGuard: enforce this is rejected"};
+}
+
+}  // namespace
+
+extern const Validator jobset_child_maker = {
+    .name = "jobset_child_maker",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kCreate},
+    .check = check,
+    .warn = warn,
+    .native_jobsets = true,
+    .origin = RuleOrigin::kMuster,
+};
+
+}  // namespace muster

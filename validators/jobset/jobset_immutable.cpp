@@ -1,0 +1,99 @@
+// What a JobSet runs, and who runs it, is settled when it is created. Three things may
+// change: of a suspended JobSet, or with the change that suspends it, the parts of the
+// pod templates by which a queue places pods; with JobSet's gate ElasticJobSet the
+// number of pods, on the terms of jobset_elastic; and what is not in the templates.
+// Rejected, for example:
+//
+//   replicas: 1 -> replicas: 2
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "api/config/feature_gates.h"
+#include "jobs/edit.h"
+#include "jobs/jobset/jobset_fields.h"
+#include "jobs/jobset/jobset_text.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+void copy_member(const json& from, json& to, std::string_view key) {
+  const auto found = from.find(key);
+  if (found != from.end()) {
+    to[std::string(key)] = *found;
+  } else {
+    to.erase(std::string(key));
+  }
+}
+
+void copy_pod_counts(const json& old_job, json& job) {
+  json* spec = make_object(job, {"template", "spec"});
+  if (!spec) return;
+  for (const char* key : {"parallelism", "completions"}) {
+    copy_member(object_at(old_job, {"template", "spec"}), *spec, key);
+  }
+}
+
+void copy_placement(const json& old_job, json& job) {
+  const json& old_template = object_at(old_job, {"template", "spec", "template"});
+  json* metadata = make_object(job, {"template", "spec", "template", "metadata"});
+  json* spec = make_object(job, {"template", "spec", "template", "spec"});
+  if (!metadata || !spec) return;
+  for (const char* key : {"labels", "annotations"}) {
+    copy_member(object_at(old_template, {"metadata"}), *metadata, key);
+  }
+  for (const char* key : {"nodeSelector", "tolerations", "schedulingGates"}) {
+    copy_member(object_at(old_template, {"spec"}), *spec, key);
+  }
+}
+
+// The new list, with what may change as it was.
+json without_allowed_changes(const Review& review) {
+  const json& old_object = review.request.old_object;
+  const json& object = review.request.object;
+  const bool elastic = review.settings.jobset_enabled(kElasticJobSetGate);
+  const bool suspended = bool_at(old_object, {"spec", "suspend"}) || bool_at(object, {"spec", "suspend"});
+  json list = replicated_jobs_of(object);
+  for (json& job : list) {
+    const json* old_job = find_replicated_job(old_object, string_at(job, {"name"}));
+    if (!old_job) continue;
+    if (elastic && is_indexed(job)) copy_pod_counts(*old_job, job);
+    if (suspended) copy_placement(*old_job, job);
+  }
+  return list;
+}
+
+FieldErrors check(const Review& review) {
+  const json& old_object = review.request.old_object;
+  const json& object = review.request.object;
+  FieldErrors errors;
+  if (replicated_jobs_of(object) != replicated_jobs_of(old_object)) {
+    const json list = without_allowed_changes(review);
+    if (!same_in_typed_api(list, replicated_jobs_of(old_object))) {
+      errors.push_back(
+          {"spec.replicatedJobs", FieldErrorType::kInvalid, print_replicated_jobs(list), "field is immutable"});
+    }
+  }
+  const json* manager = find_path(object, {"spec", "managedBy"});
+  const json* old_manager = find_path(old_object, {"spec", "managedBy"});
+  const json said = manager ? *manager : json();
+  if (said != (old_manager ? *old_manager : json())) {
+    errors.push_back(invalid("spec.managedBy", said, "field is immutable"));
+  }
+  return errors;
+}
+
+}  // namespace
+
+extern const Validator jobset_immutable;
+const Validator jobset_immutable = {
+    .name = "jobset_immutable",
+    .matches = {{"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kUpdate},
+    .check = check,
+    .native_jobsets = true,
+};
+
+}  // namespace muster

@@ -1,0 +1,57 @@
+// The pods of one replicated job are counted in 32 bits. Rejected, for example:
+//
+//   replicatedJobs: [{name: leader, replicas: 65536, template: {spec: {parallelism: 65536, ...}}}]
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "jobs/jobset/jobset_fields.h"
+#include "jobs/size_limit.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+
+FieldErrors check(const Review& review) {
+  FieldErrors errors;
+  size_t i = 0;
+  for (const json& replicated_job : replicated_jobs_of(review.request.object)) {
+    const FieldPath path = FieldPath("spec.replicatedJobs").index(i++).child("replicas");
+    const int64_t replicas = replicas_of(replicated_job);
+    const int64_t parallelism = parallelism_of(replicated_job).value_or(1);
+    if (replicas * parallelism <= kMost) continue;
+    errors.push_back(invalid(path, replicas,
+                             "the product of replicas and parallelism must not exceed " + std::to_string(kMost) +
+                                 " for replicatedJob '" + std::string(string_at(replicated_job, {"name"})) + "'"));
+  }
+  return errors;
+}
+
+// What is allowed may still be more than muster runs at a time.
+std::vector<std::string> warn(const Review& review) {
+  if (is_managed_elsewhere(review.request.object)) return {};
+  int64_t jobs = 0;
+  for (const json& replicated_job : replicated_jobs_of(review.request.object)) jobs += replicas_of(replicated_job);
+  if (jobs <= kMostJobsOfAJobSet) return {};
+  return {"spec.replicatedJobs: these are " + std::to_string(jobs) + " Jobs; muster runs at most " +
+          std::to_string(kMostJobsOfAJobSet) + " of one JobSet at a time, and creates the others as those end"};
+}
+
+}  // namespace
+
+extern const Validator jobset_pod_count;
+const Validator jobset_pod_count = {
+    .name = "jobset_pod_count",
+    .matches = {{"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kCreate},
+    .check = check,
+    .warn = warn,
+    .native_jobsets = true,
+    .origin = RuleOrigin::kMuster,
+};
+
+}  // namespace muster

@@ -1,0 +1,92 @@
+// A claim of volumeClaimPolicies is named <template>-<jobset>, and somebody must mount
+// it; no volume of a pod template may bear its name. Rejected, for example, where no
+// container mounts data:
+//
+//   volumeClaimPolicies: [{templates: [{metadata: {name: data}, spec: {...}}]}]
+//
+// JobSet's webhook also compares the templates with claims that exist. muster, which
+// makes no claims itself, does not watch them.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "api/codec/json.h"
+#include "api/meta/names.h"
+#include "jobs/jobset/jobset_fields.h"
+#include "jobs/jobset/jobset_text.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMaxClaimName = 63;
+
+bool mounts(const json& pod_spec, std::string_view containers, std::string_view volume) {
+  const json& list = array_at(pod_spec, {containers});
+  return std::any_of(list.begin(), list.end(), [&](const json& container) {
+    const json& volume_mounts = array_at(container, {"volumeMounts"});
+    return std::any_of(volume_mounts.begin(), volume_mounts.end(),
+                       [&](const json& mount) { return string_at(mount, {"name"}) == volume; });
+  });
+}
+
+void check_pods(const json& replicated_jobs, const std::string& claim, FieldErrors& errors) {
+  bool mounted = false;
+  for (size_t i = 0; i < replicated_jobs.size(); ++i) {
+    const json& pod_spec = object_at(replicated_jobs[i], {"template", "spec", "template", "spec"});
+    const FieldPath volumes =
+        FieldPath("spec.replicatedJobs").index(i).child("template.spec.template.spec").child("volumes");
+    size_t j = 0;
+    for (const json& volume : array_at(pod_spec, {"volumes"})) {
+      const FieldPath path = volumes.index(j++).child("name");
+      if (string_at(volume, {"name"}) != claim) continue;
+      errors.push_back(invalid(path, claim, "volume name conflicts with VolumeClaimPolicy template name: " + claim));
+    }
+    mounted = mounted || mounts(pod_spec, "initContainers", claim) || mounts(pod_spec, "containers", claim);
+  }
+  if (mounted) return;
+  errors.push_back(
+      {"spec.replicatedJobs", FieldErrorType::kInvalid, print_replicated_jobs(replicated_jobs),
+       "replicatedJob containers don't have a matching volumeMount: " + claim + " from VolumeClaimPolicies"});
+}
+
+FieldErrors check(const Review& review) {
+  const json& jobset = review.request.object;
+  const size_t jobset_name_length = jobset_name_or_alike(jobset).size();
+  FieldErrors errors;
+  std::set<std::string> seen;
+  const json& policies = array_at(jobset, {"spec", "volumeClaimPolicies"});
+  for (size_t i = 0; i < policies.size(); ++i) {
+    const FieldPath templates = FieldPath("spec.volumeClaimPolicies").index(i).child("template");
+    size_t j = 0;
+    for (const json& claim_template : array_at(policies[i], {"templates"})) {
+      const FieldPath path = templates.index(j++).child("name");
+      const std::string claim(string_at(claim_template, {"metadata", "name"}));
+      if (!seen.insert(claim).second) {
+        errors.push_back(invalid(path, claim, "names must be unique for VolumeClaimPolicies template"));
+      }
+      for (const std::string& complaint : is_dns1123_subdomain(claim))
+        errors.push_back(invalid(path, claim, complaint));
+      if (claim.size() + 1 + jobset_name_length > kMaxClaimName) {
+        errors.push_back(invalid(path, claim, "VolumeClaimPolicies template name is too long"));
+      }
+      check_pods(replicated_jobs_of(jobset), claim, errors);
+    }
+  }
+  return errors;
+}
+
+}  // namespace
+
+extern const Validator jobset_volume_claims;
+const Validator jobset_volume_claims = {
+    .name = "jobset_volume_claims",
+    .matches = {{"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kCreate},
+    .check = check,
+    .native_jobsets = true,
+};
+
+}  // namespace muster

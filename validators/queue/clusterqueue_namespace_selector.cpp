@@ -1,0 +1,30 @@
+// The selector of namespaces is one that can be evaluated. Rejected, for example:
+//
+//   namespaceSelector: {matchExpressions: [{key: team, operator: Exists, values: [a]}]}
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "api/meta/label_rules.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+FieldErrors check(const Review& review) {
+  return check_label_selector(FieldPath("spec.namespaceSelector"),
+                              object_at(review.request.object, {"spec", "namespaceSelector"}));
+}
+
+}  // namespace
+
+extern const Validator clusterqueue_namespace_selector;
+const Validator clusterqueue_namespace_selector = {
+    .name = "clusterqueue_namespace_selector",
+    .matches = {{"kueue.x-k8s.io", "clusterqueues"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

@@ -1,0 +1,35 @@
+// Who borrows may preempt in other queues only where the queue may reclaim. Rejected, for example:
+//
+//   preemption: {reclaimWithinCohort: Never, borrowWithinCohort: {policy: LowerPriority}}
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "jobs/queue_text.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+FieldErrors check(const Review& review) {
+  const json& preemption = object_at(review.request.object, {"spec", "preemption"});
+  if (string_at(preemption, {"reclaimWithinCohort"}) != "Never") return {};
+  const json& borrow = object_at(preemption, {"borrowWithinCohort"});
+  if (borrow.empty() || string_at(borrow, {"policy"}) == "Never") return {};
+  return {{"spec.preemption", FieldErrorType::kInvalid, print_preemption(preemption),
+           "reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never"}};
+}
+
+}  // namespace
+
+extern const Validator clusterqueue_preemption;
+const Validator clusterqueue_preemption = {
+    .name = "clusterqueue_preemption",
+    .matches = {{"kueue.x-k8s.io", "clusterqueues"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+    .origin = RuleOrigin::kSchema,
+};
+
+}  // namespace muster

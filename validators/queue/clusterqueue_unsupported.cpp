@@ -1,0 +1,52 @@
+// What a queue can say and muster does not do is refused by name, rather than left undone.
+// Rejected, for example:
+//
+//   concurrentAdmissionPolicy: {migration: {mode: TryPreferredFlavors}}
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+FieldErrors unsupported_in(const json& queue) {
+  FieldErrors errors;
+  if (find_path(queue, {"spec", "concurrentAdmissionPolicy"}) != nullptr) {
+    errors.push_back(forbidden("spec.concurrentAdmissionPolicy",
+                               "concurrent admission is not supported by muster; leave the policy out, Workloads then "
+                               "try the flavors one after the other"));
+  }
+  if (find_path(queue, {"spec", "flavorFungibility", "fallbackStrategy"}) != nullptr) {
+    errors.push_back(forbidden("spec.flavorFungibility.fallbackStrategy",
+                               "a fallback strategy (in v1beta1 also flavorFallbackStrategy) is not acted on yet by "
+                               "this version of muster; leave it out"));
+  }
+  // The other mode asks for what muster does anyway.
+  constexpr std::string_view kByUsage = "UsageBasedAdmissionFairSharing";
+  if (string_at(queue, {"spec", "admissionScope", "admissionMode"}) == kByUsage) {
+    errors.push_back(invalid("spec.admissionScope.admissionMode", kByUsage,
+                             "muster does not order LocalQueues by their past usage; leave admissionScope out, "
+                             "Workloads then queue by priority and age"));
+  }
+  return errors;
+}
+
+FieldErrors check(const Review& review) {
+  return new_errors(review, unsupported_in);
+}
+
+}  // namespace
+
+extern const Validator clusterqueue_unsupported;
+const Validator clusterqueue_unsupported = {
+    .name = "clusterqueue_unsupported",
+    .matches = {{"kueue.x-k8s.io", "clusterqueues"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+    .origin = RuleOrigin::kMuster,
+};
+
+}  // namespace muster

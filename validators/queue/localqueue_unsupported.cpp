@@ -1,0 +1,35 @@
+// A LocalQueue has a weight among the LocalQueues of its ClusterQueue where admission follows past usage,
+// which muster does not do. Rejected, for example:
+//
+//   fairSharing: {weight: "2"}
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+FieldErrors unsupported_in(const nlohmann::json& queue) {
+  const nlohmann::json* sharing = find_path(queue, {"spec", "fairSharing"});
+  if (sharing == nullptr || sharing->is_null()) return {};
+  return {forbidden("spec.fairSharing",
+                    "muster gives the LocalQueues of a ClusterQueue no shares; leave it out, Workloads then queue by "
+                    "priority and age")};
+}
+
+FieldErrors check(const Review& review) {
+  return new_errors(review, unsupported_in);
+}
+
+}  // namespace
+
+extern const Validator localqueue_unsupported;
+const Validator localqueue_unsupported = {
+    .name = "localqueue_unsupported",
+    .matches = {{"kueue.x-k8s.io", "localqueues"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

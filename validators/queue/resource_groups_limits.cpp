@@ -1,0 +1,58 @@
+// Only who has others to borrow from and to lend to can limit that; and a queue lends no more
+// than it has. (A cohort lends what its members have, too.) Rejected, for example:
+//
+//   spec without cohortName, resources: [{name: cpu, nominalQuota: 10, borrowingLimit: 5}]
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "api/meta/quantity.h"
+#include "jobs/queue_fields.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+FieldErrors check(const Review& review) {
+  const json& object = review.request.object;
+  const bool cohort = review.request.resource == "cohorts";
+  const bool alone = string_at(object, {"spec", cohort ? "parentName" : "cohortName"}).empty();
+  const char* no_others = cohort ? "must be nil when parent is empty" : "must be nil when cohort is empty";
+  FieldErrors errors;
+  for (const QuotaPlace& place : quotas_of(object)) {
+    for (const char* key : {"borrowingLimit", "lendingLimit"}) {
+      const json* value = find_path(place.quota, {key});
+      if (value == nullptr || value->is_null()) continue;
+      const auto limit = Quantity::from_json(*value);
+      if (!limit) continue;
+      const std::string field = place.path.child(key);
+      if (alone) errors.push_back(invalid(field, limit->text(), no_others));
+      if (cohort || key != std::string_view("lendingLimit")) continue;
+      const json* stated = find_path(place.quota, {"nominalQuota"});
+      const auto nominal = Quantity::from_json(stated ? *stated : json());
+      if (nominal && *limit > *nominal) {
+        errors.push_back(invalid(field, limit->text(), "must be less than or equal to the nominalQuota"));
+      }
+    }
+  }
+  return errors;
+}
+
+// Kueue's CRD says so of what a ClusterQueue borrows; the rest is its webhook's.
+bool in_schema(const FieldError& error) {
+  return error.field.ends_with(".borrowingLimit") && error.detail == "must be nil when cohort is empty";
+}
+
+}  // namespace
+
+extern const Validator resource_groups_limits;
+const Validator resource_groups_limits = {
+    .name = "resource_groups_limits",
+    .matches = {{"kueue.x-k8s.io", "clusterqueues"}, {"kueue.x-k8s.io", "cohorts"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+    .in_schema = in_schema,
+};
+
+}  // namespace muster

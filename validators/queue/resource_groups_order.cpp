@@ -1,0 +1,36 @@
+// The quotas of a flavor stand in the order of the covered resources. Rejected, for example:
+//
+//   coveredResources: [cpu, memory], flavors: [{name: spot, resources: [{name: memory, ...}, {name: cpu, ...}]}]
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "jobs/queue_fields.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+FieldErrors check(const Review& review) {
+  FieldErrors errors;
+  for (const QuotaPlace& place : quotas_of(review.request.object)) {
+    const std::string_view name = string_at(place.quota, {"name"});
+    if (name != place.covered) {
+      errors.push_back(invalid(place.path.child("name"), name, "must match the name in coveredResources"));
+    }
+  }
+  return errors;
+}
+
+}  // namespace
+
+extern const Validator resource_groups_order;
+const Validator resource_groups_order = {
+    .name = "resource_groups_order",
+    .matches = {{"kueue.x-k8s.io", "clusterqueues"}, {"kueue.x-k8s.io", "cohorts"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

@@ -1,0 +1,29 @@
+// The key of a toleration is a label key. Rejected, for example:
+//
+//   tolerations: [{key: "-x", operator: Exists}]
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "jobs/queue_fields.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+FieldErrors check(const Review& review) {
+  return check_toleration_keys(FieldPath("spec.tolerations"), array_at(review.request.object, {"spec", "tolerations"}));
+}
+
+}  // namespace
+
+extern const Validator resourceflavor_toleration_keys;
+const Validator resourceflavor_toleration_keys = {
+    .name = "resourceflavor_toleration_keys",
+    .matches = {{"kueue.x-k8s.io", "resourceflavors"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

@@ -1,0 +1,31 @@
+// What a flavor tolerates is what a pod can tolerate. (Kueue says so in its CRD.) Rejected, for example:
+//
+//   tolerations: [{key: spot, operator: Exists, value: "true"}]
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "jobs/queue_fields.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+FieldErrors check(const Review& review) {
+  return check_toleration_shapes(FieldPath("spec.tolerations"),
+                                 array_at(review.request.object, {"spec", "tolerations"}));
+}
+
+}  // namespace
+
+extern const Validator resourceflavor_toleration_shapes;
+const Validator resourceflavor_toleration_shapes = {
+    .name = "resourceflavor_toleration_shapes",
+    .matches = {{"kueue.x-k8s.io", "resourceflavors"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+    .origin = RuleOrigin::kSchema,
+};
+
+}  // namespace muster

@@ -1,0 +1,31 @@
+// The topology of a flavor stays: Workloads were placed by it. (Kueue says so in its CRD.) Rejected, for example:
+//
+//   topologyName: a -> topologyName: b
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+FieldErrors check(const Review& review) {
+  // Kueue's rule is about the spec, and is not asked when there is none any more.
+  if (!find_path(review.request.object, {"spec"})) return {};
+  const std::string_view before = string_at(review.request.old_object, {"spec", "topologyName"});
+  if (before.empty() || before == string_at(review.request.object, {"spec", "topologyName"})) return {};
+  return {{"spec", FieldErrorType::kInvalid, "", "topologyName is immutable when topologyName is set"}};
+}
+
+}  // namespace
+
+extern const Validator resourceflavor_topology_immutable;
+const Validator resourceflavor_topology_immutable = {
+    .name = "resourceflavor_topology_immutable",
+    .matches = {{"kueue.x-k8s.io", "resourceflavors"}},
+    .operations = {Operation::kUpdate},
+    .check = check,
+    .origin = RuleOrigin::kSchema,
+};
+
+}  // namespace muster

@@ -1,0 +1,40 @@
+// What an admission check makes pods tolerate is what a pod can tolerate. (Kueue says so in its
+// CRD.) Rejected, for example:
+//
+//   podSetUpdates: [{name: main, tolerations: [{key: spot, operator: Exists, value: "true"}]}]
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "jobs/queue_fields.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+FieldErrors check(const Review& review) {
+  FieldErrors errors;
+  size_t i = 0;
+  for (const json& one : array_at(review.request.object, {"status", "admissionChecks"})) {
+    const FieldPath path = FieldPath("status.admissionChecks").index(i++).child("podSetUpdates");
+    size_t j = 0;
+    for (const json& update : array_at(one, {"podSetUpdates"})) {
+      append(errors, check_toleration_shapes(path.index(j++).child("tolerations"), array_at(update, {"tolerations"})));
+    }
+  }
+  return errors;
+}
+
+}  // namespace
+
+extern const Validator workload_check_tolerations;
+const Validator workload_check_tolerations = {
+    .name = "workload_check_tolerations",
+    .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+    .origin = RuleOrigin::kSchema,
+};
+
+}  // namespace muster

@@ -1,0 +1,57 @@
+// Pods can be reclaimed from pod sets that there are, and no more than they have. Rejected, for example:
+//
+//   podSets: [{name: main, count: 2}], reclaimablePods: [{name: main, count: 3}]
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "jobs/named_items.h"
+#include "jobs/queue_fields.h"
+#include "validators/enough_errors.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+FieldErrors check(const Review& review) {
+  const json& reclaimable = array_at(review.request.object, {"status", "reclaimablePods"});
+  if (reclaimable.empty()) return {};
+  const json& pod_sets = pod_sets_of(review.request.object);
+  std::vector<std::string> known;
+  for (const json& pod_set : pod_sets) known.emplace_back(string_at(pod_set, {"name"}));
+  std::sort(known.begin(), known.end());
+  const NamedItems by_name(pod_sets);
+  FieldErrors errors;
+  for (const json& one : reclaimable) {
+    if (errors.size() == kEnoughErrors) break;
+    const std::string_view name = string_at(one, {"name"});
+    const FieldPath path = FieldPath("status.reclaimablePods").key(name);
+    const json* pod_set = by_name.find(name);
+    if (pod_set == nullptr) {
+      FieldError error = not_supported(path.child("name"), name, known);
+      if (known.empty()) error.detail.clear();
+      errors.push_back(std::move(error));
+      continue;
+    }
+    const int64_t count = int_at(one, {"count"}).value_or(0);
+    const int64_t most = int_at(*pod_set, {"count"}).value_or(0);
+    if (count > most) {
+      errors.push_back(invalid(path.child("count"), count, "should be less or equal to " + std::to_string(most)));
+    }
+  }
+  return errors;
+}
+
+}  // namespace
+
+extern const Validator workload_reclaimable_pods;
+const Validator workload_reclaimable_pods = {
+    .name = "workload_reclaimable_pods",
+    .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster
