@@ -60,7 +60,7 @@ func (o *Overrun) Now(t testing.TB) error {
 }
 
 func newOverrunBook(grace time.Duration) overrunBook {
-	return overrunBook{grace: grace, jobs: map[types.UID]*runningJob{}, jobSets: map[types.UID]bool{}, workloads: map[types.UID]*admitted{}}
+	return overrunBook{grace: grace, jobs: map[types.UID]*runningJob{}, jobSets: map[types.UID]bool{}, workloads: map[holder]*admitted{}}
 }
 
 // runningJob is what a Job that is not suspended can use. `root`: whose quota that was when we last knew.
@@ -71,9 +71,11 @@ type runningJob struct {
 	rootAt     time.Time
 }
 
+// holder is a Workload with its controller.
+type holder struct{ workload, owner types.UID }
+
 // admitted is what a Workload holds, or held until then.
 type admitted struct {
-	owner types.UID
 	cpus  int64
 	until time.Time // zero: it does
 }
@@ -82,7 +84,7 @@ type overrunBook struct {
 	grace     time.Duration
 	jobs      map[types.UID]*runningJob
 	jobSets   map[types.UID]bool
-	workloads map[types.UID]*admitted
+	workloads map[holder]*admitted
 }
 
 func (b *overrunBook) see(t testing.TB, change moment) {
@@ -93,14 +95,22 @@ func (b *overrunBook) see(t testing.TB, change moment) {
 	case "JobSet":
 		b.jobSets[uid] = !change.gone
 	case "Workload":
-		known, has := b.workloads[uid]
-		holds, cpus := heldCPU(change)
-		switch {
-		case holds:
-			b.workloads[uid] = &admitted{owner: controllerOf(change.object), cpus: cpus}
-		case has && known.until.IsZero():
+		b.seeWorkload(change)
+	}
+}
+
+// seeWorkload: what it gives back, also by the loss of its controller, counts on for a while.
+func (b *overrunBook) seeWorkload(change moment) {
+	uid := change.object.GetUID()
+	holds, cpus := heldCPU(change)
+	now := holder{uid, controllerOf(change.object)}
+	for each, known := range b.workloads {
+		if each.workload == uid && (!holds || each.owner != now.owner) && known.until.IsZero() {
 			known.until = change.at.Add(b.grace)
 		}
+	}
+	if holds {
+		b.workloads[now] = &admitted{cpus: cpus}
 	}
 }
 
@@ -191,8 +201,8 @@ func (b *overrunBook) running(now time.Time) map[types.UID]int64 {
 }
 
 func (b *overrunBook) admittedFor(root types.UID, now time.Time) (cpus int64) {
-	for _, each := range b.workloads {
-		if each.owner == root && (each.until.IsZero() || now.Before(each.until)) {
+	for holder, each := range b.workloads {
+		if holder.owner == root && (each.until.IsZero() || now.Before(each.until)) {
 			cpus += each.cpus
 		}
 	}
