@@ -310,9 +310,7 @@ void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now
   if (finished.outcome == WriteOutcome::kAlreadyExists) {
     if (state_.find(*target.type, target.ns, target.name) != nullptr) return;
     state_.note_taken(target, now.monotonic + kTakenFor);
-    // Of keys that nobody has asked for since; one that waits still is asked for at its time.
-    std::erase_if(blocked_, [&](const auto& entry) { return entry.second + kTakenFor < now.monotonic; });
-    blocked_[*write.lane] = now.monotonic + kTakenFor;
+    blocked_.put(*write.lane, now.monotonic + kTakenFor);
   }
   const bool gone = finished.outcome == WriteOutcome::kNotFound && write.verb != Verb::kCreate;
   if (!gone && !(done && write.verb == Verb::kDelete)) return;
@@ -417,11 +415,11 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
   const bool is_workload = key.type->plural == kWorkloads.plural;
   const Now now = is_workload ? clocks_.time_for(key, wall_now) : wall_now;
   bool waits = false;
-  if (const auto blocked = blocked_.find(key); blocked != blocked_.end()) {
-    if (now.monotonic < blocked->second)
-      lanes_.want_at(key, blocked->second);
+  if (const auto blocked_until = blocked_.until(key)) {
+    if (now.monotonic < *blocked_until)
+      lanes_.want_at(key, *blocked_until);
     else
-      blocked_.erase(blocked);
+      blocked_.erase(key);
   }
   if (rests_on_unknown(key)) return;
   bool broke = false;

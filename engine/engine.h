@@ -19,6 +19,7 @@
 
 #include "api/review/cluster_view.h"
 #include "base/clock.h"
+#include "base/expiring_set.h"
 #include "engine/events.h"
 #include "engine/key_clocks.h"
 #include "engine/lanes.h"
@@ -164,7 +165,7 @@ class Engine {
   size_t admissions_under_way_ = 0;         // of these
   UnseenWrites unseen_;                     // their lanes count them as under way
   // Keys that met a name which a stranger has, and when to look again.
-  std::map<ObjectKey, MonotonicTime> blocked_;
+  ExpiringSet<ObjectKey> blocked_{std::chrono::minutes(1)};
   // To be handed out.
   std::vector<ObjectEvent> events_;
   std::vector<Measurement> measurements_;

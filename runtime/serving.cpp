@@ -88,7 +88,7 @@ Outcome<> Serving::start() {
   readiness_.set_ready("listener");
   log_info("listening", {{"webhook", webhook_.port()},
                          {"metrics", metrics_server_ ? metrics_server_->port() : 0},
-                         {"healthProbe", probes_ ? probes_->port() : 0}});
+                         {"healthProbe", probe_port()}});
   return Done{};
 }
 

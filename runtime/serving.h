@@ -64,6 +64,9 @@ class Serving {
   // Before start().
   void watch_ages(const std::shared_ptr<WatchAges>& ages);
 
+  // After start(): where the probes are; 0: that listener is off.
+  uint16_t probe_port() const { return probes_ ? probes_->port() : 0; }
+
   // Unready at once; then, after `delay`, no further connections, and what is under
   // way is answered.
   void stop(Duration delay);

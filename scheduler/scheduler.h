@@ -63,7 +63,8 @@ class Scheduler {
   // transformations (state/pod_requests.h). Everything else is read from the object.
   // `misconfigured`: a sentence when it must not be admitted whatever the quota (requests above
   // limits, or against a LimitRange). Both may be empty while it holds quota, and once it is finished.
-  // `can_be_stopped`: otherwise its quota counts, but nobody preempts it, since he would wait for ever.
+  // `can_be_stopped`: otherwise its quota counts, but nobody preempts it, since he would wait for ever;
+  // and if it is misconfigured as well it waits outside of its queue until its object changes.
   void put(const WorkloadPtr& workload, const std::vector<Requests>& pod_requests, Now now,
            std::string misconfigured = {}, bool can_be_stopped = true);
   void remove_workload(const std::string& ns, const std::string& name);

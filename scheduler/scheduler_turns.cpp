@@ -135,7 +135,9 @@ std::optional<Invalid> Scheduler::why_invalid(const WorkloadState& state) const 
     return Invalid{PendingReason::kPendingEvaluation, "The workload has failed admission checks", false};
   if (!namespace_matches(state))
     return Invalid{PendingReason::kMisconfigured, "workload namespace doesn't match ClusterQueue selector", true};
-  if (!state.misconfigured.empty()) return Invalid{PendingReason::kMisconfigured, state.misconfigured, false};
+  // One that nobody stops is never admitted, so it must not hold up a StrictFIFO queue either.
+  if (!state.misconfigured.empty())
+    return Invalid{PendingReason::kMisconfigured, state.misconfigured, !state.can_be_stopped};
   return std::nullopt;
 }
 

@@ -161,8 +161,8 @@ void Admissions::remove(const TypedObject& object, const ClusterState& state, No
 
 void Admissions::put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now) {
   Demand demand = asks_for_quota(*workload) ? demand_of(*workload, state, settings_) : Demand();
-  scheduler_.put(workload, demand.per_pod, now, std::move(demand.misconfigured),
-                 can_be_stopped(*workload, settings_.rules));
+  if (std::string why = why_never_admitted(*workload, settings_); !why.empty()) demand.misconfigured = std::move(why);
+  scheduler_.put(workload, demand.per_pod, now, std::move(demand.misconfigured), can_be_stopped(*workload, settings_));
   advance(*workload);
   note_block(*workload, now);
   note_admission(*workload, now);

@@ -17,9 +17,6 @@ auto pointer_to(const TypedObject* object) -> decltype(std::get_if<Pointer>(obje
   return typed == nullptr ? nullptr : typed->get();
 }
 
-// Longer than anybody takes a name for.
-constexpr Duration kTakenKept = std::chrono::minutes(1);
-
 // Between two attempts of a create that the API server refuses.
 constexpr Duration kLongestRefusal = std::chrono::minutes(1);
 
@@ -170,14 +167,11 @@ void ClusterState::for_each(const std::function<void(const TypedObject&)>& visit
 }
 
 bool ClusterState::taken(const ObjectKey& key, MonotonicTime now) const {
-  const auto found = taken_.find(key);
-  return found != taken_.end() && now < found->second;
+  return taken_.holds(key, now);
 }
 
 void ClusterState::note_taken(const ObjectKey& key, MonotonicTime until) {
-  // Nobody asks for most names again.
-  std::erase_if(taken_, [&](const auto& entry) { return entry.second + kTakenKept < until; });
-  taken_[key] = until;
+  taken_.put(key, until);
 }
 
 const ClusterState::Rejection* ClusterState::rejection(const ObjectKey& owner) const {

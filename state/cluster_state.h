@@ -14,6 +14,7 @@
 #include "api/config/queue_settings.h"
 #include "api/typed_object.h"
 #include "base/clock.h"
+#include "base/expiring_set.h"
 #include "state/gang_index.h"
 #include "state/object_index.h"
 #include "state/object_store.h"
@@ -162,8 +163,8 @@ class ClusterState {
   Queues cluster_queues_of_flavor_;
   Queues cluster_queues_of_check_;
   QueueCountIndex queue_counts_;
-  std::map<ObjectKey, MonotonicTime> taken_;
-  std::map<ObjectKey, Rejection> rejections_;  // by owner
+  ExpiringSet<ObjectKey> taken_{std::chrono::minutes(1)};  // names that strangers have
+  std::map<ObjectKey, Rejection> rejections_;              // by owner
   struct Refused {
     int times = 0;
     MonotonicTime until{};

@@ -11,13 +11,15 @@ namespace {
 
 using Found = std::vector<Unsupported>;
 
-Found in_workload(const Workload& workload, const RuleSettings& rules) {
-  if (workload.finished() || can_be_stopped(workload, rules)) return {};
-  const OwnerReference& owner = *workload.meta.controller;
-  const std::string kind = std::string(owner.kind) + " (" + std::string(owner.api_version) + ")";
-  return {{"owner", "The owner is a " + kind +
+std::string kind_of(const OwnerReference& owner) {
+  return std::string(owner.kind) + " (" + std::string(owner.api_version) + ")";
+}
+
+Found in_workload(const Workload& workload, const QueueSettings& settings) {
+  if (workload.finished() || can_be_stopped(workload, settings)) return {};
+  return {{"owner", "The owner is a " + kind_of(*workload.meta.controller) +
                         ", which muster does not run: it cannot stop its pods. Quota that the Workload holds counts, "
-                        "and no other Workload preempts it."}};
+                        "and no other Workload preempts it; without quota it is not admitted."}};
 }
 
 Found in_queue(const ClusterQueue& queue) {
@@ -82,11 +84,20 @@ Found in_jobset(const JobSet& jobset, const ReconcilerSettings& settings) {
 
 }  // namespace
 
-bool can_be_stopped(const Workload& workload, const RuleSettings& rules) {
+bool can_be_stopped(const Workload& workload, const QueueSettings& settings) {
   const auto& owner = workload.meta.controller;
   if (!owner) return true;
-  const JobKind* kind = find_job_kind(group_of(owner->api_version), owner->kind);
-  return kind != nullptr && rules.frameworks.contains(kind->framework);
+  const std::string_view group = group_of(owner->api_version);
+  const JobKind* kind = find_job_kind(group, owner->kind);
+  if (kind != nullptr) return settings.rules.frameworks.contains(kind->framework);
+  return settings.is_external(group, owner->kind);
+}
+
+std::string why_never_admitted(const Workload& workload, const QueueSettings& settings) {
+  if (can_be_stopped(workload, settings)) return "";
+  return "the owner is a " + kind_of(*workload.meta.controller) +
+         ", which muster does not run; if its controller obeys the conditions of Workloads, an administrator can name "
+         "the kind in integrations.externalFrameworks";
 }
 
 bool is_outside_webhooks(std::string_view ns, const ReconcilerSettings& settings) {
@@ -95,7 +106,7 @@ bool is_outside_webhooks(std::string_view ns, const ReconcilerSettings& settings
 
 Found unsupported_in(const TypedObject& object, const ReconcilerSettings& settings) {
   return std::visit(Overloaded{
-                        [&](const WorkloadPtr& workload) { return in_workload(*workload, settings.queues.rules); },
+                        [&](const WorkloadPtr& workload) { return in_workload(*workload, settings.queues); },
                         [](const ClusterQueuePtr& queue) { return in_queue(*queue); },
                         [](const LocalQueuePtr& queue) { return in_local_queue(*queue); },
                         [](const ResourceFlavorPtr& flavor) { return in_flavor(*flavor); },

@@ -22,9 +22,12 @@ struct Unsupported {
 // At most one of each `what`; empty for almost every object.
 std::vector<Unsupported> unsupported_in(const TypedObject& object, const ReconcilerSettings& settings);
 
-// Whether muster stops the pods of this Workload: it has no owner, so whoever made it obeys its
-// conditions, or one of a kind that muster runs.
-bool can_be_stopped(const Workload& workload, const RuleSettings& rules);
+// Whether an eviction ends the pods of this Workload. Its controller is of a kind that muster runs, or
+// of one of integrations.externalFrameworks; or it has none, so whoever made it obeys its conditions.
+bool can_be_stopped(const Workload& workload, const QueueSettings& settings);
+// Why muster gives such a Workload no quota: a sentence; empty: it can be stopped. Otherwise an
+// ownerReference, which is only text, would make quota one's own: nobody can preempt the Workload.
+std::string why_never_admitted(const Workload& workload, const QueueSettings& settings);
 
 // JobSets in these namespaces pass no webhook: they have neither defaults nor passed a rule, and
 // muster does not run them.

@@ -93,8 +93,8 @@ void start(const JobScene& scene, const Workload& workload, Plan& plan) {
   if (scene.job.start_time_is_in_the_way() && (*patch)["spec"].contains("template"))
     return clear_start_time(scene, plan);
   const std::string cluster_queue = workload.status.admission ? workload.status.admission->cluster_queue : "";
-  add(scene, std::move(*patch),
-      {scene.event(kNormalEvent, kJobStarted, "Admitted by clusterQueue " + cluster_queue)}, plan);
+  add(scene, std::move(*patch), {scene.event(kNormalEvent, kJobStarted, "Admitted by clusterQueue " + cluster_queue)},
+      plan);
 }
 
 }  // namespace muster

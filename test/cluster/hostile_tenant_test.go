@@ -41,11 +41,16 @@ type hostileTenant struct {
 	client    dynamic.Interface
 	namespace string
 	neighbour string // another namespace
+	others    *harness.Teams
 }
 
-// newHostileTenant makes the queue of two cpus `q`, muster, the neighbour's running Job, and the
-// tenant's account with these rights beside its usual ones.
-func newHostileTenant(t *testing.T, resources ...string) *hostileTenant {
+// newHostileTenant starts muster and makes a tenant.
+func newHostileTenant(t *testing.T) *hostileTenant {
+	t.Helper()
+	return addHostileTenant(t, startMusterForTenants(t))
+}
+
+func startMusterForTenants(t *testing.T) *harness.Cluster {
 	t.Helper()
 	cluster := harness.Connect(t)
 	config := writeFile(t, "config.yaml", namesOfTheManifests+`manageJobsWithoutQueueName: true
@@ -53,6 +58,13 @@ integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset]}
 `)
 	harness.ApplyRights(t, cluster, config)
 	startQueueMuster(t, "--config", config, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))
+	return cluster
+}
+
+// addHostileTenant makes the queue of two cpus `q`, the neighbour's running Job, and the tenant's account, which reads
+// these resources beside its usual rights.
+func addHostileTenant(t *testing.T, cluster *harness.Cluster, resources ...string) *hostileTenant {
+	t.Helper()
 	teams, neighbour := cluster.Teams(t), cluster.Teams(t)
 	for _, each := range []*harness.Teams{teams, neighbour} {
 		each.Flavor("f")
@@ -64,7 +76,7 @@ integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset]}
 	kubectl := func(arguments ...string) { cluster.Kubectl(t, "", append(arguments, "-n", teams.Namespace)...) }
 	kubectl("create", "serviceaccount", "tenant")
 	kubectl("create", "role", "tenant", "--verb", "*", "--resource",
-		"jobs.batch,jobs.batch/status,jobsets.jobset.x-k8s.io,pods,configmaps")
+		"jobs.batch,jobs.batch/status,jobsets.jobset.x-k8s.io,jobsets.jobset.x-k8s.io/status,jobsets.jobset.x-k8s.io/scale,pods,configmaps")
 	kubectl("create", "role", "reader", "--verb", "get,list,watch", "--resource",
 		strings.Join(append(resources, "localqueues.kueue.x-k8s.io"), ","))
 	for _, role := range []string{"tenant", "reader"} {
@@ -75,7 +87,7 @@ integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset]}
 	rest.QPS = -1
 	client, err := dynamic.NewForConfig(rest)
 	must(t, err)
-	return &hostileTenant{t, cluster, client, teams.Namespace, neighbour.Namespace}
+	return &hostileTenant{t, cluster, client, teams.Namespace, neighbour.Namespace, neighbour}
 }
 
 func (h *hostileTenant) of(kind schema.GroupVersionResource) dynamic.ResourceInterface {
@@ -273,7 +285,30 @@ func TestHostileTenantIsRefused(t *testing.T) {
 	h.refused("growth of a running Job", h.patch(jobsOf, "small", spec(fields{"parallelism": 50})), "spec.parallelism")
 	must(t, h.patch(jobsOf, "small", spec(fields{"parallelism": 50, "suspend": true})))
 	h.awaitPods(1)
+	h.hoardsNothing()
 	h.discloseNothing()
+}
+
+// hoardsNothing: who may write Workloads, too, gets no quota that nobody can take back, by an owner that muster does not
+// run. One cpu is free.
+func (h *hostileTenant) hoardsNothing() {
+	h.Helper()
+	kubectl := func(arguments ...string) { h.cluster.Kubectl(h.T, "", append(arguments, "-n", h.namespace)...) }
+	kubectl("create", "role", "workloads", "--verb", "*", "--resource", "workloads.kueue.x-k8s.io")
+	kubectl("create", "rolebinding", "workloads", "--role", "workloads", "--serviceaccount", h.namespace+":tenant")
+	mine := h.create(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, &unstructured.Unstructured{Object: fields{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": fields{"name": "mine"}}})
+	bare, owned := harness.JoblessWorkload("bare", "q", 1), harness.JoblessWorkload("owned", "q", 1)
+	must(h.T, unstructured.SetNestedSlice(owned.Object, ownedBy(mine), "metadata", "ownerReferences"))
+	harness.Eventually(h.T, 10*time.Second, "the tenant may write Workloads", func() error {
+		_, err := h.of(harness.Workloads).Create(harness.Context(h.T), owned, harness.ForReal)
+		return err
+	})
+	h.create(harness.Workloads, bare)
+	h.cluster.AwaitWorkload(h.T, h.namespace, "owned", "is not admitted", harness.HasCondition("QuotaReserved", "False", "Misconfigured"))
+	h.cluster.AwaitWorkload(h.T, h.namespace, "bare", "is admitted", harness.HasCondition("Admitted", "True", ""))
+	h.refused("a foreign controller for a Workload with quota",
+		h.patch(harness.Workloads, "bare", fields{"metadata": fields{"ownerReferences": ownedBy(mine)}}), "metadata.ownerReferences")
 }
 
 func isSuspended(job *unstructured.Unstructured) bool {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,13 +15,15 @@ import (
 )
 
 // quickLease is a configuration with which a silent leader is replaced after two
-// seconds; Kueue's default is fifteen.
-func quickLease(t *testing.T, lease string) string {
+// seconds; Kueue's default is fifteen. `more` is a further part of it.
+func quickLease(t *testing.T, lease string, more ...string) string {
 	return writeFile(t, "config.yaml", `apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
 leaderElection: {leaderElect: true, leaseDuration: 2s, renewDeadline: 1500ms, retryPeriod: 300ms, resourceName: `+lease+`}
-`)
+`+strings.Join(more, "\n"))
 }
+
+const queuedJobSets = "integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset]}\n"
 
 const usualLease = "c1f6bfd2.kueue.x-k8s.io"
 

@@ -121,9 +121,40 @@ func TestMetricsAreForThoseWhoMayReadThem(t *testing.T) {
 	for _, family := range []string{
 		"muster_webhook_requests_total{", "muster_webhook_rule_duration_seconds_bucket{",
 		"muster_certificate_expiry_timestamp_seconds ", "controller_runtime_webhook_requests_total{",
+		`muster_watch_age_seconds{resource="jobs.batch"}`, `muster_watch_age_seconds{resource="workloads.kueue.x-k8s.io"}`,
 	} {
 		if !strings.Contains(body, family) {
 			t.Errorf("no %s among the metrics", family)
 		}
+	}
+	if answer := readyz(t, muster); !strings.Contains(answer, "[+]watches ok") {
+		t.Errorf("/readyz says nothing of the watches: %s", answer)
+	}
+	floodTokens(t, muster, namespace)
+}
+
+func readyz(t *testing.T, muster *harness.Muster) string {
+	t.Helper()
+	response, err := http.Get(muster.Health + "/readyz?verbose")
+	must(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	must(t, err)
+	return string(text)
+}
+
+// floodTokens asks with tokens that nobody issued: each is a question to the API server, and these have a limit of their
+// own, so that a stranger takes nothing from what muster may write.
+func floodTokens(t *testing.T, muster *harness.Muster, namespace string) {
+	t.Helper()
+	const tokens, atOnce, perSecond = 90, 40, 20
+	begun := time.Now()
+	for number := range tokens {
+		if code, _ := metricsAnswer(t, muster, fmt.Sprint("made-up-", namespace, number)); code != http.StatusUnauthorized {
+			t.Errorf("a token that nobody issued: %d", code)
+		}
+	}
+	if took, least := time.Since(begun), time.Second*(tokens-atOnce)/perSecond; took < least {
+		t.Errorf("%d unknown tokens were asked for within %s, and the limit allows that in %s", tokens, took, least)
 	}
 }

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
 
 #include "test/kube/client_fixture.h"
 
@@ -143,6 +145,63 @@ TEST_CASE("an API server without an answer is an error and is not remembered") {
   const auto decision = authorizer.decide("good", kMetrics);
   REQUIRE(decision.ok());
   CHECK(*decision == AccessDecision::kAllow);
+}
+
+// Refuses every token; keeps what it was asked.
+class RefusingApi final : public KubeApi {
+ public:
+  Answer send(const KubeRequest& request, std::stop_token) override {
+    ++asked;
+    last = request;
+    return json{{"status", {{"authenticated", false}}}};
+  }
+  Outcome<StatusError> stream(const KubeRequest&, const ByteSink&, std::stop_token) override {
+    return fail_with(unanswered(kUnreachableReason, "nothing is streamed here"));
+  }
+  size_t asked = 0;
+  KubeRequest last;
+};
+
+TEST_CASE("tokens without end do not fill the memory and each is asked for once") {
+  RefusingApi api;
+  VirtualTime time;
+  Authorizer authorizer(api, time);
+  const auto decide = [&](int token) {
+    const auto decision = authorizer.decide("token-" + std::to_string(token), kMetrics);
+    REQUIRE(decision.ok());
+    CHECK(*decision == AccessDecision::kUnauthenticated);
+  };
+  constexpr int kTokens = 5000;
+  for (int i = 0; i < kTokens; ++i) decide(i);
+  CHECK(api.asked == kTokens);
+  decide(kTokens - 1);
+  CHECK(api.asked == kTokens);
+  // The oldest are forgotten.
+  decide(0);
+  CHECK(api.asked == kTokens + 1);
+}
+
+TEST_CASE("an API server that does not answer a review keeps nobody for longer than ten seconds") {
+  RefusingApi api;
+  VirtualTime time;
+  Authorizer authorizer(api, time);
+  REQUIRE(authorizer.decide("a", kMetrics).ok());
+  CHECK(api.last.timeout == 10s);
+  CHECK(api.last.repeatable);
+}
+
+TEST_CASE("a review that is not answered ends with the process and lets nobody in") {
+  FakeApiServer server([](const FakeRequest&, FakeExchange& exchange) { exchange.wait_for_close(); });
+  TestClient client(server);
+  std::stop_source ending;
+  Authorizer authorizer(*client.client, client.time, "", ending.get_token());
+  std::optional<Result<AccessDecision, StatusError>> decision;
+  std::thread asking([&] { decision.emplace(authorizer.decide("good", kMetrics)); });
+  while (server.requests().empty()) std::this_thread::yield();
+  ending.request_stop();
+  asking.join();
+  REQUIRE(decision.has_value());
+  CHECK_FALSE(decision->ok());
 }
 
 TEST_CASE("with an audience only tokens that were made for it count") {

@@ -1,7 +1,10 @@
 #include "runtime/log_observers.h"
 
 #include <doctest/doctest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -9,6 +12,41 @@
 
 using namespace muster;
 using namespace std::chrono_literals;
+
+namespace {
+
+struct HandClock final : Clock {
+  Now time{TimePoint(1'800'000'000s), MonotonicTime(1h)};
+  Now now() const override { return time; }
+};
+
+// What is logged while it lives.
+class LogCapture {
+ public:
+  LogCapture() : before_(spdlog::default_logger()) {
+    auto logger =
+        std::make_shared<spdlog::logger>("captured", std::make_shared<spdlog::sinks::ostream_sink_mt>(text_, true));
+    logger->set_pattern("%v");
+    spdlog::set_default_logger(std::move(logger));
+  }
+  ~LogCapture() { spdlog::set_default_logger(before_); }
+  LogCapture(const LogCapture&) = delete;
+  LogCapture& operator=(const LogCapture&) = delete;
+
+  // Lines that contain the text.
+  int lines_with(std::string_view part) const {
+    std::istringstream lines(text_.str());
+    int found = 0;
+    for (std::string line; std::getline(lines, line);) found += line.find(part) != std::string::npos ? 1 : 0;
+    return found;
+  }
+
+ private:
+  const std::shared_ptr<spdlog::logger> before_;
+  std::ostringstream text_;
+};
+
+}  // namespace
 
 TEST_CASE("log observers: what the client tells is counted from every thread") {
   ClientMetrics client;
@@ -64,4 +102,37 @@ TEST_CASE("log observers: warnings of the API server are counted") {
   Metrics metrics({.version = "1", .rules = {}});
   metrics.include(client.collectable());
   CHECK(metrics.expose().find("muster_api_warnings_total 3") != std::string::npos);
+}
+
+TEST_CASE("log observers: writes that fail are one line per interval, however many objects there are") {
+  HandClock clock;
+  ClientMetrics client;
+  KubeLog observer(clock, client);
+  const LogCapture log;
+  const auto fail = [&](int count, bool refused) {
+    for (int i = 0; i < count; ++i) observer.write_failed("workloads/team/w" + std::to_string(i), "no answer", refused);
+  };
+  fail(1000, false);
+  CHECK(log.lines_with("a write failed") == 1);
+  // What is refused for good is another kind of news.
+  fail(1000, true);
+  CHECK(log.lines_with("a write failed") == 2);
+  clock.time.monotonic += 10s;
+  fail(1000, false);
+  CHECK(log.lines_with("a write failed") == 3);
+  // The line says how many there were that it does not name.
+  CHECK(log.lines_with("999") == 1);
+}
+
+TEST_CASE("log observers: what a watch hears makes the picture of its kind young") {
+  HandClock clock;
+  ClientMetrics client(clock);
+  KubeLog observer(clock, client);
+  const kube::Resource jobs{.group = "batch", .version = "v1", .plural = "jobs", .kind = "Job"};
+  CHECK(client.watch_ages()->ages().empty());
+  observer.heard(jobs, "");
+  clock.time.monotonic += 90s;
+  CHECK(client.watch_ages()->ages() == std::map<std::string, Duration>{{"jobs.batch", 90s}});
+  observer.heard(jobs, "");
+  CHECK(client.watch_ages()->ages() == std::map<std::string, Duration>{{"jobs.batch", 0s}});
 }

@@ -159,6 +159,23 @@ TEST_CASE("scheduler: StrictFIFO waits for its head and BestEffortFIFO passes it
   }
 }
 
+TEST_CASE("scheduler: one that nobody can stop is not admitted and holds up no StrictFIFO queue") {
+  Cluster cluster;
+  ClusterQueue queue = cluster_queue("a", "", {{.nominal = 4}});
+  queue.queueing_strategy = QueueingStrategy::kStrictFifo;
+  cluster.put(queue);
+  const auto put_foreign = [&](bool can_be_stopped) {
+    cluster.scheduler.put(std::make_shared<const Workload>(workload("foreign", "a", 0, 1)), {{{"cpu", 1000}}}, at(0),
+                          can_be_stopped ? "" : "a foreign owner", can_be_stopped);
+  };
+  put_foreign(false);
+  cluster.put(workload("alike", "a", 0, 2), 1);
+  CHECK_EQ(cluster.drain(), std::string("?foreign:invalid +alike"));
+  // Without that owner it is a Workload like any other.
+  put_foreign(true);
+  CHECK_EQ(cluster.drain(), std::string("+foreign"));
+}
+
 TEST_CASE("scheduler: equal Workloads are refused once and wake together") {
   Cluster cluster;
   cluster.put(cluster_queue("a", "", {{.nominal = 4}}));

@@ -237,6 +237,48 @@ TEST_CASE("hostile tenant: a Workload whose owner is taken away holds no quota f
   CHECK(cluster.wait_for_pods(2, "b"));
 }
 
+TEST_CASE("hostile tenant: an owner that muster does not run makes quota nobody's own") {
+  for (const bool trusted : {false, true}) {
+    WorldOptions chosen = options();
+    if (trusted) chosen.queues.external_kinds = {{.group = "example.com", .kind = "Train"}};
+    World world(chosen);
+    for (json object : queues(2)) {
+      if (object["kind"] == "ClusterQueue") object["spec"]["preemption"] = {{"withinClusterQueue", "LowerPriority"}};
+      require_done(world.create(object));
+    }
+    // The owner need not even be of the kind that the reference says.
+    require_done(world.create({{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", "mine"}}}}));
+    const json owner = {{"apiVersion", "example.com/v1"},
+                        {"kind", "Train"},
+                        {"name", "mine"},
+                        {"uid", world.get({&kConfigMaps, "default", "mine"})["metadata"]["uid"]},
+                        {"controller", true}};
+    const ObjectKey hoard{&kWorkloads, "default", "hoard"};
+    const json job = long_job(2, "big");
+    require_done(
+        world.create({{"apiVersion", kWorkloads.api_version},
+                      {"kind", "Workload"},
+                      {"metadata", {{"name", "hoard"}, {"ownerReferences", json::array({owner})}}},
+                      {"spec",
+                       {{"queueName", "team"},
+                        {"priority", -5},
+                        {"podSets", {{{"name", "main"}, {"count", 2}, {"template", job["spec"]["template"]}}}}}}}));
+    world.run_for(30s);
+    CHECK(world.condition_true(hoard, "QuotaReserved") == trusted);
+    require_done(world.create(job));
+    INFO(world.report());
+    if (trusted) {
+      // Its controller has the pods to stop first.
+      REQUIRE(world.run_until([&] { return world.condition_true(hoard, "Evicted"); }, 1min));
+      CHECK(world.pods_running("big") == 0);
+    } else {
+      CHECK(world.run_until([&] { return world.pods_running("big") == 2; }, 1min));
+      CHECK(to_text(world.get(hoard)["status"]).find("integrations.externalFrameworks") != std::string::npos);
+    }
+    CHECK(world.violations().empty());
+  }
+}
+
 TEST_CASE("hostile tenant: whatever is tried in whatever order no pod runs without quota") {
   for (uint64_t seed = 1; seed <= 16; ++seed) {
     WorldOptions chosen = options(seed % 2 == 0);

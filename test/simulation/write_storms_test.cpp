@@ -2,13 +2,14 @@
 // nothing is written until something happens.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
+#include <cstdio>
 #include <functional>
 
 #include "api/codec/json.h"
 #include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
+#include "test/support/soak.h"
 
 using namespace muster;
 using namespace muster::simulation;
@@ -171,16 +172,15 @@ TEST_CASE("write storms: the numbers of writes with many Workloads that wait") {
                        name == "a flavor that does not exist" || name == "an AdmissionCheck that does not exist" ||
                        name == "a LocalQueue that is gone";
     if (!asked) continue;
-    // 10,000 takes a minute each: the first, and the others when asked for.
-    const bool all_large = std::getenv("MUSTER_LARGE_SIMULATIONS") != nullptr;
-    const int waiting = all_large || name == "ClusterQueue Hold" ? 10'000 : 1'000;
+    // 10,000 takes a minute each.
+    const int waiting = name == "ClusterQueue Hold" ? 10'000 : soak_size(1'000, 10'000);
     World world({});
     fill(world, waiting, 40);
     const int before = world.writes(kWorkloads).patch_status;
     require_done(way.stop(world));
     world.run_for(10min);
     const int writes = world.writes(kWorkloads).patch_status - before;
-    MESSAGE(name << ": " << waiting << " Workloads wait, " << writes << " status writes");
+    std::printf("figure stops: %s: %d Workloads wait, %d status writes\n", name.c_str(), waiting, writes);
     CHECK(writes >= waiting);
     // And what the one that runs is told.
     CHECK(writes <= waiting + 3);

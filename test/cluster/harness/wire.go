@@ -40,6 +40,9 @@ type Wire struct {
 	wrongs     int
 
 	watches watchControl
+	late    lateWrites
+	client  *http.Client // to the API server
+	target  *url.URL
 
 	touching  bool
 	attempts  map[string]int // patches of each object, while touching
@@ -61,10 +64,9 @@ func (c *Cluster) Wire(t testing.TB) *Wire {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Wire{counts: map[string]int{}, attempts: map[string]int{}}
+	w := &Wire{counts: map[string]int{}, attempts: map[string]int{}, client: &http.Client{Transport: transport}, target: target}
 	var server *httptest.Server
 	w.breakOff = func() { server.CloseClientConnections() }
-	client := http.Client{Transport: transport}
 	proxy := &httputil.ReverseProxy{
 		Rewrite:        func(request *httputil.ProxyRequest) { request.SetURL(target) },
 		Transport:      transport,
@@ -85,10 +87,14 @@ func (c *Cluster) Wire(t testing.TB) *Wire {
 			w.watches.serve(writer, request, proxy)
 			return
 		}
+		if w.late.hold(request) {
+			<-request.Context().Done()
+			panic(http.ErrAbortHandler)
+		}
 		w.count(1)
 		defer w.count(-1)
 		if path := w.toTouch(request); path != "" {
-			touch(client, target.JoinPath(path).String())
+			touch(w.client, target.JoinPath(path).String())
 		}
 		proxy.ServeHTTP(writer, request)
 	}))
@@ -171,7 +177,7 @@ func (w *Wire) toTouch(request *http.Request) string {
 }
 
 // touch gives an object another version. One that is gone has no need of it.
-func touch(client http.Client, url string) {
+func touch(client *http.Client, url string) {
 	body := fmt.Sprintf(`{"metadata":{"annotations":{"muster.batch/touched":"%d"}}}`, time.Now().UnixNano())
 	request, err := http.NewRequest(http.MethodPatch, url, strings.NewReader(body))
 	if err != nil {

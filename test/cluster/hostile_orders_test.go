@@ -1,0 +1,438 @@
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.batch/test/cluster/harness"
+)
+
+// The hostile tenant tries everything in random order: simulation/tenant.h on a real API server. A failed run prints its
+// seed and what was tried; MUSTER_HOSTILE_SEED=N repeats the order of one (its timing is the machine's).
+
+const (
+	hostileSteps = 60
+	// How long what has lost its owner may run on: until garbage is collected, or muster has seen it.
+	hostileGrace = 5 * time.Second
+)
+
+func TestHostileTenantInRandomOrders(t *testing.T) {
+	seeds := []uint64{1, 2, uint64(time.Now().UnixNano() % 1_000_000)}
+	if text := os.Getenv("MUSTER_HOSTILE_SEED"); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		must(t, err)
+		seeds = []uint64{seed}
+	}
+	cluster := startMusterForTenants(t)
+	quota := cluster.WatchQuota(t)
+	roles := [][]string{nil, {"workloads.kueue.x-k8s.io"}}
+	for _, seed := range seeds {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			attack := newAttack(addHostileTenant(t, cluster, roles[seed%2]...), quota, seed)
+			for range hostileSteps / 10 {
+				for range 10 {
+					attack.step()
+				}
+				attack.check(hostileGrace)
+			}
+			attack.end()
+		})
+	}
+}
+
+type attack struct {
+	*hostileTenant
+	chance  *rand.Rand
+	overrun *harness.Overrun
+	quota   *harness.Quota
+	victim  *unstructured.Unstructured // the neighbour's Workload as it was
+	secrets []string                   // names that nobody in the tenant's namespace has any business with
+	made    int
+	told    []string // what was tried, and the answer
+	said    string   // by the tenant, so far
+}
+
+func newAttack(h *hostileTenant, quota *harness.Quota, seed uint64) *attack {
+	h.Helper()
+	awaitCollector(h.T, h.cluster, h.namespace)
+	h.others.Job("q", "secret-waiting", 1, "5")
+	h.others.Waits("secret-waiting", "ExceedsMaxQuota")
+	victim := h.others.Await("secret-training", "is admitted", harness.HasCondition("Admitted", "True", ""))
+	a := &attack{
+		hostileTenant: h, chance: rand.New(rand.NewPCG(seed, 0)),
+		overrun: h.cluster.Overrun(h, h.namespace), quota: quota, victim: victim,
+		secrets: []string{h.neighbour, victim.GetName(), string(victim.GetUID()), "secret-waiting"},
+	}
+	h.Cleanup(func() {
+		if h.Failed() {
+			h.Logf("seed %d:\n%s", seed, strings.Join(a.told, "\n"))
+		}
+	})
+	return a
+}
+
+func (a *attack) oneIn(count int) bool { return a.chance.IntN(count) == 0 }
+
+func oneOf[T any](a *attack, all ...T) T { return all[a.chance.IntN(len(all))] }
+
+// step tries one thing. The pause is a part of the attack: muster and the controllers are somewhere in between then.
+func (a *attack) step() {
+	a.Helper()
+	target := a.target()
+	switch {
+	case target == nil || a.oneIn(4):
+		a.create()
+	case a.oneIn(12):
+		a.forgePod()
+	case a.oneIn(12):
+		a.reachElsewhere()
+	default:
+		a.change(target)
+	}
+	time.Sleep(time.Duration(a.chance.IntN(100)) * time.Millisecond)
+}
+
+// tell takes down what was tried, and looks whether the answer tells of the neighbour what the tenant has not said itself.
+func (a *attack) tell(what string, request any, err error) {
+	a.Helper()
+	sent, _ := json.Marshal(request)
+	answer := "done"
+	if err != nil {
+		answer = err.Error()
+	}
+	a.told = append(a.told, fmt.Sprintf("%s %s %.400s -> %.300s", time.Now().Format("15:04:05.000"), what, sent, answer))
+	a.said += string(sent) + what
+	for _, secret := range a.secrets {
+		if strings.Contains(answer, secret) && !strings.Contains(a.said, secret) {
+			a.Errorf("%s: the answer discloses %q: %s", what, secret, answer)
+		}
+	}
+}
+
+// target is a Job or JobSet of the tenant; nil: there is none.
+func (a *attack) target() *unstructured.Unstructured {
+	a.Helper()
+	var all []*unstructured.Unstructured
+	for _, kind := range []schema.GroupVersionResource{jobsOf, harness.JobSets} {
+		list, err := a.of(kind).List(harness.Context(a), metav1.ListOptions{})
+		must(a, err)
+		for i := range list.Items {
+			all = append(all, &list.Items[i])
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return oneOf(a, all...)
+}
+
+func resourceOf(object *unstructured.Unstructured) schema.GroupVersionResource {
+	if object.GetKind() == "JobSet" {
+		return harness.JobSets
+	}
+	return jobsOf
+}
+
+func (a *attack) create() {
+	a.Helper()
+	a.made++
+	name := fmt.Sprint("mine", a.made%6)
+	var object *unstructured.Unstructured
+	switch {
+	case a.oneIn(5): // a part of a JobSet, as it seems
+		object = a.jobOf(fmt.Sprint(name, "-w-", a.chance.IntN(3)))
+		labels := object.GetLabels()
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		maps.Copy(labels, map[string]string{harness.ReplicatedNameLabel: "w", harness.RestartAttemptLabel: "0", harness.JobSetNameLabel: name})
+		object.SetLabels(labels)
+		must(a, unstructured.SetNestedSlice(object.Object, a.owners(), "metadata", "ownerReferences"))
+	case a.oneIn(3):
+		object = a.jobSet(name, oneOf(a, "q", "q", "q", ""), int64(1+a.chance.IntN(2)))
+	default:
+		object = a.jobOf(name)
+	}
+	if a.oneIn(5) {
+		object.SetName("")
+		object.SetGenerateName(name + "-")
+	}
+	_, err := a.of(resourceOf(object)).Create(harness.Context(a), object, harness.ForReal)
+	a.tell("create "+object.GetKind(), object.Object, err)
+}
+
+func (a *attack) jobOf(name string) *unstructured.Unstructured {
+	object := a.job(name, oneOf(a, "q", "q", "q", "q", "", "stolen", a.neighbour+"-q"), int32(1+a.chance.IntN(4)), func(job *batchv1.Job) {
+		if a.oneIn(2) {
+			unsuspended := false
+			job.Spec.Suspend = &unsuspended
+		}
+		if a.oneIn(3) {
+			completions := int32(1 + a.chance.IntN(6))
+			job.Spec.Completions = &completions
+			if mode := batchv1.IndexedCompletion; a.oneIn(2) {
+				job.Spec.CompletionMode, job.Spec.Parallelism = &mode, &completions
+			}
+		}
+		if a.oneIn(8) {
+			manager := oneOf(a, "example.com/mine", "kubernetes.io/job-controller", "kueue.x-k8s.io/multikueue")
+			job.Spec.ManagedBy = &manager
+		}
+		if a.oneIn(3) {
+			job.Spec.Template.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse(oneOf(a, "2", "100m", "0"))
+		}
+	})
+	if a.oneIn(4) {
+		must(a, unstructured.SetNestedSlice(object.Object, a.owners(), "metadata", "ownerReferences"))
+	}
+	if a.oneIn(4) {
+		object.SetAnnotations(map[string]string{a.key(): a.value()})
+	}
+	return object
+}
+
+// owners is one forged owner: of what there is, or of the neighbour's, or made up; of any kind and group.
+func (a *attack) owners() []any {
+	a.Helper()
+	owner := fields{"apiVersion": "batch/v1", "kind": "Job", "name": "nobody", "uid": "11111111-1111-1111-1111-111111111111"}
+	if object := a.target(); object != nil && !a.oneIn(4) {
+		owner["apiVersion"], owner["kind"], owner["name"] = object.GetAPIVersion(), object.GetKind(), object.GetName()
+		owner["uid"] = string(object.GetUID())
+	} else if a.oneIn(3) {
+		owner["name"], owner["uid"] = "secret-training", string(metav1.GetControllerOf(a.victim).UID)
+	}
+	if a.oneIn(3) {
+		kinds := [][2]string{{"batch/v1", "Job"}, {"batch/v1", "CronJob"}, {"jobset.x-k8s.io/v1alpha2", "JobSet"}, {"example.com/v1", "JobSet"},
+			{"example.com/v1", "Job"}, {"kueue.x-k8s.io/v1beta2", "Workload"}, {"v1", "ConfigMap"}, {"kueue.x-k8s.io/v1beta2", "ClusterQueue"}}
+		kind := oneOf(a, kinds...)
+		owner["apiVersion"], owner["kind"] = kind[0], kind[1]
+	}
+	owner["controller"] = !a.oneIn(6)
+	return []any{owner}
+}
+
+// key is a label or an annotation that means something to Kueue, JobSet or muster.
+func (a *attack) key() string {
+	return oneOf(a, harness.QueueLabel, harness.PriorityLabel, harness.MaxExecTimeLabel, harness.StoppingAnnotation,
+		harness.PrebuiltAnnotation, harness.PrebuiltAnnotation, harness.MinParallelism, harness.JobUIDLabel, harness.TimeoutAnnotation,
+		harness.ReplicatedNameLabel, harness.RestartAttemptLabel, harness.JobSetNameLabel, "kueue.x-k8s.io/elastic-job",
+		"kueue.x-k8s.io/workload", "kueue.x-k8s.io/admission-gated-by", "kueue.x-k8s.io/job-completions-equal-parallelism",
+		"kueue.x-k8s.io/cluster-queue-name", "jobset.sigs.k8s.io/jobset-uid", "jobset.sigs.k8s.io/job-index", "muster.batch/anything")
+}
+
+func (a *attack) value() string {
+	values := []string{"q", "1", "0", "true", "stolen", "example.com/gate", a.victim.GetName()}
+	list, err := a.cluster.Dynamic.Resource(harness.Workloads).Namespace(a.namespace).List(harness.Context(a), metav1.ListOptions{})
+	must(a, err)
+	for i := range list.Items {
+		values = append(values, list.Items[i].GetName())
+	}
+	return oneOf(a, values...)
+}
+
+// forgePod makes a pod that says it is a Job's, and a ConfigMap as muster's barriers have.
+func (a *attack) forgePod() {
+	a.Helper()
+	a.made++
+	template := oneCPU()
+	pod := &unstructured.Unstructured{Object: fields{"apiVersion": "v1", "kind": "Pod", "metadata": fields{"name": fmt.Sprint("forged-", a.made),
+		"labels": fields{forgedLabel: "true", harness.JobSetNameLabel: "mine1", "jobset.sigs.k8s.io/jobset-uid": "1-2-3"}, "ownerReferences": a.owners()}}}
+	podSpec, err := json.Marshal(template.Spec)
+	must(a, err)
+	into := map[string]any{}
+	must(a, json.Unmarshal(podSpec, &into))
+	pod.Object["spec"] = into
+	_, err = a.of(podsOf).Create(harness.Context(a), pod, harness.ForReal)
+	a.tell("forge a pod", pod.Object["metadata"], err)
+	configMap := &unstructured.Unstructured{Object: fields{"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": fields{"name": fmt.Sprint("mine", a.chance.IntN(6), "-group-scheduling"), "ownerReferences": a.owners()},
+		"data":     fields{"started": "everything"}}}
+	_, err = a.of(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Create(harness.Context(a), configMap, harness.ForReal)
+	a.tell("forge a ConfigMap", configMap.Object, err)
+}
+
+// reachElsewhere tries the neighbour's namespace and kinds to which the tenant has no right.
+func (a *attack) reachElsewhere() {
+	a.Helper()
+	ctx := harness.Context(a)
+	switch a.chance.IntN(4) {
+	case 0:
+		_, err := a.client.Resource(jobsOf).Namespace(a.neighbour).Patch(ctx, "secret-training", types.MergePatchType,
+			[]byte(`{"spec":{"suspend":true}}`), metav1.PatchOptions{})
+		a.mustFail("suspend the neighbour's Job in "+a.neighbour, err)
+	case 1:
+		_, err := a.client.Resource(podsOf).Namespace(a.neighbour).Create(ctx, &unstructured.Unstructured{Object: fields{
+			"apiVersion": "v1", "kind": "Pod", "metadata": fields{"name": "forged"}}}, harness.ForReal)
+		a.mustFail("forge a pod in "+a.neighbour, err)
+	case 2:
+		_, err := a.of(harness.Workloads).Create(ctx, harness.JoblessWorkload("mine", "q", 1), harness.ForReal)
+		a.mustFail("create a Workload", err)
+	default:
+		_, err := a.of(harness.LocalQueues).Patch(ctx, "q", types.MergePatchType,
+			fmt.Appendf(nil, `{"spec":{"clusterQueue":%q}}`, a.neighbour+"-q"), metav1.PatchOptions{})
+		a.mustFail("take the ClusterQueue of "+a.neighbour, err)
+	}
+}
+
+func (a *attack) mustFail(what string, err error) {
+	a.Helper()
+	a.tell(what, nil, err)
+	if err == nil {
+		a.Errorf("%s: it was allowed", what)
+	}
+}
+
+func (a *attack) change(target *unstructured.Unstructured) {
+	a.Helper()
+	kind, name, ctx := resourceOf(target), target.GetName(), harness.Context(a)
+	what := target.GetKind() + " " + name
+	switch a.chance.IntN(10) {
+	case 0:
+		how := oneOf(a, metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan)
+		err := a.of(kind).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &how})
+		a.tell(fmt.Sprintf("delete %s in %s", what, how), nil, err)
+		if a.oneIn(2) {
+			object := a.jobOf(name)
+			_, err = a.of(jobsOf).Create(ctx, object, harness.ForReal)
+			a.tell("and create it again as a Job", object.Object, err)
+		}
+	case 1:
+		patch := a.statusOf(target)
+		a.tell("status of "+what, patch, a.patch(kind, name, patch, "status"))
+	case 2:
+		patch := spec(fields{"replicas": 50, "parallelism": 50})
+		a.tell("scale of "+what, patch, a.patch(kind, name, patch, "scale"))
+	case 3: // the whole object, as somebody writes it who has kept an old copy without what others have added
+		object := target.DeepCopy()
+		object.SetLabels(nil)
+		object.SetAnnotations(nil)
+		object.SetOwnerReferences(nil)
+		object.SetFinalizers(nil)
+		unstructured.RemoveNestedField(object.Object, "spec", "suspend")
+		_, err := a.of(kind).Update(ctx, object, metav1.UpdateOptions{})
+		a.tell("replace "+what, object.Object["spec"], err)
+	case 4, 5, 6:
+		patch := a.metadata()
+		a.tell("metadata of "+what, patch, a.patch(kind, name, patch))
+	case 7:
+		patch := a.metadata()
+		maps.Copy(patch, a.specOf(target))
+		a.tell("metadata and spec of "+what, patch, a.patch(kind, name, patch))
+	default:
+		patch := a.specOf(target)
+		a.tell("spec of "+what, patch, a.patch(kind, name, patch))
+	}
+}
+
+func (a *attack) metadata() fields {
+	value := any(a.value())
+	if a.oneIn(3) {
+		value = nil
+	}
+	switch a.chance.IntN(3) {
+	case 0:
+		return fields{"metadata": fields{"labels": fields{a.key(): value}}}
+	case 1:
+		return fields{"metadata": fields{"annotations": fields{a.key(): value}}}
+	}
+	if a.oneIn(4) {
+		return fields{"metadata": fields{"ownerReferences": nil}}
+	}
+	return fields{"metadata": fields{"ownerReferences": a.owners()}}
+}
+
+func (a *attack) specOf(target *unstructured.Unstructured) fields {
+	pods := 1 + a.chance.IntN(50)
+	if jobs, _, _ := unstructured.NestedSlice(target.Object, "spec", "replicatedJobs"); len(jobs) > 0 && a.oneIn(2) {
+		first := jobs[0].(map[string]any)
+		if a.oneIn(2) {
+			first["replicas"] = int64(pods)
+		} else {
+			must(a, unstructured.SetNestedField(first, int64(pods), "template", "spec", "parallelism"))
+		}
+		return spec(fields{"replicatedJobs": jobs})
+	}
+	switch a.chance.IntN(6) {
+	case 0:
+		return spec(fields{"parallelism": pods})
+	case 1:
+		return spec(fields{"parallelism": pods, "completions": pods})
+	case 2:
+		return spec(fields{"parallelism": pods, "completions": pods, "suspend": false})
+	case 3:
+		container := fields{"name": "main", "image": "example.test/main:1", "resources": fields{"requests": fields{"cpu": "7"}}}
+		return spec(fields{"suspend": oneOf(a, true, false), "template": fields{"spec": fields{"containers": []any{container}}}})
+	case 4:
+		return spec(fields{"managedBy": oneOf[any](a, "example.com/mine", nil)})
+	}
+	return spec(fields{"suspend": a.oneIn(3)})
+}
+
+func (a *attack) statusOf(target *unstructured.Unstructured) fields {
+	if target.GetKind() == "JobSet" {
+		return fields{"status": fields{"restarts": a.chance.IntN(3)}}
+	}
+	condition := fields{"type": "Suspended", "status": "True", "reason": "Mine", "message": "", "lastTransitionTime": "2027-01-15T08:00:00Z"}
+	return fields{"status": oneOf(a, fields{"startTime": nil}, fields{"conditions": []any{condition}}, fields{"ready": a.chance.IntN(5)},
+		fields{"failed": a.chance.IntN(5)}, fields{"active": 0})}
+}
+
+// check fails the test if more runs than is admitted, if more is admitted than there is, or if the neighbour's jobs are
+// not as they were.
+func (a *attack) check(grace time.Duration) {
+	a.Helper()
+	for _, err := range a.overrun.Check(a, grace) {
+		a.Error(err)
+	}
+	a.quota.Check(a)
+	workload, err := a.cluster.WorkloadOf(a.neighbour, "secret-training", harness.HasCondition("Admitted", "True", ""))
+	if err != nil || workload.GetUID() != a.victim.GetUID() {
+		a.Errorf("the neighbour's Workload is not what it was: %v", err)
+	}
+	for name, suspended := range map[string]bool{"secret-training": false, "secret-waiting": true} {
+		job, err := a.cluster.Client.BatchV1().Jobs(a.neighbour).Get(harness.Context(a), name, metav1.GetOptions{})
+		must(a, err)
+		if got := job.Spec.Suspend != nil && *job.Spec.Suspend; got != suspended {
+			a.Errorf("the neighbour's Job %s: suspended %v", name, got)
+		}
+	}
+	if a.Failed() {
+		a.FailNow()
+	}
+}
+
+// end waits until all that was left behind has gone, and looks whether the neighbour can work on.
+func (a *attack) end() {
+	a.Helper()
+	a.others.Job("q", "arrives", 1, "1")
+	a.others.Admitted("arrives")
+	harness.Eventually(a, 30*time.Second, "no Job runs beyond what is admitted", func() error { return a.overrun.Now(a) })
+	a.check(hostileGrace)
+	a.overrun.CheckAlternation(a)
+	for _, kind := range []schema.GroupVersionResource{jobsOf, harness.JobSets, harness.Workloads, {Version: "v1", Resource: "events"}} {
+		list, err := a.cluster.Dynamic.Resource(kind).Namespace(a.namespace).List(harness.Context(a), metav1.ListOptions{})
+		must(a, err)
+		for i := range list.Items {
+			text := harness.ToJSON(a, list.Items[i].Object["status"]) + fmt.Sprint(list.Items[i].Object["note"], list.Items[i].Object["message"])
+			// The tenant itself speaks of the neighbour's Workload and ClusterQueue, and is told that they are not its own.
+			if strings.Contains(text, string(a.victim.GetUID())) || strings.Contains(text, "secret-waiting") {
+				a.Errorf("%s %s discloses the neighbour's: %s", list.Items[i].GetKind(), list.Items[i].GetName(), text)
+			}
+		}
+	}
+}

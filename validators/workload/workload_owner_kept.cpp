@@ -1,0 +1,48 @@
+// A Workload that holds quota gets no controller (metadata.ownerReferences) of a kind that muster does
+// not run. An ownerReference is only text, and muster preempts no Workload whose pods it cannot stop:
+// with one word of it the quota would be the user's for ever. Rejected, for example:
+//
+//   ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: mine, controller: true}]
+//
+// Taking a controller away is allowed: garbage collection does so. An external controller that adopts
+// such Workloads is named in `admitters`. Not in force without admitters: a person runs muster.
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "jobs/management.h"
+#include "jobs/queue_fields.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+bool is_run_here(const RuleSettings& settings, const OwnerReference& owner) {
+  const JobKind* kind = find_job_kind(group_of(owner.api_version), owner.kind);
+  return kind != nullptr && settings.frameworks.contains(kind->framework);
+}
+
+FieldErrors check(const Review& review) {
+  if (review.settings.admitters.empty() || is_admitter(review)) return {};
+  const auto after = controller_of(review.request.object);
+  if (!after || is_run_here(review.settings, *after) || !has_quota_reservation(review.request.old_object)) return {};
+  const auto before = controller_of(review.request.old_object);
+  if (before && before->uid == after->uid && before->kind == after->kind && before->api_version == after->api_version)
+    return {};
+  return {forbidden("metadata.ownerReferences", "this Workload holds quota, and muster does not run a " +
+                                                    std::string(after->kind) + " (" + std::string(after->api_version) +
+                                                    "), so nobody could preempt the Workload; user \"" +
+                                                    review.request.user.username + "\" cannot make it the controller")};
+}
+
+}  // namespace
+
+extern const Validator workload_owner_kept;
+const Validator workload_owner_kept = {
+    .name = "workload_owner_kept",
+    .matches = {{"kueue.x-k8s.io", "workloads"}},
+    .operations = {Operation::kUpdate},
+    .check = check,
+    .origin = RuleOrigin::kMuster,
+};
+
+}  // namespace muster
