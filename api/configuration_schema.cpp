@@ -148,7 +148,7 @@ constexpr ConfigStruct kPodOptions{"PodIntegrationOptions", kPodOptionsFields};
 
 constexpr ConfigField kIntegrationsFields[] = {
     {"frameworks", kString, kList, kOmitEmpty, "string", nullptr, kBoth, kActs},
-    {"externalFrameworks", kString, kList, kOmitEmpty, "string"},
+    {"externalFrameworks", kString, kList, kOmitEmpty, "string", nullptr, kBoth, kActs},
     {"podOptions", kStruct, kOne, kPointer, "~PodIntegrationOptions", &kPodOptions, kOld},
     {"labelKeysToCopy", kString, kList, kOmitEmpty, "string", nullptr, kBoth, kActs},
 };
