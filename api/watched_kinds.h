@@ -21,6 +21,8 @@ struct WatchedKind {
   // Who needs it: nobody beside another JobSet controller, or where no job starts as a group.
   bool for_native_jobsets = false;
   bool for_groups = false;
+  // With metadata.managedFields: for a reconciler that gives up the ownership of a field.
+  bool managed_fields = false;
   // Clusters do without it. Without any other kind muster cannot do its work.
   bool optional = false;
 

@@ -260,7 +260,10 @@ void Process::begin(const Surroundings& surroundings) {
   leadership_->start(*loop_);
   guard_engine();
   policy_keeper_ = std::jthread([this](const std::stop_token& stop) {
-    settle_policy_binding(cluster_->api(), settings_.configuration.muster.unqueued_kinds, cluster_->timing(), stop);
+    const Configuration& kueue = settings_.configuration.kueue;
+    const WantedPolicy wanted{settings_.configuration.muster.unqueued_kinds,
+                              {kueue.external_frameworks.begin(), kueue.external_frameworks.end()}};
+    settle_policy_binding(cluster_->api(), wanted, cluster_->timing(), stop);
   });
 }
 

@@ -77,7 +77,10 @@ MaybeAncestor managed_ancestor(const Review& review, const json& object) {
   const std::string_view ns = namespace_of(review.request);
   const OwnerLookup lookup = [&](const OwnerReference& owner) -> std::optional<OwnerFacts> {
     const OwnerFacts* facts = review.view.owner(group_of(owner.api_version), owner.kind, ns, owner.name);
-    return facts != nullptr ? std::optional(*facts) : std::nullopt;
+    if (facts != nullptr) return *facts;
+    if (!review.settings.is_external(owner.api_version, owner.kind) || !review.view.is_admitted(ns, owner))
+      return std::nullopt;
+    return OwnerFacts{.uid = owner.uid, .queue_name = {}, .controller = {}, .has_workload = true};
   };
   return managed_ancestor(review.settings, lookup, std::string(string_at(object, {"metadata", "uid"})),
                           controller_of(object));
@@ -101,8 +104,10 @@ MaybeAncestor managed_ancestor(const RuleSettings& settings, const OwnerLookup& 
                                  " owners above this object"});
     }
     seen.push_back(facts->uid);
-    const bool counts = settings.manage_jobs_without_queue_name || !facts->queue_name.empty();
-    if (counts && is_enabled(settings, kind)) managed = ManagedAncestor{owner->kind.text(), owner->name, facts->uid};
+    const bool counts = settings.manage_jobs_without_queue_name || !facts->queue_name.empty() || facts->has_workload;
+    const bool external = settings.is_external(owner->api_version, owner->kind);
+    if (counts && (external || is_enabled(settings, kind)))
+      managed = ManagedAncestor{owner->kind.text(), owner->name, facts->uid, external};
     owner = facts->controller;
   }
   return managed;

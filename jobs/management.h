@@ -54,6 +54,7 @@ struct ManagedAncestor {
   std::string kind;
   std::string name;
   std::string uid;
+  bool external = false;  // of integrations.externalFrameworks
 };
 // Walks the controllers upwards, at most ten, and finds the topmost one of an enabled
 // kind that is managed; nullopt when none is. A controller of a kind that muster knows
@@ -61,6 +62,9 @@ struct ManagedAncestor {
 // and ends the walk, as does one of an unknown kind that the view does not have. So does
 // a batch/v1 Job: its controller makes pods and no jobs, so its Workload never counts the
 // pods of another job, whatever ownerReferences say.
+//
+// Objects of integrations.externalFrameworks are known through their Workloads: one with a Workload
+// (an admitted one, where a review asks) in the same namespace is managed, and ends the walk.
 using MaybeAncestor = Result<std::optional<ManagedAncestor>, Undecided>;
 MaybeAncestor managed_ancestor(const Review& review, const nlohmann::json& object);
 // The same for the object with this uid and controller; `lookup` finds owners in its

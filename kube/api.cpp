@@ -28,6 +28,7 @@ KubeRequest write_request(std::string_view method, std::string path, const json&
   request.accept = accept_header(options.metadata_only, "PartialObjectMetadata");
   if (!options.field_manager.empty()) request.query.emplace_back("fieldManager", options.field_manager);
   if (options.dry_run) request.query.emplace_back("dryRun", "All");
+  request.managed_fields = options.managed_fields;
   request.not_after = options.not_after;
   return request;
 }
@@ -39,6 +40,7 @@ KubeRequest list_request(const Resource& resource, const Selection& selection, c
   request.accept = accept_header(selection.metadata_only, "PartialObjectMetadataList");
   request.timeout = std::chrono::seconds(60);
   request.repeatable = true;
+  request.managed_fields = selection.managed_fields;
   if (!selection.label_selector.empty()) request.query.emplace_back("labelSelector", selection.label_selector);
   if (!selection.field_selector.empty()) request.query.emplace_back("fieldSelector", selection.field_selector);
   if (limit > 0) request.query.emplace_back("limit", std::to_string(limit));

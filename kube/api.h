@@ -40,6 +40,8 @@ struct KubeRequest {
   std::optional<MonotonicTime> not_after{};
   // A longer answer is not read (kTooLargeReason). 0: the client's own bound.
   size_t max_answer_bytes = 0;
+  // Whether metadata.managedFields of the answer are kept; they are half of most objects, and few read them.
+  bool managed_fields = false;
   // Where to put the length of the answer; may be null.
   size_t* answer_bytes = nullptr;
 };
@@ -50,6 +52,7 @@ struct WriteOptions {
   bool dry_run = false;
   // The answer is a PartialObjectMetadata: for who needs no more than the new version.
   bool metadata_only = false;
+  bool managed_fields = false;               // as KubeRequest's
   std::optional<MonotonicTime> not_after{};  // as KubeRequest's
 };
 

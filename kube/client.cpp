@@ -181,7 +181,7 @@ KubeApi::Answer KubeClient::send(const KubeRequest& request, std::stop_token sto
     if (!done.error) {
       if (request.answer_bytes != nullptr) *request.answer_bytes = done.body.size();
       if (done.body.empty()) return json();
-      auto parsed = parse_without_managed_fields(done.body);
+      auto parsed = request.managed_fields ? parse_json(done.body) : parse_without_managed_fields(done.body);
       if (!parsed.ok()) {
         return fail_with(unanswered(kUnreadableReason, request.method + " " + request.path +
                                                            " was answered with no JSON: " + parsed.error().message));

@@ -46,6 +46,8 @@ struct Selection {
   std::string field_selector{};  // "metadata.name=x"
   // PartialObjectMetadata: labels, annotations and owners for a fraction of the bytes.
   bool metadata_only = false;
+  // With metadata.managedFields, which are left out otherwise.
+  bool managed_fields = false;
 };
 
 }  // namespace muster::kube

@@ -128,7 +128,7 @@ WatchAttempt Watch::watch(std::stop_token stop) {
 }
 
 bool Watch::take_frame(std::string_view frame, WatchAttempt& attempt) {
-  auto event = parse_without_managed_fields(frame);
+  auto event = selection_.managed_fields ? parse_json(frame) : parse_without_managed_fields(frame);
   if (!event.ok()) {
     take_error(unanswered(kUnreadableReason, "an event of the watch is no JSON: " + event.error().message), attempt);
     return false;

@@ -110,7 +110,7 @@ Documents deployment(const ManifestOptions& options) {
 }
 
 Documents policies(const ManifestOptions& options) {
-  return unqueued_kinds_policy(options.registration.own_namespace, options.unqueued_kinds);
+  return unqueued_kinds_policy(options.registration.own_namespace, options.unqueued_kinds, options.external_frameworks);
 }
 
 // Until muster has found out who runs JobSets, upstream's controller as its manifests install it

@@ -48,6 +48,8 @@ struct ManifestOptions {
   // What the admission policy does with objects that ask for a queue and are of a kind that
   // muster does not queue.
   UnqueuedKinds unqueued_kinds = UnqueuedKinds::kWarn;
+  // The kinds that it passes over.
+  ExternalFrameworks external_frameworks{};
 };
 
 std::vector<nlohmann::json> manifests(ManifestSet set, const ManifestOptions& options);

@@ -157,7 +157,7 @@ RightsOptions rights_for(const LoadedConfiguration& configuration) {
   options.external_jobsets = muster.jobset_controller != JobSetController::kNative;
   options.group_scheduling = muster.group_scheduling;
   options.patches_jobset_definition = muster.patch_jobset_definition;
-  options.keeps_policy = muster.unqueued_kinds.has_value();
+  options.keeps_policy = muster.unqueued_kinds.has_value() || !kueue.external_frameworks.empty();
   options.deletes_deactivated =
       !string_at(kueue.effective, {"objectRetentionPolicies", "workloads", "afterDeactivatedByKueue"}).empty();
   options.writes_cohorts = find_path(kueue.effective, {"fairSharing"}) != nullptr;

@@ -28,7 +28,8 @@ struct RightsOptions {
   // Jobs whose Workloads muster has deactivated are deleted after a while
   // (objectRetentionPolicies.workloads.afterDeactivatedByKueue).
   bool deletes_deactivated = false;
-  // muster keeps the actions of its admission policy as its configuration says (unqueuedKinds).
+  // muster keeps the actions of its admission policy as its configuration says (unqueuedKinds,
+  // integrations.externalFrameworks).
   bool keeps_policy = false;
   // Fair sharing: Cohorts show their share.
   bool writes_cohorts = false;

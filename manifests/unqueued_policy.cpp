@@ -1,9 +1,11 @@
 #include "manifests/unqueued_policy.h"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "api/codec/json.h"
 #include "manifests/match_conditions.h"
 #include "manifests/names.h"
 
@@ -18,11 +20,19 @@ json named(const ResourceType& type, std::string_view kind) {
           {"metadata", {{"name", kUnqueuedKindsPolicyName}, {"labels", {{kAppNameLabel, kAppName}}}}}};
 }
 
+// "RayJob.v1.ray.io" names the kind, in whatever version.
+bool is_named(const UnqueuedKind& kind, std::string_view framework) {
+  const size_t version = framework.find('.');
+  const size_t group = framework.find('.', version + 1);
+  return group != std::string_view::npos && framework.substr(0, version) == kind.kind &&
+         framework.substr(group + 1) == kind.group;
+}
+
 // One rule for each group. Whatever its version: the kinds' next one will not be queued either.
-json resource_rules() {
+json resource_rules(const std::function<bool(const UnqueuedKind&)>& wanted) {
   std::map<std::string, std::set<std::string>> resources;
   for (const UnqueuedKind& kind : unqueued_kinds())
-    resources[std::string(kind.group)].insert(std::string(kind.resource));
+    if (wanted(kind)) resources[std::string(kind.group)].insert(std::string(kind.resource));
   json rules = json::array();
   for (const auto& [group, plurals] : resources) {
     rules.push_back({{"apiGroups", {group}},
@@ -42,13 +52,35 @@ std::string sentence_of_request() {
   return "'" + sentence.substr(0, at) + "' + request.kind.kind + '" + sentence.substr(at + mark.size()) + "'";
 }
 
+json excluded_rules(const ExternalFrameworks& external) {
+  return resource_rules([&](const UnqueuedKind& kind) {
+    return std::any_of(external.begin(), external.end(),
+                       [&](const std::string& framework) { return is_named(kind, framework); });
+  });
+}
+
 }  // namespace
+
+json exclusion_patch(const json& binding, const ExternalFrameworks& external) {
+  const json wanted = excluded_rules(external);
+  const bool ours = annotation(binding, kExternalFrameworksAnnotation).has_value();
+  if (wanted.empty() && !ours) return nullptr;
+  if (array_at(binding, {"spec", "matchResources", "excludeResourceRules"}) == wanted && ours) return nullptr;
+  std::string names;
+  for (const std::string& framework : external) names += (names.empty() ? "" : ",") + framework;
+  json patch;
+  patch["metadata"]["annotations"][std::string(kExternalFrameworksAnnotation)] =
+      wanted.empty() ? json() : json(std::move(names));
+  patch["spec"]["matchResources"] = wanted.empty() ? json() : json{{"excludeResourceRules", wanted}};
+  return patch;
+}
 
 json validation_actions(UnqueuedKinds action) {
   return action == UnqueuedKinds::kDeny ? json::array({"Deny"}) : json::array({"Warn", "Audit"});
 }
 
-std::vector<json> unqueued_kinds_policy(const std::string& own_namespace, UnqueuedKinds action) {
+std::vector<json> unqueued_kinds_policy(const std::string& own_namespace, UnqueuedKinds action,
+                                        const ExternalFrameworks& external) {
   json policy = named(kValidatingAdmissionPolicyBindings, "ValidatingAdmissionPolicy");
   const json elsewhere = {{"key", "kubernetes.io/metadata.name"},
                           {"operator", "NotIn"},
@@ -59,7 +91,7 @@ std::vector<json> unqueued_kinds_policy(const std::string& own_namespace, Unqueu
       {"matchConstraints",
        {{"matchPolicy", "Equivalent"},
         {"namespaceSelector", {{"matchExpressions", json::array({elsewhere})}}},
-        {"resourceRules", resource_rules()}}},
+        {"resourceRules", resource_rules([](const UnqueuedKind&) { return true; })}}},
       {"matchConditions", json::array({match_conditions::not_being_deleted(), match_conditions::without_controller(),
                                        match_conditions::first_asks_for_queue()})},
       {"validations",
@@ -67,6 +99,7 @@ std::vector<json> unqueued_kinds_policy(const std::string& own_namespace, Unqueu
   };
   json binding = named(kValidatingAdmissionPolicyBindings, kValidatingAdmissionPolicyBindings.kind);
   binding["spec"] = {{"policyName", kUnqueuedKindsPolicyName}, {"validationActions", validation_actions(action)}};
+  if (const json patch = exclusion_patch(binding, external); !patch.is_null()) binding.merge_patch(patch);
   return {std::move(policy), std::move(binding)};
 }
 

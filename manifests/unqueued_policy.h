@@ -6,13 +6,17 @@
 //              the label of the queue's name in its pod template
 //   on UPDATE  that brings the first of these
 //   never      for objects with a controller (pods of Jobs, ReplicaSets of Deployments), objects
-//              that are being deleted, kube-system, and muster's own namespace
+//              that are being deleted, kube-system, and muster's own namespace; nor for kinds of
+//              integrations.externalFrameworks, which the binding passes over
 //
 // Source: admissionregistration.k8s.io/v1, Kubernetes 1.30.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/meta/resource_type.h"
@@ -28,7 +32,17 @@ inline constexpr ResourceType kValidatingAdmissionPolicyBindings{
 // spec.validationActions of the binding. A warning stands in the audit log as well.
 nlohmann::json validation_actions(UnqueuedKinds action);
 
+// Of integrations.externalFrameworks: kinds that other controllers queue, so that there is nothing to tell.
+using ExternalFrameworks = std::set<std::string, std::less<>>;
+
+// On the binding, for later starts: muster has set its spec.matchResources. The value is for people.
+inline constexpr std::string_view kExternalFrameworksAnnotation = "muster.batch/external-frameworks";
+// The merge patch (RFC 7396) after which the binding passes over the kinds in `external`; null where that
+// changes nothing. What an administrator has written into spec.matchResources stays while no kind is external.
+nlohmann::json exclusion_patch(const nlohmann::json& binding, const ExternalFrameworks& external);
+
 // The policy and its binding.
-std::vector<nlohmann::json> unqueued_kinds_policy(const std::string& own_namespace, UnqueuedKinds action);
+std::vector<nlohmann::json> unqueued_kinds_policy(const std::string& own_namespace, UnqueuedKinds action,
+                                                  const ExternalFrameworks& external = {});
 
 }  // namespace muster

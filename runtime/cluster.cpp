@@ -133,7 +133,8 @@ void Cluster::watch(EngineLoop& loop, const WatchedKind& kind, const std::string
   feeds_.push_back(std::make_unique<Feed>(loop, kind, name));
   kube::Selection selection{.label_selector = std::string(kind.label_selector),
                             .field_selector = name.empty() ? std::string(kind.field_selector) : "metadata.name=" + name,
-                            .metadata_only = kind.metadata_only};
+                            .metadata_only = kind.metadata_only,
+                            .managed_fields = kind.managed_fields};
   watches_.push_back(std::make_unique<kube::Watch>(api(), kube::resource_of(*kind.type), std::move(selection),
                                                    *feeds_.back(), log_, timing()));
 }
@@ -163,7 +164,9 @@ void Cluster::stop_watches() {
 kube::KubeApi::Answer Cluster::send(const Write& write, MonotonicTime not_after, std::stop_token stop) {
   const ObjectKey& target = write.target;
   const kube::Resource resource = kube::resource_of(*target.type);
-  kube::WriteOptions options{.field_manager = "muster", .not_after = not_after};
+  kube::WriteOptions options{.field_manager = std::string(kAppName),
+                             .managed_fields = target.type->plural == kCustomResourceDefinitions.plural,
+                             .not_after = not_after};
   switch (write.verb) {
     case Verb::kCreate:
       return api().create(resource, target.ns, write.body, options, stop);

@@ -19,7 +19,8 @@ constexpr Duration kPause = std::chrono::seconds(10);
 void tell(PolicyBindingState state) {
   const std::string name(kUnqueuedKindsPolicyName);
   if (state == PolicyBindingState::kChanged)
-    log_info("the admission policy acts as unqueuedKinds says now", {{"ValidatingAdmissionPolicyBinding", name}});
+    log_info("the admission policy acts as unqueuedKinds and externalFrameworks say now",
+             {{"ValidatingAdmissionPolicyBinding", name}});
   if (state == PolicyBindingState::kMissing)
     log_warning(
         "the admission policy is missing: nobody tells users whose objects ask for a queue and are of a kind that "
@@ -29,32 +30,33 @@ void tell(PolicyBindingState state) {
 
 }  // namespace
 
-Result<PolicyBindingState, kube::StatusError> keep_policy_binding(kube::KubeApi& api,
-                                                                  std::optional<UnqueuedKinds> wanted,
+Result<PolicyBindingState, kube::StatusError> keep_policy_binding(kube::KubeApi& api, const WantedPolicy& wanted,
                                                                   std::stop_token stop) {
   const kube::Resource resource = kube::resource_of(kValidatingAdmissionPolicyBindings);
   const auto binding = api.get(resource, "", kUnqueuedKindsPolicyName, stop);
   if (!binding && binding.error().not_found()) return PolicyBindingState::kMissing;
   if (!binding) return fail_with(binding.error());
-  if (!wanted) return PolicyBindingState::kAsWanted;
-  const json actions = validation_actions(*wanted);
-  if (array_at(*binding, {"spec", "validationActions"}) == actions) return PolicyBindingState::kAsWanted;
+  json patch = exclusion_patch(*binding, wanted.external);
+  if (wanted.action) {
+    const json actions = validation_actions(*wanted.action);
+    if (array_at(*binding, {"spec", "validationActions"}) != actions) patch["spec"]["validationActions"] = actions;
+  }
+  if (patch.is_null()) return PolicyBindingState::kAsWanted;
   // Only over the version that was read: whoever else writes it now is not overwritten unseen.
-  const json patch = {{"metadata", {{"resourceVersion", string_at(*binding, {"metadata", "resourceVersion"})}}},
-                      {"spec", {{"validationActions", actions}}}};
+  patch["metadata"]["resourceVersion"] = string_at(*binding, {"metadata", "resourceVersion"});
   const auto written = api.patch_merge(resource, "", kUnqueuedKindsPolicyName, patch, {}, stop);
   if (!written) return fail_with(written.error());
   return PolicyBindingState::kChanged;
 }
 
-void settle_policy_binding(kube::KubeApi& api, std::optional<UnqueuedKinds> wanted, const kube::Timing& timing,
+void settle_policy_binding(kube::KubeApi& api, const WantedPolicy& wanted, const kube::Timing& timing,
                            std::stop_token stop) {
   LogThrottle throttle(std::chrono::minutes(5));
   while (!stop.stop_requested()) {
     const auto state = keep_policy_binding(api, wanted, stop);
     if (state) return tell(*state);
     if (auto repeated = throttle.pass("policy", timing.clock.now().monotonic); repeated && !stop.stop_requested()) {
-      log_warning("whether the admission policy acts as unqueuedKinds says is not known yet",
+      log_warning("whether the admission policy acts as unqueuedKinds and externalFrameworks say is not known yet",
                   {{"why", state.error().message}, {"repeated", *repeated}});
     }
     timing.sleeper.sleep(kPause, stop);

@@ -1,6 +1,6 @@
 // The binding of muster's admission policy (manifests/unqueued_policy.h), which decides whether the
-// policy warns or denies: set to what the configuration says when muster starts, and told of where
-// it is missing.
+// policy warns or denies, and which kinds it passes over: set to what the configuration says when muster starts, and
+// told of where it is missing.
 #pragma once
 
 #include <optional>
@@ -10,6 +10,7 @@
 #include "api/unqueued_kinds.h"
 #include "kube/api.h"
 #include "kube/transport/timing.h"
+#include "manifests/unqueued_policy.h"
 
 namespace muster {
 
@@ -19,15 +20,19 @@ enum class PolicyBindingState {
   kMissing,
 };
 
-// Reads the binding and, where `wanted` is set and its actions differ, writes them. The error is the
-// API server's; then nothing is known.
-Result<PolicyBindingState, kube::StatusError> keep_policy_binding(kube::KubeApi& api,
-                                                                  std::optional<UnqueuedKinds> wanted,
+struct WantedPolicy {
+  std::optional<UnqueuedKinds> action{};  // nullopt: the configuration does not say
+  ExternalFrameworks external{};          // the kinds that are passed over
+};
+
+// Reads the binding and, where it differs from what is wanted, writes that. The error is the API
+// server's; then nothing is known.
+Result<PolicyBindingState, kube::StatusError> keep_policy_binding(kube::KubeApi& api, const WantedPolicy& wanted,
                                                                   std::stop_token stop = {});
 
 // The same until the API server has answered, with a line in the log where the binding was changed
 // or is missing, or the API server refuses.
-void settle_policy_binding(kube::KubeApi& api, std::optional<UnqueuedKinds> wanted, const kube::Timing& timing,
+void settle_policy_binding(kube::KubeApi& api, const WantedPolicy& wanted, const kube::Timing& timing,
                            std::stop_token stop);
 
 }  // namespace muster

@@ -71,12 +71,19 @@ Placement FlavorAssigner::place(const std::vector<int32_t>& counts) const {
 // False when some resource has no flavor at all: then the later pod sets are not looked at.
 bool FlavorAssigner::place_pod_set(size_t index, Placement& placement, PodSetPlacement& pod_set) const {
   PendingReason reason = PendingReason::kNone;
+  std::vector<ScanProgress::Position>& positions = placement.progress.positions;
+  const auto before = static_cast<std::ptrdiff_t>(positions.size());
+  // Of a pod set without flavors nothing goes on, whatever flavors its other resources got.
+  const auto give_up = [&] {
+    pod_set.choices.clear();
+    positions.erase(positions.begin() + before, positions.end());
+  };
   for (const ResourceAmount& request : pod_set.requests) {
     const QueueGroup* group = queue_.group_of(request.resource);
     if (group == nullptr) {
       if (request.amount == 0 || state_.settings.ignore_undeclared_resources) continue;
       pod_set.obstacles = {{.kind = Obstacle::Kind::kNotCovered, .resource = request.resource}};
-      pod_set.choices.clear();
+      give_up();
       placement.no_fit_reason = PendingReason::kNoMatchingFlavor;
       return false;
     }
@@ -85,13 +92,13 @@ bool FlavorAssigner::place_pod_set(size_t index, Placement& placement, PodSetPla
     reason = std::max(reason, found.reason);
     if (found.choices.empty()) {
       pod_set.obstacles = std::move(found.obstacles);
-      pod_set.choices.clear();
+      give_up();
       placement.no_fit_reason = std::max(placement.no_fit_reason, reason);
       return false;
     }
     for (const FlavorChoice& choice : found.choices) {
       pod_set.choices.push_back(choice);
-      placement.progress.positions.push_back({static_cast<uint32_t>(index), choice.resource, found.stopped_at});
+      positions.push_back({static_cast<uint32_t>(index), choice.resource, found.stopped_at});
     }
     pod_set.obstacles.insert(pod_set.obstacles.end(), found.obstacles.begin(), found.obstacles.end());
   }

@@ -87,10 +87,9 @@ Found in_jobset(const JobSet& jobset, const ReconcilerSettings& settings) {
 bool can_be_stopped(const Workload& workload, const QueueSettings& settings) {
   const auto& owner = workload.meta.controller;
   if (!owner) return true;
-  const std::string_view group = group_of(owner->api_version);
-  const JobKind* kind = find_job_kind(group, owner->kind);
+  const JobKind* kind = find_job_kind(group_of(owner->api_version), owner->kind);
   if (kind != nullptr) return settings.rules.frameworks.contains(kind->framework);
-  return settings.is_external(group, owner->kind);
+  return settings.rules.is_external(owner->api_version, owner->kind);
 }
 
 std::string why_never_admitted(const Workload& workload, const QueueSettings& settings) {

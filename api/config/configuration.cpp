@@ -84,6 +84,7 @@ void fill_members(Configuration& c) {
   const auto selector = LabelSelector::parse(e.at("managedJobsNamespaceSelector"));
   c.managed_jobs_namespace_selector = selector ? *selector : LabelSelector();
   c.frameworks = strings_at(e, {"integrations", "frameworks"});
+  c.external_frameworks = strings_at(e, {"integrations", "externalFrameworks"});
   const json* gates = find_path(e, {"featureGates"});
   if (gates != nullptr) c.feature_gates = gates->get<FeatureGateMap>();
 }

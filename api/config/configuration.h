@@ -78,7 +78,8 @@ struct Configuration {
   bool manage_jobs_without_queue_name = false;
   LabelSelector managed_jobs_namespace_selector;
   std::vector<std::string> frameworks;
-  std::optional<FeatureGateMap> feature_gates;  // of the file or the flag; nullopt: nobody says anything
+  std::vector<std::string> external_frameworks;  // "Kind.version.group"
+  std::optional<FeatureGateMap> feature_gates;   // of the file or the flag; nullopt: nobody says anything
 
   // The whole configuration in its v1beta2 form, defaults filled in.
   nlohmann::json effective;

@@ -1,6 +1,5 @@
 #include "api/config/queue_settings.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
@@ -64,18 +63,6 @@ std::vector<FairStrategy> read_strategies(const json& effective) {
   return strategies;
 }
 
-// "RayJob.v1.ray.io"; validate_configuration has checked the form.
-std::vector<ExternalKind> read_external_kinds(const json& effective) {
-  std::vector<ExternalKind> kinds;
-  for (const std::string& name : strings_at(effective, {"integrations", "externalFrameworks"})) {
-    const size_t kind_end = name.find('.');
-    const size_t version_end = kind_end == std::string::npos ? kind_end : name.find('.', kind_end + 1);
-    if (version_end != std::string::npos)
-      kinds.push_back({.group = name.substr(version_end + 1), .kind = name.substr(0, kind_end)});
-  }
-  return kinds;
-}
-
 QueueMetricsSettings read_metrics(const json& object) {
   QueueMetricsSettings metrics;
   metrics.cluster_queue_resources = bool_at(object, {"enableClusterQueueResources"});
@@ -95,7 +82,6 @@ QueueSettings make_queue_settings(const Configuration& configuration, const Must
   const json& effective = configuration.effective;
   QueueSettings settings;
   settings.rules = std::move(rules);
-  settings.external_kinds = read_external_kinds(effective);
   settings.label_keys_to_copy = strings_at(effective, {"integrations", "labelKeysToCopy"});
   if (wait_for_pods_ready_enabled(configuration))
     settings.wait_for_pods_ready = read_wait(object_at(effective, {"waitForPodsReady"}), muster);
@@ -111,11 +97,6 @@ QueueSettings make_queue_settings(const Configuration& configuration, const Must
   settings.fair_sharing = read_strategies(effective);
   settings.metrics = read_metrics(object_at(effective, {"metrics"}));
   return settings;
-}
-
-bool QueueSettings::is_external(std::string_view group, std::string_view kind) const {
-  return std::any_of(external_kinds.begin(), external_kinds.end(),
-                     [&](const ExternalKind& one) { return one.group == group && one.kind == kind; });
 }
 
 }  // namespace muster

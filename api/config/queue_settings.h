@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "api/config/rule_settings.h"
@@ -54,16 +53,9 @@ struct QueueMetricsSettings {
   LabelSelector local_queue_selector = LabelSelector::everything();
 };
 
-// integrations.externalFrameworks: a kind whose controller, outside of muster, starts and stops its
-// jobs by the conditions of their Workloads. Of any version, because an upgrade changes it.
-struct ExternalKind {
-  std::string group, kind;
-};
-
 struct QueueSettings {
   // Which jobs are queued, and feature gates.
   RuleSettings rules{};
-  std::vector<ExternalKind> external_kinds{};
   // integrations.labelKeysToCopy: labels that a Workload takes over from its job.
   std::vector<std::string> label_keys_to_copy{};
   std::optional<WaitForPodsReady> wait_for_pods_ready{};  // nullopt: off
@@ -82,8 +74,6 @@ struct QueueSettings {
   std::optional<Duration> retain_finished{};
   std::optional<Duration> retain_deactivated{};
   QueueMetricsSettings metrics{};
-
-  bool is_external(std::string_view group, std::string_view kind) const;
 };
 
 }  // namespace muster

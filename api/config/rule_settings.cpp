@@ -21,6 +21,17 @@ bool RuleSettings::enabled(std::string_view gate) const {
   return gate_enabled(feature_gates, gate);
 }
 
+bool RuleSettings::is_external(std::string_view api_version, std::string_view kind) const {
+  if (external_frameworks.empty()) return false;
+  const size_t slash = api_version.find('/');
+  const bool core = slash == std::string_view::npos;
+  const std::string_view version = core ? api_version : api_version.substr(slash + 1);
+  const std::string_view group = core ? std::string_view() : api_version.substr(0, slash);
+  std::string name(kind);
+  name.append(".").append(version).append(".").append(group);
+  return external_frameworks.contains(name);
+}
+
 bool RuleSettings::jobset_enabled(std::string_view jobset_gate) const {
   const auto said = jobset_feature_gates.find(jobset_gate);
   return said != jobset_feature_gates.end() && said->second;
@@ -32,6 +43,7 @@ RuleSettings make_rule_settings(const Configuration& configuration, const Muster
   settings.manage_jobs_without_queue_name = configuration.manage_jobs_without_queue_name;
   settings.managed_jobs_namespace_selector = configuration.managed_jobs_namespace_selector;
   settings.frameworks = {configuration.frameworks.begin(), configuration.frameworks.end()};
+  settings.external_frameworks = {configuration.external_frameworks.begin(), configuration.external_frameworks.end()};
   settings.feature_gates = resolve_feature_gates(configuration.feature_gates.value_or(FeatureGateMap{}));
   settings.suspend_guard = muster.suspend_guard;
   settings.admitters = {muster.admitters.begin(), muster.admitters.end()};

@@ -30,6 +30,9 @@ struct RuleSettings {
   LabelSelector managed_jobs_namespace_selector = LabelSelector::everything();
   // Enabled integrations by Kueue's name: "batch/job", "jobset.x-k8s.io/jobset".
   std::set<std::string, std::less<>> frameworks = {"batch/job", "jobset.x-k8s.io/jobset"};
+  // integrations.externalFrameworks, "RayJob.v1.ray.io": kinds whose own controllers make their Workloads
+  // and start and stop them by these.
+  std::set<std::string, std::less<>> external_frameworks{};
   // Kueue's feature gates that differ from their default (api/config/feature_gates.h knows the defaults).
   std::map<std::string, bool, std::less<>> feature_gates;
   SuspendGuard suspend_guard = SuspendGuard::kEnforce;
@@ -51,6 +54,8 @@ struct RuleSettings {
   std::map<std::string, bool, std::less<>> jobset_feature_gates;
 
   bool enabled(std::string_view gate) const;
+  // Whether objects of this kind are of external_frameworks.
+  bool is_external(std::string_view api_version, std::string_view kind) const;
   bool jobset_enabled(std::string_view jobset_gate) const;
 };
 

@@ -66,6 +66,12 @@ const OwnerFacts* ClusterView::owner(std::string_view group, std::string_view ki
   return owners_.find(join_key({group, kind, ns, name}));
 }
 
+bool ClusterView::is_admitted(std::string_view ns, const OwnerReference& job) const {
+  const AdmittedJob* known = admitted_jobs_.find(job.uid);
+  return known != nullptr && known->ns == ns && known->name == job.name && known->kind == job.kind &&
+         known->api_version == job.api_version;
+}
+
 ContainerMinimum ClusterView::container_minimum(std::string_view ns) const {
   const ContainerMinimum* minimum = container_minimums_.find(ns);
   return minimum ? *minimum : ContainerMinimum{};
@@ -115,13 +121,15 @@ void ClusterView::put(const json& object) {
 bool ClusterView::note_workload(const Workload& workload, bool present) {
   if (!workload.meta.controller) return false;
   const std::string& job = workload.meta.controller->uid;
-  const std::string* known = admitted_jobs_.find(job);
+  const AdmittedJob* known = admitted_jobs_.find(job);
+  const bool same = known != nullptr && known->workload == workload.meta.name && known->ns == workload.meta.ns;
   if (present && workload.admitted() && !workload.evicted()) {
-    if (known != nullptr && *known == workload.meta.name) return false;
-    admitted_jobs_.set(job, workload.meta.name);
+    if (same) return false;
+    const OwnerReference& owner = *workload.meta.controller;
+    admitted_jobs_.set(job, {workload.meta.name, workload.meta.ns, owner.api_version, owner.kind, owner.name});
     return true;
   }
-  if (known == nullptr || *known != workload.meta.name) return false;
+  if (!same) return false;
   admitted_jobs_.erase(job);
   return true;
 }

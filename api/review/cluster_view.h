@@ -22,6 +22,8 @@ struct OwnerFacts {
   std::string uid;
   std::string queue_name;  // label kueue.x-k8s.io/queue-name; empty when absent
   std::optional<OwnerReference> controller;
+  // Its Workload is all that is known of it: its kind is one of integrations.externalFrameworks.
+  bool has_workload = false;
 };
 
 OwnerFacts owner_facts(const ObjectMeta& meta);
@@ -53,6 +55,8 @@ class ClusterView {
   ContainerMinimum container_minimum(std::string_view ns) const;
   // Whether the job of this uid has a Workload that is admitted and not evicted.
   bool is_admitted(std::string_view job_uid) const { return admitted_jobs_.contains(job_uid); }
+  // The same of the job that this reference in `ns` names: a uid alone can be taken from another namespace.
+  bool is_admitted(std::string_view ns, const OwnerReference& job) const;
   // Namespaces that have a LocalQueue named `default`, sorted.
   std::vector<std::string> namespaces_with_default_queue() const;
 
@@ -71,6 +75,11 @@ class ClusterView {
   void remove(std::string_view api_version, std::string_view kind, std::string_view ns, std::string_view name);
 
  private:
+  struct AdmittedJob {
+    std::string workload, ns;
+    SharedText api_version, kind;  // of the job
+    std::string name;
+  };
   void refresh_container_minimum(std::string_view ns);
 
   SharedMap<Labels> namespaces_;
@@ -81,7 +90,7 @@ class ClusterView {
   SharedMap<bool> default_queue_namespaces_;        // namespaces with a LocalQueue `default`
   SharedMap<ContainerMinimum> limit_ranges_;        // "ns/name"
   SharedMap<ContainerMinimum> container_minimums_;  // ns -> all of its LimitRanges
-  SharedMap<std::string> admitted_jobs_;            // uid -> name of the Workload
+  SharedMap<AdmittedJob> admitted_jobs_;            // by uid
   SharedMap<OwnerFacts> owners_;                    // "group/kind/ns/name"
 };
 

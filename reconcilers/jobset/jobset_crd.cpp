@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "api/codec/json.h"
 #include "api/codec/yaml.h"
 #include "base/invariant.h"
 #include "jobs/edit.h"
 #include "manifests/embedded.h"
+#include "manifests/names.h"
 
 namespace muster {
 namespace {
@@ -81,6 +83,25 @@ bool add_field(json& spec) {
   return true;
 }
 
+// metadata.managedFields without muster's ownership of fields of spec; nullopt: muster owns none.
+std::optional<json> without_own_spec(const json& crd) {
+  json entries = array_at(crd, {"metadata", "managedFields"});
+  bool changed = false;
+  for (json& entry : entries) {
+    if (string_at(entry, {"manager"}) != kAppName) continue;
+    if (!object_at(entry, {"fieldsV1"}).contains("f:spec")) continue;
+    entry["fieldsV1"].erase("f:spec");
+    changed = true;
+  }
+  if (!changed) return std::nullopt;
+  // No entry is without fields. A list without entries would mean to the API server: as before.
+  std::erase_if(entries.get_ref<json::array_t&>(), [](const json& entry) {
+    return string_at(entry, {"manager"}) == kAppName && object_at(entry, {"fieldsV1"}).empty();
+  });
+  if (entries.empty()) return std::nullopt;
+  return entries;
+}
+
 ObjectEvent event_on(const PlainObject& crd, bool lost) {
   return {
       .regarding = reference_to(kCustomResourceDefinitions, crd.meta),
@@ -112,7 +133,16 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   json versions = array_at(*crd->object, {"spec", "versions"});
   const auto version = find_version(versions);
   json* spec = version == versions.end() ? nullptr : spec_schema(*version);
-  if (spec == nullptr || !add_field(*spec)) return plan;
+  if (spec == nullptr) return plan;
+  if (!add_field(*spec)) {
+    if (auto entries = without_own_spec(*crd->object)) {
+      plan.writes.push_back(
+          {.verb = Verb::kPatch,
+           .target = key,
+           .body = with_version(crd->meta, {{"metadata", {{"managedFields", std::move(*entries)}}}})});
+    }
+    return plan;
+  }
 
   const bool lost = !crd->meta.annotation(kGroupFieldAnnotation).empty();
   plan.writes.push_back(

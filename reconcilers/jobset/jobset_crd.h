@@ -7,6 +7,12 @@
 // field is gone, with its values. An annotation beside the list tells that it was there:
 // it outlives such a replacement, so that the loss can be told and not just mended.
 //
+// That installation is `kubectl apply --server-side`, which refuses to change a field that another
+// field manager owns, and a patch of the list makes muster its owner. So a second patch takes the
+// list out of muster's entry in metadata.managedFields: then the next installation succeeds.
+// Source: Kubernetes API concepts, "Server-Side Apply", "Transferring ownership" and "Clearing
+// managedFields".
+//
 // Where muster itself is the JobSet controller, a foreign definition that appears is
 // told in an event, and muster makes no more Jobs: two controllers would fight.
 #pragma once

@@ -136,7 +136,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   Plan plan;
   if (key.type->plural != kWorkloads.plural) return plan;
   const Workload* workload = state.workload(key.ns, key.name);
-  if (workload == nullptr || reconcile_ownerless(*workload, state, now, plan)) return plan;
+  if (workload == nullptr || reconcile_ownerless(*workload, state, settings.queues.rules, now, plan)) return plan;
   // Its job's reconciler stops the job, then lets it go.
   if (workload->meta.deleting || reconcile_retention(*workload, state, settings.queues, now, plan)) return plan;
 

@@ -13,9 +13,11 @@ namespace {
 
 enum class Owner { kNone, kThere, kGone };
 
-Owner owner_of(const Workload& workload, const ClusterState& state) {
+Owner owner_of(const Workload& workload, const ClusterState& state, const RuleSettings& rules) {
   const auto& owner = workload.meta.controller;
   if (!owner) return Owner::kNone;
+  // Its controller stops the pods first and takes the finalizer away then; until that the quota is in use.
+  if (rules.is_external(owner->api_version, owner->kind)) return Owner::kThere;
   // Nobody else looks after Workloads of other kinds.
   const ResourceType* type = job_type_of(*owner);
   if (type == nullptr) return Owner::kGone;
@@ -39,8 +41,9 @@ bool is_over(Timestamp since, Duration kept, Now now, Plan& plan) {
 
 }  // namespace
 
-bool reconcile_ownerless(const Workload& workload, const ClusterState& state, Now now, Plan& plan) {
-  const Owner owner = owner_of(workload, state);
+bool reconcile_ownerless(const Workload& workload, const ClusterState& state, const RuleSettings& rules, Now now,
+                         Plan& plan) {
+  const Owner owner = owner_of(workload, state, rules);
   if (owner == Owner::kThere) return false;
   if (workload.meta.deleting) {
     drop_in_use_finalizer(kWorkloads, workload.meta, plan);

@@ -10,7 +10,9 @@ namespace muster {
 
 // Ends a Workload that nobody else will end: its owner is gone while it is being deleted,
 // or has left it behind (--cascade=orphan), which its label job-uid tells. True when the plan is complete with that.
-bool reconcile_ownerless(const Workload& workload, const ClusterState& state, Now now, Plan& plan);
+// A controller of integrations.externalFrameworks ends its Workloads itself.
+bool reconcile_ownerless(const Workload& workload, const ClusterState& state, const RuleSettings& rules, Now now,
+                         Plan& plan);
 
 // Deletes a finished Workload, or the job of one that muster has deactivated, when its
 // time is over. True when the plan is complete with that.

@@ -57,13 +57,14 @@ std::set<std::string, std::less<>> names_in(const json& list) {
 RuleSettings settings_of(const json& wanted) {
   check_keys(wanted, {"manageJobsWithoutQueueName", "managedJobsNamespaceSelector", "frameworks", "featureGates",
                       "suspendGuard", "admitters", "waiterImage", "nativeJobSets", "jobSetFeatureGates",
-                      "groupScheduling", "denyUnqueued"});
+                      "groupScheduling", "denyUnqueued", "externalFrameworks"});
   RuleSettings settings;
   settings.manage_jobs_without_queue_name = wanted.value("manageJobsWithoutQueueName", false);
   if (wanted.contains("managedJobsNamespaceSelector")) {
     settings.managed_jobs_namespace_selector = LabelSelector::parse(wanted["managedJobsNamespaceSelector"]).value();
   }
   if (wanted.contains("frameworks")) settings.frameworks = names_in(wanted["frameworks"]);
+  settings.external_frameworks = names_in(wanted.value("externalFrameworks", json::array()));
   settings.feature_gates = wanted.value("featureGates", std::map<std::string, bool, std::less<>>());
   if (wanted.contains("suspendGuard")) {
     const bool observe = wanted["suspendGuard"] == "observe";

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"os/exec"
 	"strings"
 	"testing"
@@ -22,6 +23,21 @@ func TestBesideAForeignControllerMusterKeepsItsFieldInTheDefinition(t *testing.T
 	foreign.Reinstall(t)
 	harness.Eventually(t, 20*time.Second, "the field is added again", known)
 	cluster.WaitForEvent(t, "default", "jobsets."+harness.JobSetGroup, "groupSchedulingConfig")
+}
+
+// Upstream's install line takes no force: it must work before muster's patch and after it, again and again.
+func TestTheInstallLineOfJobSetWorksBesideMuster(t *testing.T) {
+	cluster := harness.Connect(t)
+	foreign := cluster.InstallForeignJobSet(t)
+	foreign.Apply(t)
+	harness.StartMuster(t, "--jobset-controller", "external")
+	for range 3 {
+		harness.Eventually(t, 20*time.Second, "the field is there and the list of versions is not muster's", func() error {
+			return errors.Join(foreign.KnowsGroups(t), foreign.Reserved(t))
+		})
+		foreign.Apply(t)
+	}
+	harness.Eventually(t, 20*time.Second, "the field is there after the last installation", func() error { return foreign.KnowsGroups(t) })
 }
 
 func TestBesideAForeignControllerMusterCanLeaveTheDefinitionAlone(t *testing.T) {

@@ -125,8 +125,10 @@ func TestGangJobThatIsNeverCompleteFailsAtItsDeadlineAndSaysWhoWasMissing(t *tes
 	cluster.RealNode(t)
 	startGangMuster(t)
 	namespace := cluster.Namespace(t, nil)
+	// One of the pods has to wait by then.
+	deadline := min(max(4, int(2*startUpTime(t, cluster, realJob("pace", 1, "sleep 60")).Seconds())), 40)
 	job := realJob("gang", 2, "echo this must not run")
-	job.Annotations = map[string]string{harness.TimeoutAnnotation: "4"}
+	job.Annotations = map[string]string{harness.TimeoutAnnotation: fmt.Sprint(deadline)}
 	// The second pod finds no place: both may not be on one node.
 	job.Spec.Template.Labels = map[string]string{"gang": "one-per-node"}
 	job.Spec.Template.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{

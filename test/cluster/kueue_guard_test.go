@@ -117,3 +117,28 @@ func TestMusterWaitsWhileKueueIsAlive(t *testing.T) {
 	teams.RunsWith("later", 1)
 	harness.Eventually(t, 10*time.Second, "muster is ready again", muster.Ready)
 }
+
+// Kueue's webhooks alone, without a Lease: they would change the same objects.
+func TestMusterWaitsWhileKueuesWebhooksAreThere(t *testing.T) {
+	cluster := harness.Connect(t)
+	const name = "kueue-validating-webhook-configuration"
+	// It matches no request of this cluster.
+	cluster.Kubectl(t, `{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "`+name+`"},
+		"webhooks": [{"name": "vworkload.kb.io", "sideEffects": "None", "admissionReviewVersions": ["v1"], "failurePolicy": "Ignore",
+		"clientConfig": {"url": "https://127.0.0.1:1/validate"}, "rules": [{"apiGroups": ["nobody.example.com"], "apiVersions": ["v1"],
+		"operations": ["CREATE"], "resources": ["things"]}]}]}`, "create", "-f", "-")
+	t.Cleanup(func() {
+		cluster.Kubectl(t, "", "delete", "validatingwebhookconfiguration", name, "--ignore-not-found")
+	})
+	muster := harness.SpawnMuster(t, func() {})
+	muster.AwaitHealthy(t)
+	harness.Eventually(t, 30*time.Second, "muster is unready and says why", func() error {
+		said, err := readiness(muster)
+		if err == nil && (!strings.Contains(said, "[-]kueue failed: ") || !strings.Contains(said, "the webhook configuration "+name+" is there")) {
+			err = fmt.Errorf("it says %q", said)
+		}
+		return err
+	})
+	cluster.Kubectl(t, "", "delete", "validatingwebhookconfiguration", name)
+	harness.Eventually(t, 30*time.Second, "muster is ready once they are gone", muster.Ready)
+}

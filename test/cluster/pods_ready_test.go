@@ -15,10 +15,39 @@ import (
 // The integration scenarios of KEP-349 and KEP-1282, with muster as the scheduler and
 // timeouts of a few seconds.
 
-// lateAfter is time enough for a Job whose pods hollow nodes run. The Job controller counts
-// ready pods once a second, and Kubernetes' stamps, from which the time counts, have lost up
-// to another one.
-const lateAfter = 5 * time.Second
+// pace is what waitForPodsReady has to allow on this machine, under its present load.
+type pace struct {
+	late    time.Duration // time enough for a Job whose pods hollow nodes run
+	backoff int           // seconds in which the tests see what is true until the backoff ends
+}
+
+// startUpTime is how long the Job, which is in no queue, takes until its pod is counted as ready. It is deleted then.
+func startUpTime(t *testing.T, cluster *harness.Cluster, job *batchv1.Job) time.Duration {
+	t.Helper()
+	namespace, started := cluster.Namespace(t, nil), time.Now()
+	cluster.CreateJob(t, namespace, job)
+	harness.Eventually(t, 2*time.Minute, "the pod of a Job is counted as ready", func() error {
+		if live := getJob(t, cluster, namespace, job.Name); live.Status.Ready == nil || *live.Status.Ready == 0 {
+			return fmt.Errorf("its status is %v", live.Status)
+		}
+		return nil
+	})
+	took := time.Since(started)
+	cluster.Kubectl(t, "", "delete", "job", job.Name, "-n", namespace, "--wait=false")
+	return took
+}
+
+// measurePace runs one Job. Beside the time that its pod takes to be counted as ready, the
+// Job controller counts once a second, and Kubernetes' stamps, from which the time counts, have lost up to another
+// one. The longest pace keeps the longest test within its own limit.
+func measurePace(t *testing.T, cluster *harness.Cluster) pace {
+	t.Helper()
+	took := startUpTime(t, cluster, hollowJob("pace", 1))
+	late := min(max(5*time.Second, (2*took+2*time.Second).Round(time.Second)), 20*time.Second)
+	its := pace{late: late, backoff: int(late/time.Second) / 2}
+	t.Logf("a pod was ready after %v, so a Workload is late after %v and comes back %d s later", took, its.late, its.backoff)
+	return its
+}
 
 // startPodsReadyMuster starts muster with waitForPodsReady; `rest` goes into its block.
 func startPodsReadyMuster(t *testing.T, timeout time.Duration, rest string) {
@@ -77,7 +106,9 @@ func evictions(workload *unstructured.Unstructured, reason, cause string) (count
 func TestPodsThatAreNotReadyInTime(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	startPodsReadyMuster(t, lateAfter, "recoveryTimeout: 3s, requeuingStrategy: {backoffBaseSeconds: 2, backoffMaxSeconds: 2, backoffLimitCount: 2}")
+	its := measurePace(t, cluster)
+	startPodsReadyMuster(t, its.late, fmt.Sprintf(
+		"recoveryTimeout: 3s, requeuingStrategy: {backoffBaseSeconds: %d, backoffMaxSeconds: %d, backoffLimitCount: 2}", its.backoff, its.backoff))
 	runBehaviours(t, cluster, []behaviour{
 		{"a late Workload is evicted, tried again, deactivated, and reactivated by hand", lateWorkload},
 		{"a lost pod that is not replaced within recoveryTimeout costs the place", lateRecovery},
@@ -147,7 +178,8 @@ func lateRecovery(t *testing.T, cluster *harness.Cluster, queues harness.Queues)
 func TestOneWorkloadAtATime(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	startPodsReadyMuster(t, lateAfter, "recoveryTimeout: 1m, blockAdmission: true, requeuingStrategy: {timestamp: Creation, backoffBaseSeconds: 600}")
+	its := measurePace(t, cluster)
+	startPodsReadyMuster(t, its.late, "recoveryTimeout: 1m, blockAdmission: true, requeuingStrategy: {timestamp: Creation, backoffBaseSeconds: 600}")
 	for _, each := range []behaviour{
 		{"the next one is admitted when the one before is ready", nextAfterReady},
 		{"the next one is admitted when the one before is late and evicted", nextAfterLate},
@@ -158,7 +190,7 @@ func TestOneWorkloadAtATime(t *testing.T) {
 		t.Run(each.name, func(t *testing.T) { each.run(t, cluster, cluster.Queues(t)) })
 	}
 	t.Run("a Workload that waits for a check keeps nobody out for longer than the timeout", func(t *testing.T) {
-		waitsForItsCheck(t, cluster.Teams(t), lateAfter)
+		waitsForItsCheck(t, cluster.Teams(t), its.late)
 	})
 }
 

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"testing"
 
 	"muster.batch/test/cluster/harness"
@@ -12,7 +13,8 @@ import (
 func TestLateWorkloadsThatKeepTheirPlace(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	startPodsReadyMuster(t, lateAfter, "requeuingStrategy: {timestamp: Creation, backoffBaseSeconds: 1}")
+	its := measurePace(t, cluster)
+	startPodsReadyMuster(t, its.late, fmt.Sprintf("requeuingStrategy: {timestamp: Creation, backoffBaseSeconds: %d}", its.backoff))
 	runDecisions(t, cluster, []decision{
 		{"a late Workload comes back before who has waited since and on the flavor that has become free", func(t *testing.T, teams *harness.Teams) {
 			lateComesBack(t, cluster, teams, "late", "other")
@@ -52,6 +54,8 @@ func lateComesBack(t *testing.T, cluster *harness.Cluster, teams *harness.Teams,
 	teams.End("runs")
 	teams.RunsWith(first, 1)
 	teams.Waits(second, "WaitingForQuota")
+	// A Job that ends before its ready pods are counted was never ready.
+	teams.Await(first, "is ready", harness.HasCondition("PodsReady", "True", "Started"))
 	teams.End(first)
 	teams.RunsWith(second, 1)
 	for _, job := range []string{"late", "other"} {

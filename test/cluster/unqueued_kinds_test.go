@@ -157,3 +157,50 @@ func updatesAreToldOnce(t *testing.T, client dynamic.ResourceInterface, told *wa
 		}
 	}
 }
+
+// A queue name on a kind that integrations.frameworks leaves out: the object runs at once, and its user is told so, or
+// it is refused.
+func TestQueueNameOnAKindThatIsNotEnabled(t *testing.T) {
+	cluster := harness.Connect(t)
+	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig)
+	must(t, err)
+	told := &warnings{}
+	config.WarningHandler = told
+	client, err := dynamic.NewForConfig(config)
+	must(t, err)
+	namespace := cluster.Namespace(t, nil)
+	jobSets := client.Resource(harness.JobSets).Namespace(namespace)
+	const sentence = "muster does not queue JobSets here, as integrations.frameworks lacks jobset.x-k8s.io/jobset"
+	for _, action := range []string{"Warn", "Deny"} {
+		t.Run(action, func(t *testing.T) {
+			startQueueMuster(t, "--config", writeFile(t, "config.yaml", namesOfTheManifests+"integrations: {frameworks: [batch/job]}\n---\n"+
+				"apiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\nunqueuedKinds: "+action+"\n"))
+			jobSet := harness.JobSetOf(strings.ToLower(action), harness.ReplicatedJob{Name: "w", Template: harness.HollowPod(-1, 0)})
+			jobSet.SetLabels(harness.Queue("some"))
+			made, err := jobSets.Create(harness.Context(t), jobSet, metav1.CreateOptions{})
+			if action == "Deny" {
+				if err == nil || !strings.Contains(err.Error(), sentence) {
+					t.Errorf("the answer is %v", err)
+				}
+				return
+			}
+			must(t, err)
+			if warning := told.take(); !strings.Contains(warning, sentence) {
+				t.Errorf("the warning is %q", warning)
+			}
+			if suspended, _, _ := unstructured.NestedBool(made.Object, "spec", "suspend"); suspended {
+				t.Error("the JobSet was suspended")
+			}
+			harness.Eventually(t, 30*time.Second, "its Job runs", func() error {
+				job, err := cluster.Client.BatchV1().Jobs(namespace).Get(harness.Context(t), "warn-w-0", metav1.GetOptions{})
+				if err == nil && job.Spec.Suspend != nil && *job.Spec.Suspend {
+					err = fmt.Errorf("it is suspended")
+				}
+				return err
+			})
+			if workloads := cluster.Kubectl(t, "", "get", "workloads", "-n", namespace, "-o", "name"); workloads != "" {
+				t.Errorf("it has %s", workloads)
+			}
+		})
+	}
+}

@@ -106,6 +106,48 @@ TEST_CASE("a Job is no ancestor and hides what is above it: its controller makes
   CHECK(*queued);
 }
 
+namespace {
+
+json workload_of(const char* ns, const char* admitted) {
+  return {{"apiVersion", "kueue.x-k8s.io/v1beta2"},
+          {"kind", "Workload"},
+          {"metadata",
+           {{"name", "wl"}, {"namespace", ns}, {"ownerReferences", {reference_to("ray", "ray.io/v1", "RayJob")}}}},
+          {"status", {{"conditions", {{{"type", "Admitted"}, {"status", admitted}, {"reason", "R"}}}}}}};
+}
+
+}  // namespace
+
+TEST_CASE("an object of an external framework is an ancestor while its Workload in the namespace is admitted") {
+  struct Row {
+    const char* what;
+    const char* framework;
+    json workload;
+    bool managed;
+  };
+  const Row rows[] = {
+      {"admitted", "RayJob.v1.ray.io", workload_of("team-a", "True"), true},
+      {"not admitted", "RayJob.v1.ray.io", workload_of("team-a", "False"), false},
+      {"another version", "RayJob.v1alpha1.ray.io", workload_of("team-a", "True"), false},
+      {"another namespace", "RayJob.v1.ray.io", workload_of("team-b", "True"), false},
+  };
+  for (const Row& row : rows) {
+    INFO(row.what);
+    World world(owned("job", reference_to("ray", "ray.io/v1", "RayJob"), "research"));
+    world.settings.external_frameworks = {row.framework};
+    world.view.put(row.workload);
+    const MaybeAncestor managed = managed_ancestor(world.review(), world.request.object);
+    REQUIRE(managed.ok());
+    REQUIRE(managed->has_value() == row.managed);
+    if (row.managed) CHECK((*managed)->external);
+    // Its uid in a reference with another name proves nothing.
+    world.request.object["metadata"]["ownerReferences"][0]["name"] = "other";
+    const MaybeAncestor other = managed_ancestor(world.review(), world.request.object);
+    REQUIRE(other.ok());
+    CHECK_FALSE(other->has_value());
+  }
+}
+
 TEST_CASE("a kind counts only in its own group") {
   World world(owned("job", reference_to("parent", "example.com/v1", "JobSet"), "research"));
   world.view.put(owned("parent", std::nullopt, "research"));

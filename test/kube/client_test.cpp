@@ -54,6 +54,21 @@ TEST_CASE("each verb sends its method, path, query, content type and body") {
   for (const auto& request : sent) CHECK(request.headers.at("user-agent") == "muster/test");
 }
 
+TEST_CASE("managedFields come only where a request asks for them") {
+  FakeApiServer server([](const FakeRequest&, FakeExchange& exchange) {
+    json answer = object("one", "1");
+    answer["metadata"]["managedFields"] = json::array({{{"manager", "kubectl"}}});
+    exchange.respond(200, answer);
+  });
+  TestClient client(server);
+  const auto without = client->patch_merge(kConfigMaps, "ns", "one", json::object());
+  REQUIRE(without.ok());
+  CHECK_FALSE(without->at("metadata").contains("managedFields"));
+  const auto with = client->patch_merge(kConfigMaps, "ns", "one", json::object(), {.managed_fields = true});
+  REQUIRE(with.ok());
+  CHECK(with->at("metadata").at("managedFields").at(0).at("manager") == "kubectl");
+}
+
 TEST_CASE("requests in a row share one connection and are counted by code") {
   FakeApiServer server([](const FakeRequest& request, FakeExchange& exchange) {
     exchange.respond(request.path.ends_with("/none") ? 404 : 200, status_body(404, "NotFound", "not there"));

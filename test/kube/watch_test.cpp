@@ -44,6 +44,10 @@ class RecordingSink final : public WatchSink {
     const MutexLock lock(mutex_);
     return kind_;
   }
+  size_t with_managed_fields() const {
+    const MutexLock lock(mutex_);
+    return with_managed_fields_;
+  }
 
  private:
   void note(std::string text) {
@@ -53,10 +57,12 @@ class RecordingSink final : public WatchSink {
   void remember_kind(const json& item) {
     const MutexLock lock(mutex_);
     kind_ = std::string(string_at(item, {"apiVersion"})) + " " + std::string(string_at(item, {"kind"}));
+    with_managed_fields_ += object_at(item, {"metadata"}).contains("managedFields") ? 1 : 0;
   }
   mutable Mutex mutex_;
   std::vector<std::string> notes_ GUARDED_BY(mutex_);
   std::string kind_ GUARDED_BY(mutex_);
+  size_t with_managed_fields_ GUARDED_BY(mutex_) = 0;
 };
 
 json list_of(const std::string& version, std::vector<json> items) {
@@ -155,6 +161,25 @@ TEST_CASE("a watch resumes after the last bookmark or event that it saw") {
   CHECK(asked[3].query.at("resourceVersion") == "60");
   CHECK(lists(server) == 1);
   CHECK(client.observer.count("reconnect: ") == 1);
+}
+
+TEST_CASE("a watch brings managedFields only where its selection says so") {
+  const auto owned = [](const char* name, const char* version) {
+    json item = object(name, version);
+    item["metadata"]["managedFields"] = json::array({{{"manager", "kubectl"}}});
+    return item;
+  };
+  FakeApiServer server([&](const FakeRequest& request, FakeExchange& exchange) {
+    if (!is_watch(request)) return exchange.respond(200, list_of("10", {owned("a", "9")}));
+    exchange.begin_stream();
+    exchange.write_event("MODIFIED", owned("a", "11"));
+    exchange.wait_for_close();
+  });
+  for (const bool wanted : {false, true}) {
+    TestWatch test(server, {.managed_fields = wanted});
+    REQUIRE(eventually([&] { return test.sink.has("modified a"); }));
+    CHECK(test.sink.with_managed_fields() == (wanted ? 2 : 0));
+  }
 }
 
 TEST_CASE("410 lists again whether it comes as an answer or in the stream") {

@@ -224,6 +224,7 @@ TEST_CASE("the configuration decides which rights muster needs") {
   CHECK_FALSE(rights(kueue + own + "patchJobSetDefinition: false\n").patches_jobset_definition);
   CHECK_FALSE(usual.keeps_policy);
   CHECK(rights(kueue + own + "unqueuedKinds: Warn\n").keeps_policy);
+  CHECK(rights(kueue + "integrations: {externalFrameworks: [RayJob.v1.ray.io]}\n").keeps_policy);
   CHECK(rights(kueue + "objectRetentionPolicies: {workloads: {afterDeactivatedByKueue: 1h}}\n").deletes_deactivated);
   CHECK(rights(kueue + "fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}\n").writes_cohorts);
   CHECK(rights(kueue + "internalCertManagement: {enable: false}\n").secret.empty());

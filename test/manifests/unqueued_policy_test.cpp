@@ -46,6 +46,33 @@ TEST_CASE("the binding of the admission policy warns or denies") {
   CHECK(denies.at(1).at("spec").at("validationActions") == json{"Deny"});
 }
 
+TEST_CASE("the binding of the admission policy passes over external frameworks") {
+  const json rule = {{"apiGroups", {"ray.io"}},
+                     {"apiVersions", {"*"}},
+                     {"resources", {"rayclusters", "rayjobs"}},
+                     {"operations", {"CREATE", "UPDATE"}},
+                     {"scope", "Namespaced"}};
+  const json rules = json::array({rule});
+  const ExternalFrameworks external = {"RayJob.v1.ray.io", "RayCluster.v1.ray.io", "Train.v1.example.com"};
+  json binding = unqueued_kinds_policy("batch", UnqueuedKinds::kWarn, external).at(1);
+  CHECK(binding.at("/spec/matchResources/excludeResourceRules"_json_pointer) == rules);
+  CHECK(exclusion_patch(binding, external).is_null());
+
+  // Fewer, and none: then nothing of muster's is left.
+  CHECK(exclusion_patch(binding, {"RayJob.v1.ray.io"})
+            .at("/spec/matchResources/excludeResourceRules/0/resources"_json_pointer) == json{"rayjobs"});
+  binding.merge_patch(exclusion_patch(binding, {}));
+  CHECK_FALSE(binding["spec"].contains("matchResources"));
+  CHECK(exclusion_patch(binding, {}).is_null());
+
+  // What an administrator has excluded stays, until a framework is external.
+  binding["spec"]["matchResources"]["excludeResourceRules"] = rules;
+  CHECK(exclusion_patch(binding, {}).is_null());
+  CHECK(exclusion_patch(binding, {"Train.v1.example.com"}).is_null());
+  CHECK_FALSE(exclusion_patch(binding, {"RayJob.v1.ray.io"}).is_null());
+  CHECK_FALSE(unqueued_kinds_policy("batch", UnqueuedKinds::kWarn).at(1)["spec"].contains("matchResources"));
+}
+
 TEST_CASE("the admission policy says what muster review says") {
   const std::string expression = unqueued_kinds_policy("batch", UnqueuedKinds::kWarn)
                                      .at(0)

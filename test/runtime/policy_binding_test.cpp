@@ -51,7 +51,7 @@ TEST_CASE("policy binding: it acts as configured after the start and stays as it
   for (const Row& row : rows) {
     INFO(std::string(row.name));
     BindingApi api;
-    const auto state = keep_policy_binding(api, row.wanted);
+    const auto state = keep_policy_binding(api, {row.wanted, {}});
     REQUIRE(state.ok());
     CHECK(*state == row.state);
     CHECK(api.binding["spec"]["validationActions"] == row.actions);
@@ -59,20 +59,34 @@ TEST_CASE("policy binding: it acts as configured after the start and stays as it
   }
   BindingApi none;
   none.binding = nullptr;
-  const auto state = keep_policy_binding(none, UnqueuedKinds::kDeny);
+  const auto state = keep_policy_binding(none, {UnqueuedKinds::kDeny, {}});
   REQUIRE(state.ok());
   CHECK(*state == PolicyBindingState::kMissing);
+}
+
+TEST_CASE("policy binding: external frameworks are passed over from the start on, and no more once none is left") {
+  BindingApi api;
+  const auto first = keep_policy_binding(api, {std::nullopt, {"RayJob.v1.ray.io"}});
+  REQUIRE(first.ok());
+  CHECK(*first == PolicyBindingState::kChanged);
+  CHECK(api.binding.at("/spec/matchResources/excludeResourceRules/0/resources/0"_json_pointer) == "rayjobs");
+  CHECK(api.binding["spec"]["validationActions"] == json{"Warn", "Audit"});
+  REQUIRE(keep_policy_binding(api, {std::nullopt, {"RayJob.v1.ray.io"}}).ok());
+  CHECK(api.patches == 1);
+  REQUIRE(keep_policy_binding(api, {std::nullopt, {}}).ok());
+  CHECK(api.patches == 2);
+  CHECK_FALSE(api.binding["spec"].contains("matchResources"));
 }
 
 TEST_CASE("policy binding: an ill API server is asked again until it answers") {
   kube::test::VirtualTime time;
   BindingApi api;
   api.ill = 4;
-  settle_policy_binding(api, UnqueuedKinds::kDeny, time.timing(), {});
+  settle_policy_binding(api, {UnqueuedKinds::kDeny, {}}, time.timing(), {});
   CHECK(api.binding["spec"]["validationActions"] == json{"Deny"});
   std::stop_source stopped;
   stopped.request_stop();
   const int before = api.requests;
-  settle_policy_binding(api, UnqueuedKinds::kDeny, time.timing(), stopped.get_token());
+  settle_policy_binding(api, {UnqueuedKinds::kDeny, {}}, time.timing(), stopped.get_token());
   CHECK(api.requests == before);
 }

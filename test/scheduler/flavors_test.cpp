@@ -150,6 +150,32 @@ TEST_CASE("flavors: one flavor for all resources of a group and another for anot
   CHECK(answer(ask("greedy", 3)).find("for gpu in flavor cards") != std::string::npos);
 }
 
+TEST_CASE("flavors: a search that one resource group ends leaves nothing to go on with in another") {
+  Cluster cluster;
+  for (const char* name : {"first", "second", "cores"}) cluster.put(test::resource_flavor(name));
+  const auto memory_of = [](int64_t first, int64_t second) {
+    const auto flavor = [](const char* name, int64_t nominal) {
+      return FlavorQuotas{
+          .name = name,
+          .resources = {
+              {.name = "memory", .nominal = Quantity::of(nominal), .borrowing_limit = {}, .lending_limit = {}}}};
+    };
+    return ResourceGroup{.covered_resources = {"memory"},
+                         .flavors = {flavor("first", first), flavor("second", second)}};
+  };
+  // Memory comes first. Borrowing ends its search at the first flavor, and the second one is left.
+  ClusterQueue queue = cluster_queue("a", "c", {{.flavor = "cores", .nominal = 2}});
+  queue.resource_groups.push_back(memory_of(0, 4));
+  ClusterQueue lender = cluster_queue("lender", "c", {});
+  lender.resource_groups = {memory_of(4, 0)};
+  cluster.put(queue);
+  cluster.put(lender);
+  cluster.scheduler.put(std::make_shared<const Workload>(workload("greedy", "a")), {{{"cpu", 3000}, {"memory", 1}}},
+                        at(0));
+  CHECK(cluster.cycle() == "?greedy:noFit");
+  CHECK(cluster.scheduler.place_of("team", "greedy") == Requeued::kInadmissible);
+}
+
 TEST_CASE("flavors: a resource that the queue does not cover is refused unless it is to be ignored") {
   for (const bool ignore : {false, true}) {
     INFO(ignore);

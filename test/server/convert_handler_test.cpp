@@ -134,6 +134,8 @@ TEST_CASE("A list of the largest size that is taken fits the buffers of the serv
   Fixture f;
   HttpServerOptions options;
   options.bind_address = "127.0.0.1:0";
+  // It is about memory: converting so much takes seconds of computing, and many more on a busy machine.
+  options.timeouts.request = options.timeouts.response = options.timeouts.turn = std::chrono::seconds(100);
   HttpServer server(options, f.handler.routes());
   REQUIRE(server.start().ok());
   // Just below the limit: a buffer of twice the size would be more than all may hold.
@@ -141,6 +143,7 @@ TEST_CASE("A list of the largest size that is taken fits the buffers of the serv
   const std::string body = large_review(kBytes);
   REQUIRE(2 * body.size() > options.limits.max_buffered_bytes);
   TestClient client(server.port(), Wire::kPlain);
+  client.wait_up_to(std::chrono::seconds(100));
   const auto answer =
       client.exchange("POST /convert HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: " +
                       std::to_string(body.size()) + "\r\n\r\n" + body);

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <csignal>
 #include <map>
 #include <memory>
@@ -71,6 +72,12 @@ class TestClient {
   TestClient(const TestClient&) = delete;
   TestClient& operator=(const TestClient&) = delete;
 
+  // Calls may take so long: for answers that need much computing, on a machine that is busy.
+  void wait_up_to(std::chrono::seconds limit) {
+    const timeval time{limit.count(), 0};
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+    ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
+  }
   // TCP and, with TLS, the handshake.
   bool connected() const { return connected_; }
   std::string cipher() const { return SSL_get_cipher_name(ssl_.get()); }

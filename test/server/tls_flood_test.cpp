@@ -76,8 +76,8 @@ TEST_CASE("Floods of TLS messages without data, on more connections than there a
   REQUIRE(eventually([&] { return sent > 1000; }));
   const Duration slowest = slowest_review(reviewer, 200);
   done = true;
-  // The API server waits for 5 s and more; this is what a loaded machine needs besides.
-  CHECK(slowest < 1s);
+  // The API server waits for 5 s and more. A review behind a flood would wait for the deadline of 10 s.
+  CHECK(slowest < 5s);
 }
 
 TEST_CASE("A handshake that is never finished ends at its deadline although bytes go on coming") {
@@ -112,5 +112,5 @@ TEST_CASE("A flood of handshakes delays the reviews of those who are connected b
   REQUIRE(eventually([&] { return handshakes > 200; }));
   const Duration slowest = slowest_review(reviewer, 200);
   done = true;
-  CHECK(slowest < 1s);
+  CHECK(slowest < 5s);
 }

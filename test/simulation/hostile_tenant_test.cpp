@@ -240,7 +240,7 @@ TEST_CASE("hostile tenant: a Workload whose owner is taken away holds no quota f
 TEST_CASE("hostile tenant: an owner that muster does not run makes quota nobody's own") {
   for (const bool trusted : {false, true}) {
     WorldOptions chosen = options();
-    if (trusted) chosen.queues.external_kinds = {{.group = "example.com", .kind = "Train"}};
+    if (trusted) chosen.queues.rules.external_frameworks = {"Train.v1.example.com"};
     World world(chosen);
     for (json object : queues(2)) {
       if (object["kind"] == "ClusterQueue") object["spec"]["preemption"] = {{"withinClusterQueue", "LowerPriority"}};

@@ -131,7 +131,7 @@ TEST_CASE("unsupported: what asks for a thing that muster does not do is found a
   jobs_only.queues.rules.frameworks = {"batch/job"};
   CHECK(whats(kWorkloads, owned_by("jobset.x-k8s.io/v1alpha2", "JobSet"), jobs_only) == Texts{"owner"});
   ReconcilerSettings with_rays = native();
-  with_rays.queues.external_kinds = {{.group = "ray.io", .kind = "RayJob"}};
+  with_rays.queues.rules.external_frameworks = {"RayJob.v1.ray.io"};
   CHECK(whats(kWorkloads, owned_by("ray.io/v1", "RayJob"), with_rays).empty());
   CHECK(whats(kWorkloads, owned_by("example.com/v1", "RayJob"), with_rays) == Texts{"owner"});
 }

@@ -17,7 +17,9 @@ namespace {
 std::optional<ManagedAncestor> claimed_by(const Review& review) {
   if (!enabled_kind(review) || review.settings.admitters.empty() || is_admitter(review)) return std::nullopt;
   const MaybeAncestor ancestor = managed_ancestor(review, review.request.object);
-  return ancestor.ok() ? *ancestor : std::nullopt;
+  // Those of other controllers: validators/job/external_child_maker.cpp.
+  if (!ancestor.ok() || !*ancestor || (*ancestor)->external) return std::nullopt;
+  return *ancestor;
 }
 
 FieldErrors check(const Review& review) {

@@ -121,6 +121,8 @@ TEST_CASE("rules are given what both documents and muster's surroundings say") {
   CHECK(settings.managed_jobs_namespace_selector.text() == "team=a");
   CHECK(settings.frameworks == std::set<std::string, std::less<>>{"batch/job", "pod"});
   CHECK_FALSE(settings.deny_unqueued);
+  CHECK(settings.external_frameworks.empty());
+  CHECK_FALSE(settings.is_external("ray.io/v1", "RayJob"));
   muster.unqueued_kinds = UnqueuedKinds::kDeny;
   CHECK(make_rule_settings(configuration, muster, {"muster:0.1", ""}).deny_unqueued);
   CHECK(settings.suspend_guard == SuspendGuard::kObserve);
@@ -134,6 +136,19 @@ TEST_CASE("rules are given what both documents and muster's surroundings say") {
   CHECK_FALSE(settings.jobset_enabled("RestartJob"));
   CHECK_FALSE(settings.jobset_enabled("InPlaceRestart"));
   CHECK(RuleSettings{}.enabled("AdmissionGatedBy"));
+}
+
+TEST_CASE("external frameworks are told by kind, version and group") {
+  const RuleSettings settings = make_rule_settings(
+      load("integrations: {externalFrameworks: [RayJob.v1.ray.io, Train.v1alpha1.a.example.com, Thing.v1.]}"), {},
+      {"muster:0.1", ""});
+  CHECK(settings.is_external("ray.io/v1", "RayJob"));
+  CHECK(settings.is_external("a.example.com/v1alpha1", "Train"));
+  CHECK(settings.is_external("v1", "Thing"));
+  CHECK_FALSE(settings.is_external("ray.io/v2", "RayJob"));
+  CHECK_FALSE(settings.is_external("ray.io/v1", "RayCluster"));
+  CHECK_FALSE(settings.is_external("x.ray.io/v1", "RayJob"));
+  CHECK_FALSE(settings.is_external("", ""));
 }
 
 TEST_CASE("a waiter image is muster's own by the name of its repository") {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,6 +84,27 @@ func (f *ForeignJobSet) Reinstall(t testing.TB) {
 	if _, err = f.cluster.Dynamic.Resource(definitions).Update(Context(t), live, metav1.UpdateOptions{}); err != nil {
 		t.Fatalf("reinstalling the definition: %v", err)
 	}
+}
+
+// Apply installs the definition with the command that upstream documents, without force.
+func (f *ForeignJobSet) Apply(t testing.TB) {
+	t.Helper()
+	f.cluster.Kubectl(t, ToJSON(t, f.definition.Object), "apply", "--server-side", "-f", "-")
+}
+
+// Reserved is nil unless muster owns fields of the definition's spec.
+func (f *ForeignJobSet) Reserved(t testing.TB) error {
+	t.Helper()
+	live, err := f.cluster.Dynamic.Resource(definitions).Get(Context(t), jobSetDefinition, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	for _, entry := range live.GetManagedFields() {
+		if entry.Manager == "muster" && strings.Contains(string(entry.FieldsV1.Raw), `"f:spec"`) {
+			return fmt.Errorf("muster owns %s", entry.FieldsV1.Raw)
+		}
+	}
+	return nil
 }
 
 // AddGroups adds the field groupSchedulingConfig, as muster does where it may.

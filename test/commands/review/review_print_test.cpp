@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "commands/review/review.h"
+#include "test/support/sarif.h"
 #include "test/support/temporary_file.h"
 
 using namespace muster;
@@ -76,6 +77,42 @@ TEST_CASE("review: SARIF has a rule, a level, a message and a place for each fin
   const json& place = result["locations"][0]["physicalLocation"];
   CHECK(place["artifactLocation"]["uri"] == "file://" + folder.path() + "/a%20b.yaml");
   CHECK(place["region"]["startLine"] == 8);
+}
+
+TEST_CASE("review: a SARIF log has what its specification requires and nothing that it does not know") {
+  const char* inputs[] = {kWrongQueue, kFlavor, "kind: A<\\u0001&\napiVersion: v1\nmetadata: {name: x}\n",
+                          "{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r, labels: "
+                          "{kueue.x-k8s.io/queue-name: q}}}"};
+  TemporaryFolder folder;
+  for (const char* input : inputs) {
+    for (const char* name : {"plain.yaml", "a b%20c#d?e[f]:g\\h.yaml", "\xC3\xA4.yaml"}) {
+      const std::string file = folder.add(name, input);
+      const Ran ran = run({.files = {file}}, ReviewFormat::kSarif);
+      CHECK(ran.code != kReviewUnusable);
+      for (const std::string& problem : muster::test::SarifCheck::problems(json::parse(ran.out))) FAIL_CHECK(problem);
+    }
+  }
+}
+
+TEST_CASE("review: what SARIF does not allow is found") {
+  TemporaryFolder folder;
+  const json good = json::parse(run({.files = {folder.add("a.yaml", kWrongQueue)}}, ReviewFormat::kSarif).out);
+  const auto problems = [&](const char* pointer, const json& value) {
+    json log = good;
+    log[json::json_pointer(pointer)] = value;
+    return muster::test::SarifCheck::problems(log).size();
+  };
+  CHECK(muster::test::SarifCheck::problems(good).empty());
+  CHECK(problems("/version", "2.1") == 1);
+  CHECK(problems("/runs/0/tool/driver/name", "") == 1);
+  CHECK(problems("/runs/0/tool/driver/rules", json::array()) == 1);
+  CHECK(problems("/runs/0/results/0/level", "fatal") == 1);
+  CHECK(problems("/runs/0/results/0/severity", "high") == 1);
+  CHECK(problems("/runs/0/results/0/message", json::object()) == 1);
+  const std::string place = "/runs/0/results/0/locations/0/physicalLocation";
+  CHECK(problems((place + "/region/startLine").c_str(), 0) == 1);
+  CHECK(problems((place + "/artifactLocation/uri").c_str(), "a b") == 1);
+  CHECK(problems("/runs/0/invocations/0/executionSuccessful", "yes") == 1);
 }
 
 TEST_CASE("review: JUnit has a test case for each object, and no character that XML refuses") {

@@ -176,6 +176,15 @@ TEST_CASE("review: an object of a kind that is not queued and asks for a queue i
   CHECK(ran.err.starts_with("RayJob/r: Forbidden: muster does not queue objects of kind RayJob: "));
   CHECK(ran.out.empty());
 
+  // Another controller queues the kind.
+  const TemporaryFile external(
+      "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
+      "integrations: {externalFrameworks: [RayJob.v1.ray.io]}\n---\n"
+      "apiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\nunqueuedKinds: Deny\n");
+  ran = run(queued, {.config_file = external.path()});
+  CHECK(ran.code == kReviewAllowed);
+  CHECK_FALSE(has_finding(ran));
+
   // An update that brings the label, and one that leaves it as it was.
   const TemporaryFile old_plain(plain), old_queued(queued);
   CHECK(run(queued, {.operation = Operation::kUpdate, .old_file = old_plain.path()}).err.find("warning") !=

@@ -85,6 +85,29 @@ TEST_CASE("a part of a job runs only while the Workload of the whole is admitted
   CHECK(cluster.list(kWorkloads).size() == 1);
 }
 
+TEST_CASE("a Job of an external framework runs only while the Workload of its owner is admitted") {
+  Parts cluster;
+  const json ray = owner("ray.io/v1", "RayJob", "train", "ray-uid");
+  cluster.owned_by(ray);
+  cluster.edit(kWorkloads, "jobset-train", [&](json& workload) { workload["metadata"]["ownerReferences"] = ray; });
+  cluster.settings.queues.rules.external_frameworks = {"RayJob.v1.ray.io"};
+  SUBCASE("it is not") {
+    CHECK(cluster.settle(kPart) == 1);
+    CHECK_FALSE(cluster.runs());
+  }
+  SUBCASE("it is") {
+    cluster.say("Admitted");
+    CHECK(cluster.settle(kPart) == 0);
+    CHECK(cluster.runs());
+  }
+  SUBCASE("the kind is not listed, so the Job is queued by its own label alone") {
+    cluster.settings.queues.rules.external_frameworks = {"RayCluster.v1.ray.io"};
+    CHECK(cluster.settle(kPart) == 0);
+    CHECK(cluster.runs());
+  }
+  CHECK(cluster.list(kWorkloads).size() == 1);
+}
+
 TEST_CASE("a JobSet below a JobSet is counted nowhere and does not run") {
   Parts cluster;
   cluster.say("Admitted");

@@ -120,6 +120,57 @@ TEST_CASE("jobset crd: a field that differs is put right") {
   CHECK(spec_of(after) == spec_of(patched(foreign_crd())));
 }
 
+namespace {
+
+json entry_of(const char* manager, const char* operation, json fields) {
+  return {{"manager", manager},
+          {"operation", operation},
+          {"apiVersion", "apiextensions.k8s.io/v1"},
+          {"fieldsType", "FieldsV1"},
+          {"fieldsV1", std::move(fields)}};
+}
+
+}  // namespace
+
+// kubectl apply --server-side refuses to change fields of other managers.
+TEST_CASE("jobset crd: muster gives up the ownership of the list of versions and of nothing else") {
+  const json annotation = {{"f:annotations", {{"f:muster.batch/group-scheduling-field", json::object()}}}};
+  const json theirs = entry_of("kubectl", "Apply", {{"f:spec", {{"f:names", json::object()}}}});
+  const json server = entry_of("kube-apiserver", "Update", {{"f:status", json::object()}});
+  json crd = patched(foreign_crd());
+  crd["metadata"]["managedFields"] = json::array(
+      {theirs, entry_of("muster", "Update", {{"f:metadata", annotation}, {"f:spec", {{"f:versions", {}}}}}), server});
+  const Plan plan = plan_for(crd);
+  REQUIRE(plan.writes.size() == 1);
+  CHECK(plan.writes[0].verb == Verb::kPatch);
+  CHECK(plan.writes[0].events.empty());
+  CHECK(plan.writes[0].body ==
+        json{{"metadata",
+              {{"resourceVersion", "7"},
+               {"managedFields", {theirs, entry_of("muster", "Update", {{"f:metadata", annotation}}), server}}}}});
+  crd.merge_patch(plan.writes[0].body);
+  CHECK(plan_for(crd).writes.empty());
+
+  // An entry without fields is none.
+  crd["metadata"]["managedFields"][1]["fieldsV1"] = {{"f:spec", {{"f:versions", {}}}}};
+  const Plan other = plan_for(crd);
+  REQUIRE(other.writes.size() == 1);
+  CHECK(other.writes[0].body["metadata"]["managedFields"] == json{theirs, server});
+}
+
+TEST_CASE("jobset crd: a list of versions that muster has not changed stays with its owner") {
+  json crd = foreign_crd();
+  crd["metadata"]["managedFields"] =
+      json::array({entry_of("muster", "Update", {{"f:spec", {{"f:versions", json::object()}}}})});
+  ReconcilerSettings off = beside_upstream();
+  off.patch_jobset_crd = false;
+  CHECK(plan_for(crd, off).writes.empty());
+  // The field comes first; the ownership that its patch takes is given up after it.
+  const Plan plan = plan_for(crd);
+  REQUIRE(plan.writes.size() == 1);
+  CHECK_FALSE(plan.writes[0].body["metadata"].contains("managedFields"));
+}
+
 TEST_CASE("jobset crd: other versions stay as they are") {
   json crd = foreign_crd();
   json other = crd["spec"]["versions"][0];

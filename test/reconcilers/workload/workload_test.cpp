@@ -222,6 +222,8 @@ TEST_CASE("a Workload whose owner is gone is finished or let go") {
   };
   const json owner = {
       {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", "j"}, {"uid", "j1"}, {"controller", true}}};
+  const json ray = {
+      {{"apiVersion", "ray.io/v1"}, {"kind", "RayJob"}, {"name", "r"}, {"uid", "r1"}, {"controller", true}}};
   const json finalizers = {muster::test::kInUse};
   const std::string going = "2026-01-01T11:59:00Z";
   const Row rows[] = {
@@ -232,6 +234,15 @@ TEST_CASE("a Workload whose owner is gone is finished or let go") {
       {"deleted after its job",
        {{"deletionTimestamp", going}, {"ownerReferences", owner}, {"finalizers", finalizers}},
        {"patch workloads/wl"}},
+      {"deleted, and of a kind that nobody looks after",
+       {{"deletionTimestamp", going},
+        {"ownerReferences",
+         {{{"apiVersion", "ray.io/v1"}, {"kind", "RayCluster"}, {"name", "r"}, {"uid", "r1"}, {"controller", true}}}},
+        {"finalizers", finalizers}},
+       {"patch workloads/wl"}},
+      {"deleted, and its external controller has not stopped the pods",
+       {{"deletionTimestamp", going}, {"ownerReferences", ray}, {"finalizers", finalizers}},
+       {}},
       {"made by hand and not owned", {{"finalizers", finalizers}}, {}},
       {"its job's deletion has not reached it", {{"ownerReferences", owner}, {"finalizers", finalizers}}, {}},
   };
@@ -239,6 +250,7 @@ TEST_CASE("a Workload whose owner is gone is finished or let go") {
     const std::string name = row.name;
     CAPTURE(name);
     QueueCluster cluster;
+    cluster.settings.queues.rules.external_frameworks = {"RayJob.v1.ray.io"};
     cluster.put_queues();
     json workload = QueueCluster::workload();
     workload["metadata"] = row.metadata;

@@ -1,0 +1,55 @@
+// A Job below an admitted object of integrations.externalFrameworks runs on the quota of that
+// object, and no Workload counts its pods. muster does not know the controller of such a kind, so
+// only admitters can make Jobs below its objects, where a Job would otherwise be queued by itself.
+// Rejected, for example, is the creation of a Job by a user with
+//
+//   labels: {kueue.x-k8s.io/queue-name: main}
+//   ownerReferences: [{apiVersion: ray.io/v1, kind: RayJob, name: train, controller: true}]
+//
+// when RayJob `train` is admitted. Not in force without admitters: a person runs muster.
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "jobs/management.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+// Why the user cannot make this job; empty: nothing is against it.
+std::string claim(const Review& review) {
+  if (!enabled_kind(review) || review.settings.admitters.empty() || is_admitter(review)) return "";
+  if (!is_queued_by_itself(review, review.request.object)) return "";
+  const MaybeAncestor ancestor = managed_ancestor(review, review.request.object);
+  if (!ancestor.ok() || !*ancestor || !(*ancestor)->external) return "";
+  return text_of(**ancestor) + " is queued, and its controller makes its Jobs";
+}
+
+FieldErrors check(const Review& review) {
+  if (review.settings.suspend_guard != SuspendGuard::kEnforce) return {};
+  const std::string why = claim(review);
+  if (why.empty()) return {};
+  return {forbidden("metadata.ownerReferences",
+                    why + "; remove the controller from the object, or, if user \"" + review.request.user.username +
+                        "\" is that controller, ask an administrator to add the user to admitters")};
+}
+
+std::vector<std::string> warn(const Review& review) {
+  if (review.settings.suspend_guard != SuspendGuard::kObserve) return {};
+  const std::string why = claim(review);
+  if (why.empty()) return {};
+  return {"metadata.ownerReferences: " + why + "; with suspendGuard: enforce this is rejected"};
+}
+
+}  // namespace
+
+extern const Validator external_child_maker = {
+    .name = "external_child_maker",
+    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .operations = {Operation::kCreate},
+    .check = check,
+    .warn = warn,
+    .origin = RuleOrigin::kMuster,
+};
+
+}  // namespace muster
