@@ -9,6 +9,7 @@
 //   no write twice   a process does not repeat a write that was answered and after which
 //                    nobody has changed the object
 //   quota            see simulation/quota_invariants.h
+//   flavors          see simulation/flavor_invariants.h
 //   no storms        see simulation/write_storms.h
 //   no orphans       asked for at the end: nothing is left whose owner is gone
 //
@@ -22,6 +23,7 @@
 
 #include "api/job.h"
 #include "simulation/api_server.h"
+#include "simulation/flavor_invariants.h"
 #include "simulation/quota_invariants.h"
 #include "simulation/write_storms.h"
 
@@ -72,6 +74,7 @@ class Invariants {
   ApiServer& server_;
   Timeline& timeline_;
   QuotaInvariants quota_;
+  FlavorInvariants flavors_;
   WriteStorms storms_;
   bool muster_writes_ = false;
   std::map<std::string, PodFacts> pods_;                          // live or not, by uid, until removed
