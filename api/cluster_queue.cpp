@@ -145,6 +145,11 @@ ClusterQueuePtr read_cluster_queue(const json& object) {
   queue->namespace_selector = read_selector(spec);
   queue->preemption = read_preemption(spec);
   queue->fungibility = read_fungibility(spec);
+  // The second is v1beta1's other name, in manifests that no API server has converted.
+  for (const char* name : {"fallbackStrategy", "flavorFallbackStrategy"}) {
+    const json* fallback = find_path(spec, {"flavorFungibility", name});
+    if (fallback != nullptr && fallback->is_object()) queue->fallback = read_fallback_strategy(*fallback);
+  }
   for (const json& rule : array_at(spec, {"admissionChecksStrategy", "admissionChecks"})) {
     queue->admission_checks.push_back(
         {.name = std::string(string_at(rule, {"name"})), .on_flavors = strings_at(rule, {"onFlavors"})});
@@ -156,8 +161,6 @@ ClusterQueuePtr read_cluster_queue(const json& object) {
   queue->stop_policy = read_stop_policy(spec);
   queue->fair_weight = quantity_at(object_at(spec, {"fairSharing"}), "weight");
   if (find_path(spec, {"concurrentAdmissionPolicy"})) queue->unsupported.emplace_back("spec.concurrentAdmissionPolicy");
-  if (find_path(spec, {"flavorFungibility", "fallbackStrategy"}))
-    queue->unsupported.emplace_back("spec.flavorFungibility.fallbackStrategy");
   if (string_at(spec, {"admissionScope", "admissionMode"}) == "UsageBasedAdmissionFairSharing")
     queue->unsupported.emplace_back("spec.admissionScope");
   queue->status = read_status(object);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/flavor_fallback.h"
 #include "api/meta/object_meta.h"
 #include "api/pod_spec.h"
 
@@ -95,6 +96,7 @@ struct ClusterQueue {
   LabelSelector namespace_selector;  // none given: matches nothing
   ClusterQueuePreemption preemption;
   FlavorFungibility fungibility;
+  std::optional<FallbackStrategy> fallback;  // nullopt: no flavor fails
   std::vector<AdmissionCheckRule> admission_checks;
   StopPolicy stop_policy = StopPolicy::kNone;
   std::optional<Quantity> fair_weight;  // nullopt: 1

@@ -24,6 +24,7 @@ enum class Measured {
   kEvictedWhileReady,   // `reason`, `cause`; `seconds`: since its pods were ready
   kEvictionOver,        // `reason`; `seconds`: from its eviction to the end of its reservation
   kPreempted,           // `cluster_queue`: the preemptor's; `reason`
+  kFlavorFallback,      // a flavor has failed for a Workload: `flavor`, `reason`: the trigger
   kFinished,
   kExecuted,  // finished; `seconds`: all the time that it was admitted
 
@@ -49,6 +50,7 @@ struct Measurement {
   std::string priority_class{};
   std::string reason{};
   std::string cause{};
+  std::string flavor{};  // of the ClusterQueue
   std::vector<std::string> cohorts{};
   double seconds = 0;
 

@@ -91,6 +91,7 @@ WorkloadStatus read_status(const json& object) {
                               .count = int32_at(item, {"count"})});
   }
   read.accumulated_past_execution_seconds = int32_at(status, {"accumulatedPastExecutionTimeSeconds"});
+  read.flavors = read_flavor_history(status);
   return read;
 }
 
@@ -231,6 +232,7 @@ json status_patch(const WorkloadStatus& before, const WorkloadStatus& status) {
       seconds != before.accumulated_past_execution_seconds) {
     patch["accumulatedPastExecutionTimeSeconds"] = seconds == 0 ? json() : json(seconds);
   }
+  put_flavor_history(before.flavors, status.flavors, patch);
   return patch;
 }
 

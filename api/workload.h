@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/flavor_fallback.h"
 #include "api/meta/object_meta.h"
 #include "api/pod_spec.h"
 #include "api/workload_conditions.h"
@@ -113,6 +114,7 @@ struct WorkloadStatus {
   std::vector<ReclaimablePod> reclaimable_pods;
   std::vector<EvictionCount> evictions;  // schedulingStats.evictions
   int32_t accumulated_past_execution_seconds = 0;
+  FlavorHistory flavors;  // flavorAssignmentHistory and flavorFallback
 
   bool operator==(const WorkloadStatus&) const = default;
 };

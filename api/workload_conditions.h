@@ -51,12 +51,15 @@ inline constexpr std::string_view kAdmissionCheckReason = "AdmissionCheck";
 inline constexpr std::string_view kClusterQueueStoppedReason = "ClusterQueueStopped";
 inline constexpr std::string_view kLocalQueueStoppedReason = "LocalQueueStopped";
 inline constexpr std::string_view kNodeFailuresReason = "NodeFailures";
+// muster's own (KEP-2560): the Workload leaves a flavor that has failed for it.
+inline constexpr std::string_view kFlavorFallbackReason = "FlavorFallback";
 // By hand. By muster: followed by "DueTo" and the reason of the DeactivationTarget.
 inline constexpr std::string_view kDeactivatedReason = "Deactivated";
 
 // --- DeactivationTarget ---
 inline constexpr std::string_view kRequeuingLimitExceededReason = "RequeuingLimitExceeded";
 inline constexpr std::string_view kMaximumExecutionTimeExceededReason = "MaximumExecutionTimeExceeded";
+inline constexpr std::string_view kFlavorsExhaustedReason = "FlavorsExhausted";  // muster's own (KEP-2560)
 
 // --- Requeued ---
 inline constexpr std::string_view kBackoffFinishedReason = "BackoffFinished";

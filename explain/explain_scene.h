@@ -36,6 +36,8 @@ void explain_pods(const ExplainScene& scene, const QueuedJob& job, const Workloa
 // A Workload, from its end backwards. `job`: whose it is, where that is known.
 void explain_workload(const ExplainScene& scene, const Workload& workload, const std::optional<QueuedJob>& job,
                       Explained& told);
+// The flavors that a Workload has tried, and when it leaves the one that it has.
+void explain_flavors(const ExplainScene& scene, const Workload& workload, Explained& told);
 // One that is active, not in backoff, and has no quota.
 void explain_waiting(const ExplainScene& scene, const Workload& workload, Explained& told);
 

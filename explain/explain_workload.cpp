@@ -74,6 +74,8 @@ void explain_inactive(const Workload& workload, Explained& told) {
     told.say(reason, told.subject() + " was deactivated: its pods did not become ready in time in any attempt.");
   } else if (reason.ends_with(kMaximumExecutionTimeExceededReason)) {
     told.say(reason, told.subject() + " was deactivated: it has used its maximum execution time.");
+  } else if (reason.ends_with(kFlavorsExhaustedReason)) {
+    told.say(reason, told.subject() + " was deactivated: all flavors have failed for it.");
   } else if (reason.starts_with(kDeactivatedReason) && reason != kDeactivatedReason) {
     told.say(reason, told.subject() + " was deactivated: " + evicted->message + ".");
   } else {
@@ -164,6 +166,7 @@ void explain_workload(const ExplainScene& scene, const Workload& workload, const
                       Explained& told) {
   add_facts(scene, workload, told);
   explain_state(scene, workload, job, told);
+  explain_flavors(scene, workload, told);
   add_tries(scene, workload, told);
   add_timeline(workload, told);
 }

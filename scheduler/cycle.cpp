@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "api/requests.h"
-#include "scheduler/fair_sharing.h"
 #include "scheduler/partial_admission.h"
+#include "scheduler/preemption/fair_sharing.h"
 #include "scheduler/reservation.h"
 
 namespace muster {

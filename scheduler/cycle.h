@@ -14,7 +14,7 @@
 #include "api/meta/time.h"
 #include "scheduler/decision.h"
 #include "scheduler/flavor_assignment.h"
-#include "scheduler/preemption.h"
+#include "scheduler/preemption/preemption.h"
 #include "scheduler/state.h"
 
 namespace muster {

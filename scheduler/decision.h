@@ -8,7 +8,7 @@
 
 #include "api/workload.h"
 #include "scheduler/outcome.h"
-#include "scheduler/preemption.h"
+#include "scheduler/preemption/preemption.h"
 
 namespace muster {
 

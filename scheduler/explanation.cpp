@@ -26,6 +26,7 @@ int64_t asked_before(const Refusal* refusal, uint32_t pod_set, FlavorId flavor, 
 
 std::string why_unsuitable(const Obstacle& obstacle) {
   if (obstacle.kind == Obstacle::Kind::kTaint) return "the pods do not tolerate its taint " + obstacle.detail;
+  if (obstacle.kind == Obstacle::Kind::kFailed) return "it has failed for this Workload and is not tried again";
   if (obstacle.kind == Obstacle::Kind::kAffinity) return "node selector or affinity of the pods exclude its labels";
   if (obstacle.kind == Obstacle::Kind::kNoTopology)
     return "the pods ask for a place in a topology; muster knows no topologies";
@@ -75,7 +76,8 @@ void add_rows(const SchedulerState& state, const WorkloadState& workload, const 
     made.flavor = state.names.flavor_name(flavor);
     made.requested = saturating_add(request.amount, asked_before(refusal, pod_set, flavor, request.resource));
     compare(state, queue, flavor, request.resource, made);
-    const std::optional<Obstacle> obstacle = why_ineligible(state, flavor, object);
+    std::optional<Obstacle> obstacle = why_ineligible(state, flavor, object);
+    if (!obstacle && workload.has_failed(flavor)) obstacle = Obstacle{.kind = Obstacle::Kind::kFailed};
     if (!obstacle) continue;
     made.suitable = false;
     made.verdict = why_unsuitable(*obstacle);

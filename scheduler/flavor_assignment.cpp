@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "api/requests.h"
-#include "scheduler/preemption.h"
+#include "scheduler/preemption/preemption.h"
 
 namespace muster {
 
@@ -121,9 +121,16 @@ FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t pod_se
     scan.reason = scan.reason == PendingReason::kNone ? reason : std::min(scan.reason, reason);
   };
   const int start = nominated_ != nullptr ? 0 : workload_.progress.next_flavor(static_cast<uint32_t>(pod_set), first);
+  // A flavor that has failed for the Workload is as if the queue did not have it.
+  int final = count - 1;
+  while (final >= 0 && workload_.has_failed(group.flavors[final])) --final;
   for (int i = start; i < count; ++i) {
-    last = i;
     const FlavorId flavor = group.flavors[i];
+    if (workload_.has_failed(flavor)) {
+      scan.obstacles.push_back({.kind = Obstacle::Kind::kFailed, .flavor = flavor, .resource = first});
+      continue;
+    }
+    last = i;
     if (pinned_out(pod_set, first, flavor)) {
       scan.obstacles.push_back({.kind = Obstacle::Kind::kPinned, .flavor = flavor, .resource = first});
       continue;
@@ -142,7 +149,8 @@ FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t pod_se
     }
     if (stop) break;
   }
-  scan.stopped_at = last == count - 1 ? ScanProgress::kFinished : last;
+  scan.stopped_at = last == final ? ScanProgress::kFinished : last;
+  if (final < 0) refuse(PendingReason::kNoMatchingFlavor);
   if (best.rank == Rank::kFit) scan.obstacles.clear();
   return scan;
 }

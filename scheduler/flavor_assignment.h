@@ -1,9 +1,9 @@
 // Which flavor each resource of each pod set would get, and what stands in the way.
 //
-// Per pod set and resource group the flavors are tried in the ClusterQueue's order: one
-// that is missing, tainted or excluded by affinity is passed over; the others hold the
-// request at once, after preemption, or not at all, from nearer or farther in the Cohort
-// tree. fungibility says when to go on looking and what is best of what was found.
+// Per pod set and resource group the flavors are tried in the ClusterQueue's order: one that is
+// missing, tainted, excluded by affinity or has failed for the Workload is passed over; the
+// others hold the request at once, after preemption, or not at all, from nearer or farther in
+// the Cohort tree. fungibility says when to go on looking and what is best of what was found.
 // Source: Kueue KEPs 582 and 1337.
 #pragma once
 

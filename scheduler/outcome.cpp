@@ -25,6 +25,8 @@ std::string to_text(const QuotaNames& names, const Obstacle& obstacle) {
       return "untolerated taint " + obstacle.detail + " in flavor " + flavor;
     case Kind::kAffinity:
       return "flavor " + flavor + " doesn't match node affinity";
+    case Kind::kFailed:
+      return "flavor " + flavor + " has failed for the workload and is not tried again";
     case Kind::kNoTopology:
       return "Flavor \"" + flavor + "\" does not support TopologyAwareScheduling";
     case Kind::kExceedsMax:

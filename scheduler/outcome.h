@@ -49,6 +49,7 @@ struct Obstacle {
     kFlavorMissing,  // no such ResourceFlavor
     kTaint,          // `detail`: the taint
     kAffinity,
+    kFailed,      // it has failed for the Workload (flavor fallback)
     kNoTopology,  // the pods ask for a place in a topology, and the flavor has none
     kNoFlavor,    // the same, and they ask for no resource that a flavor could hold
     kExceedsMax,  // more than the ClusterQueue could ever have

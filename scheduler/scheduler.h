@@ -33,6 +33,7 @@
 #include "scheduler/cycle.h"
 #include "scheduler/decision.h"
 #include "scheduler/explanation.h"
+#include "scheduler/flavor_options.h"
 #include "scheduler/queue_readings.h"
 #include "scheduler/state.h"
 
@@ -118,6 +119,9 @@ class Scheduler {
 
   // Why a Workload waits; nullopt when it is unknown or does not wait.
   std::optional<Explanation> explain(const std::string& ns, const std::string& name) const;
+  // The flavors that each pod set of a Workload that waits or has quota could ever have, by resource
+  // group; those that have failed for it included. Empty when it is in no queue.
+  std::vector<FlavorOptions> flavor_options(const std::string& ns, const std::string& name) const;
   // Whether it waits in a queue that admits: only of such a one a refusal is worth telling.
   bool waits(const std::string& ns, const std::string& name) const;
   // The Workloads ("namespace/name") that have left their queue, or whose queue admits nothing
@@ -143,6 +147,7 @@ class Scheduler {
 
   // Workloads (scheduler_workloads.cpp).
   void read_requests(WorkloadState& state, const std::vector<Requests>& pod_requests);
+  std::vector<FlavorId> failed_flavors(const Workload& workload, const QueueState& queue) const;
   bool holds_quota(const WorkloadState& state) const;
   void enter(WorkloadState& state, Timestamp now);
   void enter_queue(WorkloadState& state, Timestamp now);

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "scheduler/fair_sharing.h"
+#include "scheduler/preemption/fair_sharing.h"
 #include "scheduler/queue_readings.h"
 #include "scheduler/scheduler.h"
 

@@ -62,6 +62,19 @@ void Scheduler::read_requests(WorkloadState& state, const std::vector<Requests>&
   }
 }
 
+// A history of another queue says nothing of this one's flavors.
+std::vector<FlavorId> Scheduler::failed_flavors(const Workload& workload, const QueueState& queue) const {
+  std::vector<FlavorId> failed;
+  const FlavorHistory& history = workload.status.flavors;
+  if (!history.is_about(queue.name)) return failed;
+  for (const FlavorAttempt& attempt : history.attempts) {
+    const std::optional<FlavorId> flavor = state_.names.find_flavor(attempt.flavor);
+    if (attempt.failure && flavor) failed.push_back(*flavor);
+  }
+  std::sort(failed.begin(), failed.end());
+  return failed;
+}
+
 bool Scheduler::holds_quota(const WorkloadState& state) const {
   return state.object->has_quota_reserved() && state.object->status.admission;
 }
@@ -114,6 +127,7 @@ void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_
     WorkloadState next;
     next.object = object;
     read_requests(next, pod_requests);
+    next.failed = failed_flavors(*object, *state.queue);
     next.shape = shapes_.shape_of(next);
     // Its place is keyed by what it was.
     state.object = before;
@@ -157,6 +171,10 @@ void Scheduler::enter_queue(WorkloadState& state, Timestamp now) {
   state.queue = &queue;
   state.rank = object.priority;
   state.queued_since = queued_since(object);
+  std::vector<FlavorId> failed = failed_flavors(object, queue);
+  // With another choice the flavors are tried from the first one again.
+  if (failed != state.failed) state.progress = {};
+  state.failed = std::move(failed);
   state.shape = shapes_.shape_of(state);
   if (const std::optional<Timestamp> until = backoff(object, now)) {
     queue.pending.hold_back(state, *until);

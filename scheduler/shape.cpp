@@ -63,6 +63,7 @@ Shape Shapes::shape_of(const WorkloadState& workload) {
     for (const ResourceAmount& request : workload.pod_sets[i].per_pod)
       text += ',' + std::to_string(request.resource) + '=' + std::to_string(request.amount);
   }
+  for (const FlavorId flavor : workload.failed) text += '!' + std::to_string(flavor);
   const std::string digest = sha256_hex(text);
   return {hex_to_int(std::string_view(digest).substr(0, 16)), hex_to_int(std::string_view(digest).substr(16, 16))};
 }

@@ -1,6 +1,6 @@
 // Workloads of one shape get the same answer from the same state: what their pods ask for,
-// how many, with what tolerations and affinity, and their priority. One refusal of a shape
-// parks all of it, so a queue of a thousand equal jobs costs one evaluation.
+// how many, with what tolerations and affinity, their priority, and the flavors that have
+// failed for them. One refusal of a shape parks all of it, so a queue of a thousand equal jobs costs one evaluation.
 #pragma once
 
 #include <cstdint>

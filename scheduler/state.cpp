@@ -24,6 +24,10 @@ bool ScanProgress::operator==(const ScanProgress& other) const {
                     });
 }
 
+bool WorkloadState::has_failed(FlavorId flavor) const {
+  return std::binary_search(failed.begin(), failed.end(), flavor);
+}
+
 bool QueueGroup::covers(ResourceId resource) const {
   return std::find(resources.begin(), resources.end(), resource) != resources.end();
 }

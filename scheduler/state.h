@@ -76,6 +76,7 @@ struct WorkloadState {
   int32_t rank = 0;        // its priority
   Timestamp queued_since;  // its place among equals
   Shape shape{};
+  std::vector<FlavorId> failed;  // flavors of its queue that it does not try again; sorted
 
   // While it waits.
   uint8_t side = 0;      // of its group in PendingQueue
@@ -98,6 +99,7 @@ struct WorkloadState {
   std::vector<Eviction> evictions;
 
   int32_t priority() const { return rank; }
+  bool has_failed(FlavorId flavor) const;
   bool in_queue() const { return place == Place::kQueued || place == Place::kHeld; }
 };
 

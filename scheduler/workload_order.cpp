@@ -1,6 +1,6 @@
 #include "scheduler/workload_order.h"
 
-#include "scheduler/preemption.h"
+#include "scheduler/preemption/preemption.h"
 
 namespace muster {
 namespace {

@@ -49,6 +49,22 @@ void Nodes::release(const std::string& name_prefix) {
   for (const auto& [uid, kubelet] : pods_) kubelet->retry_pull();
 }
 
+void Nodes::sell_out(const std::string& label, const std::string& value) {
+  sold_out_.emplace(label, value);
+}
+
+void Nodes::put_on_sale(const std::string& label, const std::string& value) {
+  sold_out_.erase({label, value});
+  try_waiting();
+}
+
+bool Nodes::sold_out(const json& pod) const {
+  for (const auto& [label, value] : read_string_map(object_at(pod, {"spec", "nodeSelector"}))) {
+    if (sold_out_.contains({std::string(label), std::string(value)})) return true;
+  }
+  return false;
+}
+
 void Nodes::set_pods_per_node(int pods) {
   options_.pods_per_node = pods;
   try_waiting();
@@ -123,7 +139,7 @@ void Nodes::try_to_bind(const ObjectKey& key) {
     waiting_.erase(key);
     return;
   }
-  if (held(key.name, HoldAt::kScheduling)) return refuse(key, "held back by the simulation");
+  if (held(key.name, HoldAt::kScheduling) || sold_out(*pod)) return refuse(key, "held back by the simulation");
   for (size_t tried = 0; tried < nodes_.size(); ++tried) {
     Node& node = nodes_[++last_node_ % nodes_.size()];
     if (node.pods >= options_.pods_per_node) continue;

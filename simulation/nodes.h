@@ -40,6 +40,9 @@ class Nodes {
   // replacements of one index too.
   void hold(const std::string& name_prefix, HoldAt stage = HoldAt::kScheduling);
   void release(const std::string& name_prefix);
+  // Pods that select nodes with this label are not scheduled until put_on_sale(): there is no such node.
+  void sell_out(const std::string& label, const std::string& value);
+  void put_on_sale(const std::string& label, const std::string& value);
   // Room on every node from now on.
   void set_pods_per_node(int pods);
 
@@ -70,6 +73,7 @@ class Nodes {
   void stop(const std::string& uid);
   Node* find_node(std::string_view name);
   bool held(std::string_view name, HoldAt stage) const;
+  bool sold_out(const nlohmann::json& pod) const;
 
   ApiServer& server_;
   Timeline& timeline_;
@@ -78,8 +82,9 @@ class Nodes {
   std::vector<Node> nodes_;
   size_t last_node_ = 0;
   std::map<std::string, HoldAt> holds_;
-  std::set<ObjectKey> waiting_;                           // pods without a node
-  std::map<std::string, std::unique_ptr<Kubelet>> pods_;  // by uid, on a node and not ended
+  std::set<std::pair<std::string, std::string>> sold_out_;  // labels of nodes
+  std::set<ObjectKey> waiting_;                             // pods without a node
+  std::map<std::string, std::unique_ptr<Kubelet>> pods_;    // by uid, on a node and not ended
   std::function<Fate(const nlohmann::json& pod)> fate_of_;
 };
 

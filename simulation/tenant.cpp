@@ -2,8 +2,8 @@
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
+#include "simulation/invariants/overrun.h"
 #include "simulation/kubelet.h"
-#include "simulation/overrun.h"
 
 namespace muster::simulation {
 namespace {

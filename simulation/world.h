@@ -21,7 +21,7 @@
 //     CHECK(world.settle());
 //   }
 //
-// After every step the invariants of simulation/invariants.h are checked; what broke is in
+// After every step the invariants of simulation/invariants/invariants.h are checked; what broke is in
 // violations(), with its time, and report() is what to print with a failure.
 //
 // Pods run as long as their annotations say (simulation/kubelet.h).
@@ -38,12 +38,12 @@
 
 #include "simulation/api_server.h"
 #include "simulation/garbage_collector.h"
-#include "simulation/invariants.h"
+#include "simulation/invariants/invariants.h"
+#include "simulation/invariants/pod_census.h"
 #include "simulation/job_controller.h"
 #include "simulation/leases.h"
 #include "simulation/muster_process.h"
 #include "simulation/nodes.h"
-#include "simulation/pod_census.h"
 #include "simulation/timeline.h"
 #include "simulation/webhooks.h"
 

@@ -13,7 +13,9 @@
 #include "reconcilers/job/job_workload_run.h"
 #include "reconcilers/job/job_workload_scene.h"
 #include "reconcilers/job/job_workload_standing.h"
+#include "reconcilers/workload/flavor_clock.h"
 #include "reconcilers/workload/job_workload_status.h"
+#include "reconcilers/workload/workload_queues.h"
 #include "state/admissions.h"
 #include "state/unsupported.h"
 
@@ -109,12 +111,17 @@ bool is_about_to_be_judged(const JobScene& scene, const Workload& workload) {
 }
 
 bool tell_ready(const JobScene& scene, const Workload& workload, Plan& plan) {
-  if (!scene.settings.wait_for_pods_ready) return false;
+  const bool for_all = scene.settings.wait_for_pods_ready.has_value();
+  if (!for_all && !tracks_flavors(workload, queues_of(workload, scene.state).cluster)) return false;
   Condition wanted = pods_ready_condition(workload, scene.job, scene.stamp());
   const Condition* present = find_condition(workload.status.conditions, kPodsReadyCondition);
   if (present != nullptr && present->status == wanted.status && present->reason == wanted.reason) return false;
   if (present == nullptr && is_about_to_be_judged(scene, workload)) return false;
+  // For its flavors the first word comes with their quota.
+  if (present == nullptr && !for_all && !workload.has_quota_reserved()) return false;
   WorkloadStatus status = workload.status;
+  // It runs on its flavors: what it has tried before is over.
+  if (wanted.is_true()) status.flavors = {};
   set_condition(status.conditions, std::move(wanted));
   plan.writes.push_back(write_status(workload, status));
   return true;
@@ -258,6 +265,14 @@ void concern_workload(const ClusterState& state, const ObjectMeta& workload, std
     keys.push_back({type, workload.ns, workload.controller->name});
 }
 
+// PodsReady of Workloads with quota is told from now on, or no more.
+void concern_fallback(const ClusterState& state, const ClusterQueue& queue, std::vector<ObjectKey>& keys) {
+  const ClusterQueue* present = state.cluster_queue(queue.meta.name);
+  if (present == nullptr || present->fallback.has_value() == queue.fallback.has_value()) return;
+  for (const Workload* workload : state.workloads_reserving(queue.meta.name))
+    concern_workload(state, workload->meta, keys);
+}
+
 bool uses(const QueuedJob& job, const PriorityClass& priority_class) {
   if (!priority_class.for_pods) return job.priority_class() == priority_class.meta.name;
   if (!job.readable() || !job.priority_class().empty()) return false;
@@ -279,6 +294,8 @@ void concerns(const ClusterState& state, const TypedObject& object, std::vector<
     keys.push_back(key_of(object));
   } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
     concern_workload(state, (*workload)->meta, keys);
+  } else if (const auto* queue = std::get_if<ClusterQueuePtr>(&object)) {
+    concern_fallback(state, **queue, keys);
   } else if (const auto* priority_class = std::get_if<PriorityClassPtr>(&object)) {
     concern_priority(state, **priority_class, keys);
   }

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/overloaded.h"
+#include "reconcilers/workload/flavor_clock.h"
+#include "reconcilers/workload/flavor_fallback.h"
 #include "reconcilers/workload/job_workload_status.h"
 #include "reconcilers/workload/workload_checks.h"
 #include "reconcilers/workload/workload_draft.h"
@@ -36,20 +38,29 @@ std::string waited(const WorkloadDraft& draft) {
 
 // Rides on a write that is due anyway. Of an earlier admission a Workload may still say that
 // its pods are ready.
-void await_pods(const QueueSettings& settings, WorkloadDraft& draft) {
-  if (settings.wait_for_pods_ready)
-    draft.set(kPodsReadyCondition, false, kWaitForStartReason, std::string(kNotAllPodsReady));
+void await_pods(WorkloadDraft& draft) {
+  draft.set(kPodsReadyCondition, false, kWaitForStartReason, std::string(kNotAllPodsReady));
+}
+
+void start_clocks(const ClusterQueue* queue, WorkloadDraft& draft) {
+  forget_flavors_when_reactivated(draft);
+  if (queue != nullptr && queue->fallback)
+    start_flavor_clocks(draft.status, *queue, whole_seconds(draft.time()));
+  else
+    draft.status.flavors = {};
 }
 
 void admit(const Admitted& admitted, const ClusterState& state, const QueueSettings& settings, WorkloadDraft& draft) {
   const std::string& queue = admitted.admission.cluster_queue;
   draft.status.admission = admitted.admission;
+  const ClusterQueue* cluster_queue = state.cluster_queue(queue);
+  start_clocks(cluster_queue, draft);
   draft.set(kQuotaReservedCondition, true, kQuotaReservedReason, "Quota reserved in ClusterQueue " + queue);
   for (std::string_view type : {kEvictedCondition, kPreemptedCondition, kBlockedOnPreemptionGatesCondition})
     end_eviction(draft, type);
-  if (const ClusterQueue* cluster_queue = state.cluster_queue(queue)) sync_checks(draft, *cluster_queue);
+  if (cluster_queue != nullptr) sync_checks(draft, *cluster_queue);
   draft.sync_admitted();
-  await_pods(settings, draft);
+  if (settings.wait_for_pods_ready || (cluster_queue != nullptr && cluster_queue->fallback)) await_pods(draft);
   draft.attach("resourceRequests", nullptr);  // status.admission says it now
   draft.tell(kNormalEvent, std::string(kQuotaReservedReason),
              "Quota reserved in ClusterQueue " + queue + ", wait time since queued was " + waited(draft));
@@ -102,7 +113,7 @@ void refuse(const Refused& refused, const ClusterState& state, const QueueSettin
   const bool news = known == nullptr || known->reason != refused.reason;
   draft.set(kQuotaReservedCondition, false, refused.reason, refused.message);
   draft.sync_admitted();
-  if (draft.find(kPodsReadyCondition) == nullptr) await_pods(settings, draft);
+  if (settings.wait_for_pods_ready && draft.find(kPodsReadyCondition) == nullptr) await_pods(draft);
   draft.attach("resourceRequests", requested(draft.workload(), state, settings));
   if (news && refused.evaluated) draft.tell(kWarningEvent, refused.reason, refused.message);
 }

@@ -51,14 +51,17 @@ bool set_requeue_at(RequeueState& state, Timestamp wanted, bool increment) {
   return changed;
 }
 
-void count_eviction(RequeueState& state, const RequeuingStrategy& strategy, std::string_view uid, TimePoint now) {
-  const int32_t count = state.count.value_or(0) + 1;
+Timestamp backoff_end(int32_t count, const RequeuingStrategy& strategy, std::string_view uid, TimePoint now) {
   const Duration delay = backoff_delay(count, strategy.backoff_base_seconds, strategy.backoff_max_seconds);
   const double stretch = jitter_share(uid, count) * std::max(strategy.backoff_jitter, 0.0);
   Timestamp wanted = round_up(now + delay);
   // Stored times are whole seconds, so what is added is cut to them.
   wanted.seconds += static_cast<int64_t>(std::chrono::duration<double>(delay).count() * stretch);
-  set_requeue_at(state, wanted, true);
+  return wanted;
+}
+
+void count_eviction(RequeueState& state, const RequeuingStrategy& strategy, std::string_view uid, TimePoint now) {
+  set_requeue_at(state, backoff_end(state.count.value_or(0) + 1, strategy, uid, now), true);
 }
 
 }  // namespace muster

@@ -23,6 +23,10 @@ double jitter_share(std::string_view uid, int32_t count);
 // asked. Whether anything changed.
 bool set_requeue_at(RequeueState& state, Timestamp wanted, bool increment);
 
+// When the delay after the `count`-th eviction is over, with its jitter: a whole second, never
+// before the delay without jitter is over.
+Timestamp backoff_end(int32_t count, const RequeuingStrategy& strategy, std::string_view uid, TimePoint now);
+
 // Counts one more eviction of this Workload and sets when it may come back: a whole
 // second, never before the delay without jitter is over.
 void count_eviction(RequeueState& state, const RequeuingStrategy& strategy, std::string_view uid, TimePoint now);

@@ -43,7 +43,10 @@ Condition pods_ready_condition(const Workload& workload, const QueuedJob& job, T
 WorkloadStatus released_status(const Workload& workload, const Condition& evicted, Duration admitted_for,
                                Timestamp now) {
   WorkloadStatus status = workload.status;
-  const bool at_once = evicted.reason == kPreemptedReason || evicted.reason == kNodeFailuresReason;
+  // After the last flavor of a round the next round has a time to begin.
+  const bool falls_back =
+      evicted.reason == kFlavorFallbackReason && (!status.requeue_state || status.requeue_state->requeue_at.is_zero());
+  const bool at_once = evicted.reason == kPreemptedReason || evicted.reason == kNodeFailuresReason || falls_back;
   set_condition(status.conditions,
                 condition(workload, kRequeuedCondition, at_once, evicted.reason, evicted.message, now));
   set_condition(status.conditions,

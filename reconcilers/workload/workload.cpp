@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reconcilers/workload/execution_time.h"
+#include "reconcilers/workload/flavor_fallback.h"
 #include "reconcilers/workload/workload_checks.h"
 #include "reconcilers/workload/workload_owner.h"
 #include "reconcilers/workload/workload_priority.h"
@@ -35,7 +36,7 @@ void requeue(WorkloadDraft& draft) {
     // an attempt, and leaves the count as it is.
     if (reason.starts_with(kDeactivatedDueTo)) draft.status.requeue_state.reset();
     draft.set(kRequeuedCondition, true, kReactivatedReason, "The workload was reactivated");
-  } else if (reason == kPodsReadyTimeoutReason || reason == kAdmissionCheckReason) {
+  } else if (reason == kPodsReadyTimeoutReason || reason == kAdmissionCheckReason || reason == kFlavorFallbackReason) {
     draft.set(kRequeuedCondition, true, kBackoffFinishedReason, "The workload backoff was finished");
   }
 }
@@ -62,9 +63,13 @@ bool keeps_requeue_state(const WorkloadDraft& draft) {
 }
 
 void deactivate(WorkloadDraft& draft) {
-  if (!draft.is_true(kEvictedCondition)) {
+  const Condition* target = draft.find(kDeactivationTargetCondition);
+  // Flavors can turn out to be exhausted while the Workload waits, evicted for another reason.
+  const bool exhausted =
+      target != nullptr && target->reason == kFlavorsExhaustedReason && !draft.is_true(kQuotaReservedCondition);
+  if (exhausted || !draft.is_true(kEvictedCondition)) {
     std::string cause, message = "The workload is deactivated";
-    if (const Condition* target = draft.find(kDeactivationTargetCondition); target != nullptr) {
+    if (target != nullptr) {
       cause = target->reason;
       message.append(" due to ").append(target->message);
     }
@@ -106,6 +111,7 @@ bool pass_activity(WorkloadDraft& draft, Plan& plan) {
   } else if (pass_backoff(draft, plan)) {
     return true;
   } else {
+    forget_flavors_when_reactivated(draft);
     requeue(draft);
   }
   return draft.changed();
@@ -124,9 +130,11 @@ void pass_queues(WorkloadDraft& draft, const ClusterState& state, const QueueSet
   if (draft.changed()) return;
   const bool reserved = draft.is_true(kQuotaReservedCondition);
   if (queues.cluster != nullptr && (reserved || !is_behind(*queues.cluster))) sync_checks(draft, *queues.cluster);
+  if (!reserved && review_failed_flavors(draft, queues, state, settings, plan)) return;
   if (!draft.is_true(kAdmittedCondition) || !reserved) sync_admission(draft, queues, state, settings);
   if (!reserved) return;
   wake_when_block_ends(draft, settings, plan);
+  if (obey_fallback_rules(draft, queues, state, settings, plan)) return;
   if (obey_checks(draft) || release_unanswered(draft, state) || obey_stop_policies(draft, queues)) return;
   obey_pods_ready_timeouts(draft, settings.wait_for_pods_ready, plan);
   obey_execution_time(draft, plan);
@@ -160,7 +168,7 @@ std::vector<std::string_view> flavor_names(const ClusterQueue& queue) {
 // Queues are written often, for their counts; Workloads care about little of them.
 bool same_for_workloads(const ClusterQueue& a, const ClusterQueue& b) {
   return is_inactive(a) == is_inactive(b) && is_behind(a) == is_behind(b) && a.stop_policy == b.stop_policy &&
-         a.meta.deleting == b.meta.deleting && a.admission_checks == b.admission_checks &&
+         a.meta.deleting == b.meta.deleting && a.admission_checks == b.admission_checks && a.fallback == b.fallback &&
          flavor_names(a) == flavor_names(b);
 }
 
@@ -189,6 +197,19 @@ void concern_cluster_queue(const ClusterState& state, const ClusterQueue& queue,
     add_keys(state.workloads_in_queue(local->meta.ns, local->meta.name), keys);
 }
 
+// Whether flavors that have failed have left others may be answered otherwise now.
+void concern_those_with_failed_flavors(const ClusterState& state, const TypedObject& object,
+                                       std::vector<ObjectKey>& keys) {
+  const ObjectMeta& meta = meta_of(object);
+  const TypedObject* present = state.find(type_of(object), meta.ns, meta.name);
+  if (present != nullptr && meta_of(*present).generation == meta.generation) return;
+  const auto waits = [](const TypedObject& candidate) {
+    const Workload& workload = *std::get<WorkloadPtr>(candidate);
+    return !workload.status.flavors.attempts.empty() && !workload.has_quota_reserved() && !workload.finished();
+  };
+  for (const TypedObject* workload : state.select(kWorkloads, waits)) keys.push_back(key_of(*workload));
+}
+
 void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = meta_of(object);
   if (std::holds_alternative<WorkloadPtr>(object)) {
@@ -198,6 +219,9 @@ void concerns(const ClusterState& state, const TypedObject& object, std::vector<
     if (present == nullptr || meta_of(*present).uid != meta.uid) add_keys(state.workloads_of_owner(meta.uid), keys);
   } else if (const auto* cluster_queue = std::get_if<ClusterQueuePtr>(&object)) {
     concern_cluster_queue(state, **cluster_queue, keys);
+    if ((*cluster_queue)->fallback) concern_those_with_failed_flavors(state, object, keys);
+  } else if (std::holds_alternative<ResourceFlavorPtr>(object) || std::holds_alternative<CohortPtr>(object)) {
+    concern_those_with_failed_flavors(state, object, keys);
   } else if (const auto* priority_class = std::get_if<PriorityClassPtr>(&object)) {
     concern_priority_class(state, **priority_class, keys);
   } else if (const auto* local_queue = std::get_if<LocalQueuePtr>(&object)) {

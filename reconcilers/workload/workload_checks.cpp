@@ -96,9 +96,13 @@ void note_retry_time(WorkloadDraft& draft) {
   if (set_requeue_at(state, latest, false)) draft.status.requeue_state = state;
 }
 
+std::string describe_rejected_checks(const WorkloadStatus& status) {
+  return describe_checks(status, kCheckRejected);
+}
+
 bool obey_checks(WorkloadDraft& draft) {
   if (draft.is_true(kEvictedCondition)) return false;
-  if (std::string rejected = describe_checks(draft.status, kCheckRejected); !rejected.empty()) {
+  if (std::string rejected = describe_rejected_checks(draft.status); !rejected.empty()) {
     draft.tell(kWarningEvent, "AdmissionCheckRejected", "Deactivated due to " + rejected);
     draft.target_deactivation(kAdmissionCheckReason, rejected);
     return true;

@@ -24,6 +24,9 @@ void sync_checks(WorkloadDraft& draft, const ClusterQueue& queue);
 // if that is to come and later than what is set.
 void note_retry_time(WorkloadDraft& draft);
 
+// "AdmissionCheck in Rejected state: \"a\" (why)"; empty when none is rejected.
+std::string describe_rejected_checks(const WorkloadStatus& status);
+
 // A rejected check deactivates the Workload, one that wants a retry evicts it. Whether
 // one did.
 bool obey_checks(WorkloadDraft& draft);

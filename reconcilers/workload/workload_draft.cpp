@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reconcilers/workload/execution_time.h"
+#include "reconcilers/workload/flavor_clock.h"
 #include "state/admissions.h"
 #include "state/cluster_state.h"
 #include "state/decision_log.h"
@@ -49,6 +50,7 @@ void WorkloadDraft::remove(std::string_view type) {
 void WorkloadDraft::evict(std::string_view reason, std::string_view cause, const std::string& message) {
   std::string full_reason(reason);
   if (reason == kDeactivatedReason && !cause.empty()) full_reason.append("DueTo").append(cause);
+  stop_flavor_clocks(status, now_);
   set(kEvictedCondition, true, full_reason, message);
   reset_checks();
   count_eviction_of(reason, cause);
@@ -82,6 +84,7 @@ void WorkloadDraft::target_deactivation(std::string_view reason, std::string_vie
 }
 
 void WorkloadDraft::release(std::string_view reason, std::string_view message) {
+  stop_flavor_clocks(status, now_);
   set(kQuotaReservedCondition, false, reason, message);
   status.admission.reset();
   sync_admitted();

@@ -19,5 +19,6 @@ function(muster_precompiled target owner)
   endif()
   # For ccache, which hashes what the preprocessor prints. GCC 12 warns of the inside of std::string then
   # (its bug 105651), since it forgets that these headers are the system's.
-  target_compile_options(${target} PRIVATE -fpch-preprocess -Wno-array-bounds -Wno-restrict)
+  target_compile_options(${target} PRIVATE -fpch-preprocess -Wno-array-bounds -Wno-restrict
+                         -Wno-stringop-overflow -Wno-stringop-overread)
 endfunction()

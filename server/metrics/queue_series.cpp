@@ -21,7 +21,7 @@ using prometheus::Labels;
 // Whose series it is: it ends with its owner.
 enum class Owner : size_t { kNobody, kClusterQueue, kPreemptor, kLocalQueue, kCohort, kJobSet };
 // Beside those that name the owner.
-enum LabelSet : unsigned { kNone = 0, kResult = 1, kClass = 2, kReason = 4, kCause = 8 };
+enum LabelSet : unsigned { kNone = 0, kResult = 1, kClass = 2, kReason = 4, kCause = 8, kFlavor = 16 };
 
 enum class Buckets {
   kCount,      // none: a counter
@@ -92,6 +92,8 @@ constexpr Row kRows[] = {
      "From an eviction until the Workload has stopped and its quota is free."},
     {Measured::kPreempted, Owner::kPreemptor, "kueue_preempted_workloads_total", Buckets::kCount, kReason,
      "Workloads that were preempted, by the ClusterQueue that needed their quota."},
+    {Measured::kFlavorFallback, Owner::kClusterQueue, "kueue_flavor_fallbacks_total", Buckets::kCount, kFlavor,
+     "Flavors that have failed for a Workload, by what made them fail."},
 
     {Measured::kFinished, Owner::kClusterQueue, "kueue_finished_workloads_total", Buckets::kCount, kClass,
      "Workloads that have finished."},
@@ -163,7 +165,7 @@ class QueueSeries::Recorder {
   };
   struct Series {
     const Family* family;
-    SharedText priority_class, reason, cause;
+    SharedText priority_class, reason, cause, flavor;
     prometheus::Counter* counter = nullptr;
     Histogram* histogram = nullptr;
 
@@ -171,7 +173,8 @@ class QueueSeries::Recorder {
     bool is_of(const Measurement& measurement) const {
       const unsigned labels = family->row->labels;
       return ((labels & kClass) == 0 || priority_class == measurement.priority_class) &&
-             ((labels & (kReason | kResult)) == 0 || reason == measurement.reason) &&
+             ((labels & (kReason | kResult | kFlavor)) == 0 || reason == measurement.reason) &&
+             ((labels & kFlavor) == 0 || flavor == measurement.flavor) &&
              ((labels & kCause) == 0 || cause == measurement.cause);
     }
   };
@@ -219,6 +222,10 @@ class QueueSeries::Recorder {
     if (row.labels & kResult) labels["result"] = measurement.reason;
     if (row.labels & kReason) labels["reason"] = measurement.reason;
     if (row.labels & kCause) labels["underlying_cause"] = measurement.cause;
+    if (row.labels & kFlavor) {
+      labels["flavor"] = measurement.flavor;
+      labels["trigger"] = measurement.reason;
+    }
     if (row.labels & kClass) labels["priority_class"] = measurement.priority_class;
     return labels;
   }
@@ -229,8 +236,8 @@ class QueueSeries::Recorder {
       return series.family == &family && series.is_of(measurement);
     });
     if (known != all.end()) return *known;
-    Series& made = all.emplace_back(
-        Series{&family, measurement.priority_class, measurement.reason, measurement.cause, nullptr, nullptr});
+    Series& made = all.emplace_back(Series{&family, measurement.priority_class, measurement.reason, measurement.cause,
+                                           measurement.flavor, nullptr, nullptr});
     const Labels labels = labels_of(*family.row, owner, measurement);
     if (family.counters != nullptr)
       made.counter = &family.counters->Add(labels);

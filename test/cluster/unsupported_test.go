@@ -46,7 +46,6 @@ func refusedInBothVersions(t *testing.T, cluster *harness.Cluster, teams *harnes
 		must(t, unstructured.SetNestedField(spec, value, append(path, field)...))
 		return spec
 	}
-	fallback := map[string]any{"failurePolicy": "RetryAllFlavors"}
 	policy := map[string]any{"migration": map[string]any{"mode": "TryPreferredFlavors"}}
 	scope := map[string]any{"admissionMode": "UsageBasedAdmissionFairSharing"}
 	share := map[string]any{"clusterQueue": teams.Name("a"), "fairSharing": map[string]any{"weight": "2"}}
@@ -58,8 +57,6 @@ func refusedInBothVersions(t *testing.T, cluster *harness.Cluster, teams *harnes
 		{"scope", newVersion, "ClusterQueue", "clusterqueues", "spec.admissionScope", queue("admissionScope", scope)},
 		{"policy", oldVersion, "ClusterQueue", "clusterqueues", "spec.concurrentAdmissionPolicy", queue("concurrentAdmissionPolicy", policy)},
 		{"policy", newVersion, "ClusterQueue", "clusterqueues", "spec.concurrentAdmissionPolicy", queue("concurrentAdmissionPolicy", policy)},
-		{"older-name", oldVersion, "ClusterQueue", "clusterqueues", "fallbackStrategy", queue("flavorFallbackStrategy", fallback, "flavorFungibility")},
-		{"newer-name", newVersion, "ClusterQueue", "clusterqueues", "fallbackStrategy", queue("fallbackStrategy", fallback, "flavorFungibility")},
 		{"share", oldVersion, "LocalQueue", "localqueues", "spec.fairSharing", share},
 		{"share", newVersion, "LocalQueue", "localqueues", "spec.fairSharing", share},
 	} {

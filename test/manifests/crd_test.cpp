@@ -129,3 +129,13 @@ TEST_CASE("a fallback strategy and its older spelling survive in the versions th
   queue["spec"]["flavorFungibility"]["flavorFallbackStrategy"]["strategy"] = "TimeoutBased";
   CHECK(pruned(queue) == std::vector<std::string>{});
 }
+
+TEST_CASE("the history of flavors survives in both versions") {
+  for (const char* version : {"kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1beta2"}) {
+    json workload = {{"apiVersion", version}, {"kind", "Workload"}};
+    workload["status"] = json::parse(R"({"flavorFallback": {"clusterQueue": "team", "round": 2},
+      "flavorAssignmentHistory": [{"resourceFlavor": "spot", "assignmentTime": "2026-01-01T12:00:00Z", "usedSeconds": 7,
+        "failure": {"reason": "TimeoutForPodsReadyExceeded", "time": "2026-01-01T12:10:00Z"}}]})");
+    CHECK(pruned(workload) == std::vector<std::string>{});
+  }
+}

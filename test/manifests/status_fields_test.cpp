@@ -68,6 +68,8 @@ constexpr StatusFields kWriters[] = {
     {"Workload", ".admissionChecks[].podSetUpdates", kByOthers},
     {"Workload", ".admissionChecks", "api/workload.cpp"},
     {"Workload", ".resourceRequests", "reconcilers/workload/admission.cpp"},
+    {"Workload", ".flavorAssignmentHistory", "api/flavor_fallback.cpp"},
+    {"Workload", ".flavorFallback", "api/flavor_fallback.cpp"},
     {"Workload", ".accumulatedPastExecutionTimeSeconds", "api/workload.cpp"},
     {"Workload", ".accumulatedPastExexcutionTimeSeconds", "api/conversion/conversion_workload.cpp"},
     {"Workload", ".schedulingStats", "api/workload.cpp"},

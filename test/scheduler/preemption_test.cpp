@@ -1,11 +1,11 @@
 // Whom a Workload may evict: classic preemption and fair sharing.
-#include "scheduler/preemption.h"
+#include "scheduler/preemption/preemption.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
-#include "scheduler/fair_sharing.h"
+#include "scheduler/preemption/fair_sharing.h"
 #include "test/scheduler/scheduler_fixture.h"
 
 using namespace muster;

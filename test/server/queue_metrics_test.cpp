@@ -43,6 +43,7 @@ Measurement measurement(Measured what, double seconds = 0) {
           .priority_class = "high",
           .reason = "PodsReadyTimeout",
           .cause = "WaitForStart",
+          .flavor = "spot",
           .cohorts = {"team", "company"},
           .seconds = seconds};
 }
@@ -133,6 +134,10 @@ TEST_CASE("Every measurement shows in its families with their labels and in no o
       {"a preemption",
        measurement(Measured::kPreempted),
        {R"(kueue_preempted_workloads_total{preempting_cluster_queue="cq",reason="PodsReadyTimeout",replica_role="leader"} 1)"},
+       1},
+      {"a flavor that has failed",
+       measurement(Measured::kFlavorFallback),
+       {R"(kueue_flavor_fallbacks_total{cluster_queue="cq",flavor="spot",replica_role="leader",trigger="PodsReadyTimeout"} 1)"},
        1},
       {"an end",
        measurement(Measured::kFinished),
@@ -273,7 +278,7 @@ TEST_CASE("The documentation has every family") {
     if (shares) CHECK(line.ends_with("| yes |"));
     if (kind != "gauge") CHECK(line.find("| " + kind + " |") != std::string::npos);
   }
-  CHECK(families == 54);
+  CHECK(families == 55);
 }
 
 TEST_CASE("Measurements may come while somebody collects") {

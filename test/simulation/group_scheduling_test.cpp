@@ -1,5 +1,5 @@
 // Start as a group, whole lives: real engine, webhooks and waiters, in virtual time. The
-// invariants of simulation/invariants.h hold in every step of each of these tests: no
+// invariants of simulation/invariants/invariants.h hold in every step of each of these tests: no
 // main container starts before all pods of its run have started, and a run is decided once.
 // Which state leads to which write is test/reconcilers/group_scheduling_*_test.cpp.
 #include <doctest/doctest.h>

@@ -5,7 +5,7 @@
 #include <deque>
 
 #include "api/codec/json.h"
-#include "simulation/overrun.h"
+#include "simulation/invariants/overrun.h"
 #include "simulation/tenant.h"
 #include "simulation/world.h"
 #include "test/simulation/manifests.h"

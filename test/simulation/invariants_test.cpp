@@ -1,6 +1,6 @@
 // The invariants notice what must not happen: each is broken on purpose, with an API
 // server and no muster.
-#include "simulation/invariants.h"
+#include "simulation/invariants/invariants.h"
 
 #include <doctest/doctest.h>
 

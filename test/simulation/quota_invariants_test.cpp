@@ -1,6 +1,6 @@
 // The invariants of quota notice what must not happen: each is broken on purpose, with an
 // API server and no muster.
-#include "simulation/quota_invariants.h"
+#include "simulation/invariants/quota_invariants.h"
 
 #include <doctest/doctest.h>
 

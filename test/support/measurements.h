@@ -11,10 +11,10 @@ namespace muster::test {
 
 inline std::string to_text(const Measurement& measurement) {
   static constexpr const char* kNames[] = {
-      "AdmissionAttempt",   "QuotaReserved",  "Admitted",     "ChecksPassed",      "Ready",
-      "ReadySinceAdmitted", "Evicted",        "EvictedFirst", "EvictedWhileReady", "EvictionOver",
-      "Preempted",          "Finished",       "Executed",     "JobSetCompleted",   "JobSetFailed",
-      "ClusterQueueGone",   "LocalQueueGone", "CohortGone",   "JobSetGone"};
+      "AdmissionAttempt",   "QuotaReserved",    "Admitted",       "ChecksPassed",      "Ready",
+      "ReadySinceAdmitted", "Evicted",          "EvictedFirst",   "EvictedWhileReady", "EvictionOver",
+      "Preempted",          "FlavorFallback",   "Finished",       "Executed",          "JobSetCompleted",
+      "JobSetFailed",       "ClusterQueueGone", "LocalQueueGone", "CohortGone",        "JobSetGone"};
   std::ostringstream text;
   text << kNames[static_cast<size_t>(measurement.what)];
   if (!measurement.cluster_queue.empty()) text << " " << measurement.cluster_queue;

@@ -1,6 +1,6 @@
-// The rules by which a Workload leaves a flavor that does not start (KEP-2560): of the two
+// The rules by which a Workload leaves a flavor on which it does not start (KEP-2560): of the two
 // spellings of a timeout one, and only where a timeout is what triggers; flavors that the
-// queue has, or '*'. Rejected, for example:
+// queue has, or '*'; and nothing that would have no effect. Rejected, for example:
 //
 //   fallbackStrategy: {rules: [{name: spot, trigger: AdmissionCheckRejected, timeoutMinutes: 5}]}
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <set>
 
 #include "api/codec/json.h"
+#include "api/flavor_fallback.h"
 #include "api/meta/time.h"
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
@@ -17,6 +18,22 @@ namespace {
 
 using nlohmann::json;
 
+FieldErrors check_timeout(const FieldPath& path, const json& timeout) {
+  const auto length = parse_duration_json(timeout);
+  if (!length || *length <= Duration::zero())
+    return {invalid(path.child("timeout"), timeout, "must be a positive duration such as 90s or 10m")};
+  if (*length > kLongestFallbackTimeout)
+    return {invalid(path.child("timeout"), timeout, "must be at most a year: 8760h")};
+  return {};
+}
+
+FieldErrors check_minutes(const FieldPath& path, const json& minutes) {
+  const int64_t most = std::chrono::duration_cast<std::chrono::minutes>(kLongestFallbackTimeout).count();
+  if (minutes.is_number_integer() && minutes >= 1 && minutes <= most) return {};
+  return {invalid(path.child("timeoutMinutes"), minutes,
+                  "must be a positive number of minutes, at most a year: " + std::to_string(most))};
+}
+
 FieldErrors check_rule(const FieldPath& path, const json& rule, const std::vector<std::string>& flavors) {
   FieldErrors errors;
   const std::string_view name = string_at(rule, {"name"});
@@ -24,32 +41,38 @@ FieldErrors check_rule(const FieldPath& path, const json& rule, const std::vecto
     errors.push_back(invalid(path.child("name"), name, "must be a flavor of this queue, or * for each of them"));
   }
   const json* timeout = find_path(rule, {"timeout"});
-  const bool has_minutes = find_path(rule, {"timeoutMinutes"}) != nullptr;
+  const json* minutes = find_path(rule, {"timeoutMinutes"});
   const std::string_view trigger = string_at(rule, {"trigger"});
-  if ((timeout != nullptr || has_minutes) && !trigger.empty() && trigger != "TimeoutForPodsReadyExceeded") {
+  const bool by_time = trigger.empty() || trigger == to_text(FallbackTrigger::kTimeout);
+  if ((timeout != nullptr || minutes != nullptr) && !by_time) {
     errors.push_back(forbidden(path.child(timeout ? "timeout" : "timeoutMinutes"),
                                "only the trigger TimeoutForPodsReadyExceeded has a timeout; leave it out"));
   }
-  if (timeout == nullptr) return errors;
-  if (has_minutes) {
+  if (timeout != nullptr && minutes != nullptr) {
     errors.push_back(forbidden(path.child("timeoutMinutes"), "say it once, as timeout or as timeoutMinutes"));
   }
-  const auto length = parse_duration_json(*timeout);
-  if (!length || *length <= Duration::zero()) {
-    errors.push_back(invalid(path.child("timeout"), *timeout, "must be a positive duration such as 90s or 10m"));
+  if (timeout != nullptr) append(errors, check_timeout(path, *timeout));
+  if (minutes != nullptr) append(errors, check_minutes(path, *minutes));
+  if (name == "*" && by_time && timeout == nullptr && minutes == nullptr) {
+    errors.push_back(required(path.child("timeout"), "a rule for * without a timeout has no effect"));
   }
   return errors;
 }
 
 FieldErrors check(const Review& review) {
   const json& object = review.request.object;
-  const json& rules = array_at(object, {"spec", "flavorFungibility", "fallbackStrategy", "rules"});
-  const std::vector<std::string> flavors = rules.empty() ? std::vector<std::string>() : flavor_names_of(object);
+  const json* strategy = find_path(object, {"spec", "flavorFungibility", "fallbackStrategy"});
+  if (strategy == nullptr || strategy->is_null()) return {};
+  const json& rules = array_at(*strategy, {"rules"});
+  const FieldPath all_rules("spec.flavorFungibility.fallbackStrategy.rules");
+  if (rules.empty())
+    return {required(all_rules, "a strategy without rules has no effect; give a rule, or leave the strategy out")};
+  const std::vector<std::string> flavors = flavor_names_of(object);
   FieldErrors errors;
   std::set<std::pair<std::string_view, std::string_view>> seen;
   size_t i = 0;
   for (const json& rule : rules) {
-    const FieldPath path = FieldPath("spec.flavorFungibility.fallbackStrategy.rules").index(i++);
+    const FieldPath path = all_rules.index(i++);
     append(errors, check_rule(path, rule, flavors));
     const std::string_view trigger = string_at(rule, {"trigger"});
     const std::string_view name = string_at(rule, {"name"});

@@ -19,11 +19,6 @@ FieldErrors unsupported_in(const json& queue) {
                                "concurrent admission is not supported by muster; leave the policy out, Workloads then "
                                "try the flavors one after the other"));
   }
-  if (find_path(queue, {"spec", "flavorFungibility", "fallbackStrategy"}) != nullptr) {
-    errors.push_back(forbidden("spec.flavorFungibility.fallbackStrategy",
-                               "a fallback strategy (in v1beta1 also flavorFallbackStrategy) is not acted on yet by "
-                               "this version of muster; leave it out"));
-  }
   // The other mode asks for what muster does anyway.
   constexpr std::string_view kByUsage = "UsageBasedAdmissionFairSharing";
   if (string_at(queue, {"spec", "admissionScope", "admissionMode"}) == kByUsage) {

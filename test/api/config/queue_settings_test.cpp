@@ -23,7 +23,7 @@ QueueSettings settings_of(const std::string& version, const std::string& rest) {
 
 TEST_CASE("queue settings: every field of the configuration arrives") {
   const QueueSettings settings = settings_of("v1beta2", R"(
-integrations: {labelKeysToCopy: [team, cost], externalFrameworks: [Train.v1.jobs.example.com]}
+integrations: {labelKeysToCopy: [team, cost]}
 waitForPodsReady:
   timeout: 7m
   recoveryTimeout: 3m
@@ -36,9 +36,6 @@ resources:
   - {input: memory, outputs: {example.com/credits: 1}}
 )");
   CHECK(settings.label_keys_to_copy == std::vector<std::string>{"team", "cost"});
-  CHECK(settings.is_external("jobs.example.com", "Train"));
-  CHECK_FALSE(settings.is_external("example.com", "Train"));
-  CHECK_FALSE(settings.is_external("jobs.example.com", "Job"));
   REQUIRE(settings.wait_for_pods_ready.has_value());
   const WaitForPodsReady& wait = *settings.wait_for_pods_ready;
   CHECK(wait.timeout == minutes(7));

@@ -196,6 +196,10 @@ TEST_CASE("The flavor fallback of muster is the same in both versions") {
 
   const json history = json::parse(R"([{"resourceFlavor":"spot","usedSeconds":7}])");
   json workload = object("Workload", "v1beta2", "{}");
-  workload["status"]["flavorAssignmentHistory"] = history;
-  CHECK(converted(workload, QueueVersion::kV1Beta1)["status"]["flavorAssignmentHistory"] == history);
+  workload["status"] = {{"flavorAssignmentHistory", history},
+                        {"flavorFallback", {{"clusterQueue", "q"}, {"round", 2}}}};
+  const json old = converted(workload, QueueVersion::kV1Beta1);
+  CHECK(old["status"]["flavorAssignmentHistory"] == history);
+  CHECK(old["status"]["flavorFallback"] == workload["status"]["flavorFallback"]);
+  CHECK(converted(old, QueueVersion::kV1Beta2)["status"]["flavorFallback"] == workload["status"]["flavorFallback"]);
 }

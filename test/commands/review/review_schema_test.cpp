@@ -152,7 +152,9 @@ TEST_CASE("review: every sample is allowed, in both versions of the queue API") 
   for (json sample : manifests(ManifestSet::kSamples, without_older)) {
     CHECK(string_at(sample, {"apiVersion"}) != "kueue.x-k8s.io/v1beta1");
     if (string_at(sample, {"apiVersion"}) == "kueue.x-k8s.io/v1beta2") {
-      if (string_at(sample, {"kind"}) == "ResourceFlavor")
+      const std::string_view kind = string_at(sample, {"kind"});
+      // Both versions have the same fields.
+      if (kind == "ResourceFlavor" || kind == "AdmissionCheck")
         sample["apiVersion"] = "kueue.x-k8s.io/v1beta1";
       else
         REQUIRE(convert_object(sample, QueueVersion::kV1Beta1).ok());

@@ -3,8 +3,8 @@
 #include <map>
 #include <set>
 
-#include "scheduler/fair_sharing.h"
-#include "scheduler/preemption_search.h"
+#include "scheduler/preemption/fair_sharing.h"
+#include "scheduler/preemption/preemption_search.h"
 
 namespace muster {
 namespace {

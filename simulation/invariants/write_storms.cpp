@@ -1,4 +1,4 @@
-#include "simulation/write_storms.h"
+#include "simulation/invariants/write_storms.h"
 
 #include <array>
 

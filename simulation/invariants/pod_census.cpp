@@ -1,4 +1,4 @@
-#include "simulation/pod_census.h"
+#include "simulation/invariants/pod_census.h"
 
 #include <algorithm>
 

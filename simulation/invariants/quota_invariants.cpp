@@ -1,4 +1,4 @@
-#include "simulation/quota_invariants.h"
+#include "simulation/invariants/quota_invariants.h"
 
 #include <algorithm>
 

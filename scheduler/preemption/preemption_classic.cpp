@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "api/requests.h"
-#include "scheduler/preemption_search.h"
+#include "scheduler/preemption/preemption_search.h"
 
 namespace muster {
 namespace {

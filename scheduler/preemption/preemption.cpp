@@ -1,8 +1,8 @@
-#include "scheduler/preemption.h"
+#include "scheduler/preemption/preemption.h"
 
 #include <algorithm>
 
-#include "scheduler/preemption_search.h"
+#include "scheduler/preemption/preemption_search.h"
 
 namespace muster {
 namespace {

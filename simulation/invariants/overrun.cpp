@@ -1,4 +1,4 @@
-#include "simulation/overrun.h"
+#include "simulation/invariants/overrun.h"
 
 #include "api/codec/json.h"
 #include "api/job.h"

@@ -8,8 +8,9 @@
 //                    pod of the run lives
 //   no write twice   a process does not repeat a write that was answered and after which
 //                    nobody has changed the object
-//   quota            see simulation/quota_invariants.h
-//   no storms        see simulation/write_storms.h
+//   quota            see simulation/invariants/quota_invariants.h
+//   flavors          see simulation/invariants/flavor_invariants.h
+//   no storms        see simulation/invariants/write_storms.h
 //   no orphans       asked for at the end: nothing is left whose owner is gone
 //
 // It watches the API server's history, step by step, and knows nothing of muster's insides.
@@ -22,8 +23,9 @@
 
 #include "api/job.h"
 #include "simulation/api_server.h"
-#include "simulation/quota_invariants.h"
-#include "simulation/write_storms.h"
+#include "simulation/invariants/flavor_invariants.h"
+#include "simulation/invariants/quota_invariants.h"
+#include "simulation/invariants/write_storms.h"
 
 namespace muster::simulation {
 
@@ -72,6 +74,7 @@ class Invariants {
   ApiServer& server_;
   Timeline& timeline_;
   QuotaInvariants quota_;
+  FlavorInvariants flavors_;
   WriteStorms storms_;
   bool muster_writes_ = false;
   std::map<std::string, PodFacts> pods_;                          // live or not, by uid, until removed

@@ -1,4 +1,4 @@
-#include "simulation/invariants.h"
+#include "simulation/invariants/invariants.h"
 
 #include <algorithm>
 
@@ -79,6 +79,7 @@ Invariants::Invariants(ApiServer& server, Timeline& timeline)
     : server_(server),
       timeline_(timeline),
       quota_(server, timeline, [this](std::string what) { violated(std::move(what)); }),
+      flavors_([this](std::string what) { violated(std::move(what)); }),
       storms_([this](std::string what) { violated(std::move(what)); }) {
   server_.on_change([this](const Change& change) { see(change); });
 }
@@ -91,6 +92,7 @@ void Invariants::see(const Change& change) {
   if (change.type->plural == kPods.plural) see_pod(change);
   if (change.type->plural == kJobs.plural) see_job(change);
   quota_.see(change);
+  flavors_.see(change);
   storms_.see(change, muster_writes_);
 }
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "scheduler/preemption.h"
+#include "scheduler/preemption/preemption.h"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "scheduler/fair_sharing.h"
+#include "scheduler/preemption/fair_sharing.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,0 +1,102 @@
+// Which flavors a Workload has tried (KEP-2560), for how long, why each failed, and what comes next.
+#include <algorithm>
+
+#include "explain/explain_scene.h"
+#include "reconcilers/workload/flavor_clock.h"
+#include "reconcilers/workload/flavor_fallback.h"
+#include "state/admissions.h"
+
+namespace muster {
+namespace {
+
+std::string used_of(const FlavorAttempt& attempt, Duration running, const std::optional<Duration>& timeout) {
+  const Duration used = std::chrono::seconds(attempt.used_seconds) + running;
+  const std::string text = format_duration(std::chrono::floor<std::chrono::seconds>(used));
+  return timeout ? text + " of " + format_duration(*timeout) : text;
+}
+
+// The flavors that its pod sets could have instead.
+std::string alternatives(const std::vector<FlavorOptions>& options, const FlavorHistory& history,
+                         std::string_view flavor) {
+  std::vector<std::string> others;
+  for (const FlavorOptions& group : options) {
+    if (group.assigned != flavor) continue;
+    for (const std::string& other : group.eligible) {
+      const FlavorAttempt* attempt = history.find(other);
+      const bool failed = attempt != nullptr && attempt->failure;
+      if (other != flavor && !failed && std::find(others.begin(), others.end(), other) == others.end())
+        others.push_back(other);
+    }
+  }
+  std::string text;
+  for (const std::string& other : others) text += (text.empty() ? "" : ", ") + other;
+  return text;
+}
+
+std::string what_follows(const FallbackStrategy& strategy, const std::string& others) {
+  if (!others.empty()) return "It is then requeued, and can get these flavors: " + others + ".";
+  if (strategy.failure_policy == FallbackFailurePolicy::kDeactivateWorkload)
+    return "No other flavor is left: it is then deactivated.";
+  return "No other flavor is left: a new round with all flavors then begins after a backoff.";
+}
+
+class Flavors {
+ public:
+  Flavors(const ExplainScene& scene, const Workload& workload, Explained& told)
+      : scene_(scene),
+        workload_(workload),
+        queues_(queues_of(workload, scene.state)),
+        options_(scene.state.admissions().scheduler().flavor_options(workload.meta.ns, workload.meta.name)),
+        told_(told) {}
+
+  void tell() {
+    for (const FlavorAttempt& attempt : workload_.status.flavors.attempts) tell(attempt);
+    if (const auto& fallback = workload_.status.flavors.fallback; fallback && fallback->round > 1)
+      told_.add_fact("Round of flavors", std::to_string(fallback->round));
+    if (const auto next = next_round_at(workload_.status, queues_.cluster, scene_.now.wall))
+      told_.change.push_back("If no flavor that has not failed has room, all flavors are tried again at " +
+                             when(*next, scene_.now) + ".");
+  }
+
+ private:
+  const FallbackStrategy* strategy() const {
+    return queues_.cluster != nullptr && queues_.cluster->fallback ? &*queues_.cluster->fallback : nullptr;
+  }
+
+  void tell(const FlavorAttempt& attempt) {
+    const auto timeout = strategy() == nullptr ? std::nullopt : strategy()->timeout_of(attempt.flavor);
+    const bool runs = flavor_clocks_run(workload_.status) && is_assigned(attempt.flavor);
+    const Duration running =
+        runs ? -time_left({.flavor = {}, .assigned_at = attempt.assigned_at}, {}, scene_.now.wall) : Duration::zero();
+    std::string text = "tried for " + used_of(attempt, running, timeout);
+    if (attempt.failure)
+      text = "failed at " + when(to_time_point(attempt.failure->time), scene_.now) + " (" + attempt.failure->reason +
+             "), " + text;
+    told_.add_fact("Flavor " + attempt.flavor, text);
+    if (attempt.failure || !runs || !timeout) return;
+    const Duration left = std::max(time_left(attempt, *timeout, scene_.now.wall), Duration::zero());
+    told_.change.push_back("Flavor " + attempt.flavor + " fails at " + when(scene_.now.wall + left, scene_.now) +
+                           ", unless all pods are ready before. " +
+                           what_follows(*strategy(), alternatives(options_, workload_.status.flavors, attempt.flavor)));
+  }
+
+  bool is_assigned(const std::string& flavor) const {
+    const std::vector<std::string> assigned = assigned_flavors(*workload_.status.admission);
+    return std::find(assigned.begin(), assigned.end(), flavor) != assigned.end();
+  }
+
+  const ExplainScene& scene_;
+  const Workload& workload_;
+  const QueuesOf queues_;
+  const std::vector<FlavorOptions> options_;
+  Explained& told_;
+};
+
+}  // namespace
+
+void explain_flavors(const ExplainScene& scene, const Workload& workload, Explained& told) {
+  if (workload.finished() || workload.status.flavors.empty()) return;
+  Flavors(scene, workload, told).tell();
+}
+
+}  // namespace muster

@@ -1,0 +1,87 @@
+#include "reconcilers/workload/flavor_clock.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace muster {
+namespace {
+
+using std::chrono::seconds;
+
+// Stamps of another age are cut, so that no difference overflows.
+Duration running_for(const FlavorAttempt& attempt, TimePoint now) {
+  const TimePoint since = std::clamp(to_time_point(attempt.assigned_at), now - 2 * kLongestFallbackTimeout, now);
+  return now - since;
+}
+
+bool has_flavor(const ClusterQueue& queue, std::string_view name) {
+  return std::any_of(queue.resource_groups.begin(), queue.resource_groups.end(), [&](const ResourceGroup& group) {
+    return std::any_of(group.flavors.begin(), group.flavors.end(),
+                       [&](const FlavorQuotas& flavor) { return flavor.name == name; });
+  });
+}
+
+}  // namespace
+
+void keep_flavors_of(const ClusterQueue& queue, FlavorHistory& history) {
+  if (!history.is_about(queue.meta.name))
+    history = {.attempts = {}, .fallback = FlavorFallbackState{.cluster_queue = queue.meta.name}};
+  std::erase_if(history.attempts, [&](const FlavorAttempt& attempt) { return !has_flavor(queue, attempt.flavor); });
+}
+
+std::vector<std::string> assigned_flavors(const Admission& admission) {
+  std::vector<std::string> flavors;
+  for (const PodSetAssignment& pod_set : admission.pod_sets) {
+    for (const auto& [resource, flavor] : pod_set.flavors) {
+      if (std::find(flavors.begin(), flavors.end(), flavor) == flavors.end()) flavors.push_back(flavor);
+    }
+  }
+  return flavors;
+}
+
+bool flavor_clocks_run(const WorkloadStatus& status) {
+  if (!status.admission || !condition_is_true(status.conditions, kQuotaReservedCondition) ||
+      condition_is_true(status.conditions, kEvictedCondition))
+    return false;
+  const Condition* ready = find_condition(status.conditions, kPodsReadyCondition);
+  return ready != nullptr && !ready->is_true() && ready->reason == kWaitForStartReason;
+}
+
+void start_flavor_clocks(WorkloadStatus& status, const ClusterQueue& queue, Timestamp stamp) {
+  keep_flavors_of(queue, status.flavors);
+  for (const std::string& flavor : assigned_flavors(*status.admission)) {
+    FlavorAttempt* attempt = status.flavors.find(flavor);
+    if (attempt == nullptr)
+      status.flavors.attempts.push_back({.flavor = flavor, .assigned_at = stamp});
+    else
+      attempt->assigned_at = stamp;
+  }
+}
+
+void start_missing_flavor_clocks(WorkloadStatus& status, const ClusterQueue& queue, Timestamp stamp) {
+  if (!status.flavors.is_about(queue.meta.name)) keep_flavors_of(queue, status.flavors);
+  for (const std::string& flavor : assigned_flavors(*status.admission)) {
+    if (status.flavors.find(flavor) == nullptr)
+      status.flavors.attempts.push_back({.flavor = flavor, .assigned_at = stamp});
+  }
+}
+
+void stop_flavor_clocks(WorkloadStatus& status, TimePoint now) {
+  if (status.flavors.empty() || !flavor_clocks_run(status)) return;
+  for (const std::string& flavor : assigned_flavors(*status.admission)) {
+    FlavorAttempt* attempt = status.flavors.find(flavor);
+    if (attempt == nullptr) continue;
+    const int64_t used = attempt->used_seconds + std::chrono::ceil<seconds>(running_for(*attempt, now)).count();
+    attempt->used_seconds = static_cast<int32_t>(std::min<int64_t>(used, std::numeric_limits<int32_t>::max()));
+  }
+}
+
+Duration time_left(const FlavorAttempt& attempt, Duration timeout, TimePoint now) {
+  return timeout - seconds(attempt.used_seconds) - running_for(attempt, now);
+}
+
+bool tracks_flavors(const Workload& workload, const ClusterQueue* queue) {
+  return !workload.status.flavors.attempts.empty() || (queue != nullptr && queue->fallback);
+}
+
+}  // namespace muster

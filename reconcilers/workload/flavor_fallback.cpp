@@ -1,0 +1,333 @@
+#include "reconcilers/workload/flavor_fallback.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "reconcilers/workload/backoff.h"
+#include "reconcilers/workload/flavor_clock.h"
+#include "reconcilers/workload/workload_checks.h"
+#include "state/admissions.h"
+
+namespace muster {
+namespace {
+
+using Names = std::vector<std::string>;
+using Options = std::vector<FlavorOptions>;
+
+constexpr FallbackTrigger kTriggers[] = {FallbackTrigger::kTimeout, FallbackTrigger::kRejectedCheck};
+
+bool contains(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Names failed_flavors(const FlavorHistory& history) {
+  Names failed;
+  for (const FlavorAttempt& attempt : history.attempts) {
+    if (attempt.failure) failed.push_back(attempt.flavor);
+  }
+  return failed;
+}
+
+bool has_alternative(const FlavorOptions& options, std::string_view flavor, const Names& failed) {
+  return std::any_of(options.eligible.begin(), options.eligible.end(),
+                     [&](const std::string& other) { return other != flavor && !contains(failed, other); });
+}
+
+// Whether every pod set that has the flavor (without quota: that could have it) could have another one.
+bool can_be_left(std::string_view flavor, const Options& all, const Names& failed) {
+  bool concerned = false;
+  for (const FlavorOptions& options : all) {
+    const bool concerns = options.assigned.empty() ? contains(options.eligible, flavor) : options.assigned == flavor;
+    if (!concerns) continue;
+    if (!has_alternative(options, flavor, failed)) return false;
+    concerned = true;
+  }
+  return concerned;
+}
+
+// Of those that fail now, one after the other, the ones that can be left.
+Names flavors_to_leave(const Names& failing, const Options& options, Names failed) {
+  Names left;
+  for (const std::string& flavor : failing) {
+    if (!can_be_left(flavor, options, failed)) continue;
+    left.push_back(flavor);
+    failed.push_back(flavor);
+  }
+  return left;
+}
+
+bool nothing_left(const Options& all, const Names& failed) {
+  return std::any_of(all.begin(), all.end(), [&](const FlavorOptions& options) {
+    return !options.eligible.empty() && !has_alternative(options, "", failed);
+  });
+}
+
+// Some flavors that fail at one moment.
+struct Failing {
+  FallbackTrigger trigger = FallbackTrigger::kTimeout;
+  Names flavors{};
+  std::string why{};  // "flavor spot: not all pods were ready within 15m0s"
+};
+
+class Fallback {
+ public:
+  Fallback(WorkloadDraft& draft, const ClusterQueue& queue, const QueueSettings& settings, Options options)
+      : draft_(draft), queue_(queue), strategy_(*queue.fallback), settings_(settings), options_(std::move(options)) {}
+
+  bool obey_rejected_checks();
+  bool obey_timeouts(Plan& plan);
+  // Without quota.
+  void drop_void_failures();
+  void note_spent_flavors();
+  void begin_round_when_waited(Plan& plan);
+
+ private:
+  FlavorHistory& history() { return draft_.status.flavors; }
+  bool applies(const AdmissionCheckState& check, std::string_view flavor) const;
+  void mark(const Names& flavors, FallbackTrigger trigger);
+  void leave(const Failing& failing, const Names& left);
+  void exhaust(const Failing& failing);
+  void begin_round();
+  std::string all_that_failed();
+
+  WorkloadDraft& draft_;
+  const ClusterQueue& queue_;
+  const FallbackStrategy& strategy_;
+  const QueueSettings& settings_;
+  const Options options_;
+};
+
+// By any of the queue's entries for the check.
+bool Fallback::applies(const AdmissionCheckState& check, std::string_view flavor) const {
+  return std::any_of(queue_.admission_checks.begin(), queue_.admission_checks.end(),
+                     [&](const AdmissionCheckRule& rule) {
+                       return rule.name == check.name && (rule.on_flavors.empty() || contains(rule.on_flavors, flavor));
+                     });
+}
+
+void Fallback::mark(const Names& flavors, FallbackTrigger trigger) {
+  const Timestamp stamp = whole_seconds(draft_.time());
+  for (const std::string& flavor : flavors) {
+    if (FlavorAttempt* attempt = history().find(flavor))
+      attempt->failure = FlavorFailure{.reason = std::string(to_text(trigger)), .time = stamp};
+    draft_.measure({.what = Measured::kFlavorFallback,
+                    .cluster_queue = queue_.meta.name,
+                    .reason = std::string(to_text(trigger)),
+                    .flavor = flavor});
+  }
+}
+
+void Fallback::leave(const Failing& failing, const Names& left) {
+  draft_.evict(kFlavorFallbackReason, to_text(failing.trigger), "Falls back from " + failing.why);
+  mark(left, failing.trigger);
+  // What cannot be left is tried again beside another flavor of the other group, from the beginning.
+  for (const std::string& flavor : failing.flavors) {
+    FlavorAttempt* attempt = history().find(flavor);
+    if (attempt != nullptr && !contains(left, flavor)) attempt->used_seconds = 0;
+  }
+}
+
+std::string Fallback::all_that_failed() {
+  std::string text;
+  for (const FlavorAttempt& attempt : history().attempts) {
+    if (attempt.failure) text += (text.empty() ? "" : ", ") + attempt.flavor + " (" + attempt.failure->reason + ")";
+  }
+  return text;
+}
+
+// The attempts of the round that ends are forgotten.
+void Fallback::begin_round() {
+  int32_t& round = history().fallback->round;
+  round = round == std::numeric_limits<int32_t>::max() ? round : round + 1;
+  history().attempts.clear();
+}
+
+void Fallback::exhaust(const Failing& failing) {
+  mark(failing.flavors, failing.trigger);
+  std::string failed = "the failure of all flavors: " + all_that_failed();
+  if (strategy_.failure_policy == FallbackFailurePolicy::kDeactivateWorkload) {
+    draft_.tell(kWarningEvent, std::string(kFlavorsExhaustedReason), "The workload is deactivated due to " + failed);
+    return draft_.target_deactivation(kFlavorsExhaustedReason, failed);
+  }
+  const int32_t ended = history().fallback->round;
+  const Timestamp next = backoff_end(ended, requeuing_of(settings_), draft_.workload().meta.uid, draft_.time());
+  const std::string message = "Round " + std::to_string(ended) + " has ended with " + failed + "; round " +
+                              std::to_string(ended + int64_t{1}) + " begins at " + format_rfc3339(next);
+  draft_.tell(kWarningEvent, std::string(kFlavorsExhaustedReason), message);
+  if (draft_.status.admission) draft_.evict(kFlavorFallbackReason, to_text(failing.trigger), message);
+  begin_round();
+  RequeueState state = draft_.status.requeue_state.value_or(RequeueState());
+  set_requeue_at(state, next, false);
+  draft_.status.requeue_state = state;
+}
+
+bool Fallback::obey_rejected_checks() {
+  Failing failing{.trigger = FallbackTrigger::kRejectedCheck};
+  for (const AdmissionCheckState& check : draft_.status.admission_checks) {
+    if (check.state != kCheckRejected) continue;
+    for (const std::string& flavor : assigned_flavors(*draft_.status.admission)) {
+      if (!applies(check, flavor) || !strategy_.applies(flavor, failing.trigger)) continue;
+      if (!contains(failing.flavors, flavor)) failing.flavors.push_back(flavor);
+    }
+  }
+  if (failing.flavors.empty()) return false;
+  start_missing_flavor_clocks(draft_.status, queue_, whole_seconds(draft_.time()));
+  failing.why = "flavor " + failing.flavors.front();
+  for (size_t i = 1; i < failing.flavors.size(); ++i) failing.why += ", " + failing.flavors[i];
+  failing.why += ": " + describe_rejected_checks(draft_.status);
+  const Names left = flavors_to_leave(failing.flavors, options_, failed_flavors(history()));
+  if (left.empty())
+    exhaust(failing);
+  else
+    leave(failing, left);
+  return true;
+}
+
+bool Fallback::obey_timeouts(Plan& plan) {
+  if (!flavor_clocks_run(draft_.status)) return false;
+  start_missing_flavor_clocks(draft_.status, queue_, whole_seconds(draft_.time()));
+  const Names failed = failed_flavors(history());
+  Failing failing;
+  std::optional<Duration> next, next_way_out;
+  for (const std::string& flavor : assigned_flavors(*draft_.status.admission)) {
+    const auto timeout = strategy_.timeout_of(flavor);
+    const FlavorAttempt* attempt = history().find(flavor);
+    if (!timeout || attempt == nullptr) continue;
+    const Duration left = time_left(*attempt, *timeout, draft_.time());
+    if (left > Duration::zero()) {
+      next = std::min(next.value_or(left), left);
+      if (can_be_left(flavor, options_, failed)) next_way_out = std::min(next_way_out.value_or(left), left);
+      continue;
+    }
+    failing.flavors.push_back(flavor);
+    failing.why += (failing.why.empty() ? "flavor " : "; flavor ") + flavor + ": not all pods were ready within " +
+                   format_duration(*timeout);
+  }
+  if (failing.flavors.empty()) {
+    if (next) plan.wake_at(draft_.time() + *next);
+    return false;
+  }
+  const Names left = flavors_to_leave(failing.flavors, options_, failed);
+  if (!left.empty()) {
+    leave(failing, left);
+  } else if (next_way_out) {
+    // A flavor of another group can still be left, when its own time is over.
+    plan.wake_at(draft_.time() + *next_way_out);
+    return false;
+  } else {
+    exhaust(failing);
+  }
+  return true;
+}
+
+// A failure counts as long as the queue has the flavor and the rule by which it failed.
+void Fallback::drop_void_failures() {
+  keep_flavors_of(queue_, history());
+  for (FlavorAttempt& attempt : history().attempts) {
+    if (!attempt.failure) continue;
+    const bool counts = std::any_of(std::begin(kTriggers), std::end(kTriggers), [&](FallbackTrigger trigger) {
+      return attempt.failure->reason == to_text(trigger) && strategy_.applies(attempt.flavor, trigger);
+    });
+    if (counts) continue;
+    attempt.failure.reset();
+    attempt.used_seconds = 0;
+  }
+}
+
+// Time can run out without an eviction by the rules: another eviction came at the same moment, or a
+// timeout was shortened. And the flavors that were left may have gone.
+void Fallback::note_spent_flavors() {
+  const Names failed = failed_flavors(history());
+  Failing failing;
+  for (const FlavorAttempt& attempt : history().attempts) {
+    const auto timeout = strategy_.timeout_of(attempt.flavor);
+    if (!attempt.failure && timeout && std::chrono::seconds(attempt.used_seconds) >= *timeout)
+      failing.flavors.push_back(attempt.flavor);
+  }
+  const Names left = flavors_to_leave(failing.flavors, options_, failed);
+  if (left.empty() && (!failing.flavors.empty() || nothing_left(options_, failed))) return exhaust(failing);
+  mark(left, failing.trigger);
+  for (const std::string& flavor : failing.flavors) {
+    if (!contains(left, flavor)) history().find(flavor)->used_seconds = 0;
+  }
+}
+
+void Fallback::begin_round_when_waited(Plan& plan) {
+  const auto next = next_round_at(draft_.status, &queue_, draft_.time());
+  if (!next) return;
+  if (draft_.time() < *next) return plan.wake_at(*next);
+  draft_.tell(kNormalEvent, "FlavorsRetried",
+              "No flavor that has not failed had room for " + format_duration(*strategy_.longest_timeout()) +
+                  ": all flavors are tried again");
+  begin_round();
+}
+
+Options options_of(const WorkloadDraft& draft, const ClusterState& state) {
+  const ObjectMeta& meta = draft.workload().meta;
+  return state.admissions().scheduler().flavor_options(meta.ns, meta.name);
+}
+
+}  // namespace
+
+bool obey_fallback_rules(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
+                         const QueueSettings& settings, Plan& plan) {
+  if (queues.cluster == nullptr || !queues.cluster->fallback || !draft.status.admission ||
+      draft.is_true(kEvictedCondition))
+    return false;
+  Options options = options_of(draft, state);
+  if (options.empty()) return false;
+  Fallback fallback(draft, *queues.cluster, settings, std::move(options));
+  return fallback.obey_rejected_checks() || fallback.obey_timeouts(plan);
+}
+
+bool review_failed_flavors(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
+                           const QueueSettings& settings, Plan& plan) {
+  FlavorHistory& history = draft.status.flavors;
+  if (history.empty() || queues.cluster == nullptr) return false;
+  if (!queues.cluster->fallback || !history.is_about(queues.cluster->meta.name)) {
+    history = {};
+    return true;
+  }
+  Fallback fallback(draft, *queues.cluster, settings, options_of(draft, state));
+  fallback.drop_void_failures();
+  if (draft.changed() || is_kept_out(draft.workload(), queues)) return draft.changed();
+  fallback.note_spent_flavors();
+  if (!draft.changed()) fallback.begin_round_when_waited(plan);
+  return draft.changed();
+}
+
+std::optional<TimePoint> next_round_at(const WorkloadStatus& status, const ClusterQueue* queue, TimePoint now) {
+  const Condition* reserved = find_condition(status.conditions, kQuotaReservedCondition);
+  if (queue == nullptr || !queue->fallback || !status.flavors.is_about(queue->meta.name) || reserved == nullptr ||
+      reserved->is_true() || (status.requeue_state && !status.requeue_state->requeue_at.is_zero()))
+    return std::nullopt;
+  const auto longest = queue->fallback->longest_timeout();
+  if (queue->fallback->failure_policy != FallbackFailurePolicy::kRetryAllFlavors || !longest) return std::nullopt;
+  // There is a place for it, which comes with time.
+  if (reserved->reason == kWaitingForPreemptedWorkloadsReason || reserved->reason == kWaitingForPodsReadyReason)
+    return std::nullopt;
+  if (failed_flavors(status.flavors).empty()) return std::nullopt;
+  Timestamp since = reserved->last_transition;
+  if (const Condition* requeued = find_condition(status.conditions, kRequeuedCondition))
+    since = std::max(since, requeued->last_transition);
+  for (const FlavorAttempt& attempt : status.flavors.attempts) {
+    if (attempt.failure) since = std::max(since, attempt.failure->time);
+  }
+  const TimePoint begun = std::clamp(to_time_point(since), now - 2 * kLongestFallbackTimeout, now);
+  return begun + *longest;
+}
+
+void forget_flavors_when_reactivated(WorkloadDraft& draft) {
+  if (draft.status.flavors.empty() || draft.is_true(kQuotaReservedCondition)) return;
+  const auto says_deactivated = [&](std::string_view type) {
+    const Condition* condition = draft.find(type);
+    return condition != nullptr && !condition->is_true() && condition->reason.text().starts_with(kDeactivatedReason);
+  };
+  if (says_deactivated(kRequeuedCondition) || says_deactivated(kQuotaReservedCondition)) draft.status.flavors = {};
+}
+
+RequeuingStrategy requeuing_of(const QueueSettings& settings) {
+  return settings.wait_for_pods_ready ? settings.wait_for_pods_ready->requeuing : RequeuingStrategy();
+}
+
+}  // namespace muster

@@ -1,0 +1,38 @@
+// Flavor fallback (KEP-2560): when a Workload leaves a flavor on which it does not start, and what
+// follows when all flavors have failed.
+//
+// A flavor fails when its timeout is over, or when a check that applies to it is rejected, as the
+// rules of the ClusterQueue say. The Workload is evicted and requeued at once; the scheduler does
+// not try a failed flavor again. A flavor without an alternative in its resource group is not
+// marked: it gets its whole time again while another group changes its flavor. When no group has
+// an alternative, the flavors are exhausted, and failurePolicy decides.
+#pragma once
+
+#include "api/config/queue_settings.h"
+#include "reconcilers/workload/workload_draft.h"
+#include "reconcilers/workload/workload_queues.h"
+
+namespace muster {
+
+// Of a Workload with quota: evicts it from flavors that have failed, or deactivates it.
+// Otherwise the plan wakes when the next timeout is over. Whether it did something.
+bool obey_fallback_rules(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
+                         const QueueSettings& settings, Plan& plan);
+
+// Of a Workload without quota: what its history says is kept true to the rules and flavors of its
+// queue as they are now. With RetryAllFlavors a new round begins when no flavor that has not failed
+// has had room for as long as the longest timeout. Whether it did something.
+bool review_failed_flavors(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
+                           const QueueSettings& settings, Plan& plan);
+
+// When that round begins, of a Workload without quota that nothing else keeps waiting; nullopt: there
+// is none to come. `queue`: its ClusterQueue, or nullptr.
+std::optional<TimePoint> next_round_at(const WorkloadStatus& status, const ClusterQueue* queue, TimePoint now);
+
+// Of a Workload that is active: its history ends if it was deactivated before.
+void forget_flavors_when_reactivated(WorkloadDraft& draft);
+
+// The backoff of rounds, also where waitForPodsReady is off.
+RequeuingStrategy requeuing_of(const QueueSettings& settings);
+
+}  // namespace muster

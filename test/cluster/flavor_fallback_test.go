@@ -1,0 +1,226 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"muster.batch/test/cluster/harness"
+)
+
+// Flavor fallback (KEP-2560) with seconds instead of minutes: the KEP's three scenarios, a
+// rejecting check, and both spellings of the API.
+
+const flavorTimeout = "2s"
+
+func TestFlavorsThatFailAreLeft(t *testing.T) {
+	cluster := harness.Connect(t)
+	cluster.HollowNodes(t)
+	startQueueMuster(t)
+	runDecisions(t, cluster, []decision{
+		{"a flavor without nodes is left for the next one that has them", func(t *testing.T, teams *harness.Teams) {
+			soldOutIsLeft(t, cluster, teams)
+		}},
+		{"after a failure an earlier flavor that has become free comes first", earlierFlavorFirst},
+		{"with DeactivateWorkload the Workload is deactivated and a person brings it back", allFlavorsFailed},
+		{"with RetryAllFlavors another round begins", anotherRound},
+		{"a rejected check makes its flavor fail and the Job runs on another", rejectedFlavor},
+		{"the KEP's spelling in v1beta1 is kept and both spellings at once are rejected", func(t *testing.T, teams *harness.Teams) {
+			bothSpellings(t, cluster, teams)
+		}},
+	})
+}
+
+// fallsBack is a field for Queue: a rule for each flavor, as "flavor" or "flavor:timeout".
+func fallsBack(teams *harness.Teams, policy string, rules ...string) map[string]any {
+	var all []any
+	for _, each := range rules {
+		flavor, timeout, limited := strings.Cut(each, ":")
+		rule := map[string]any{"name": teams.Name(flavor)}
+		if limited {
+			rule["timeout"] = timeout
+		}
+		all = append(all, rule)
+	}
+	return map[string]any{"flavorFungibility": map[string]any{
+		"fallbackStrategy": map[string]any{"failurePolicy": policy, "rules": all},
+	}}
+}
+
+// hasFailed is true of a Workload whose history says that of these flavors, and of no other.
+func hasFailed(teams *harness.Teams, flavors ...string) func(*unstructured.Unstructured) error {
+	return func(workload *unstructured.Unstructured) error {
+		history, _, _ := unstructured.NestedSlice(workload.Object, "status", "flavorAssignmentHistory")
+		var failed []string
+		for _, each := range history {
+			if attempt, is := each.(map[string]any); is && attempt["failure"] != nil {
+				failed = append(failed, strings.TrimPrefix(fmt.Sprint(attempt["resourceFlavor"]), teams.Name("")))
+			}
+		}
+		if fmt.Sprint(failed) != fmt.Sprint(flavors) {
+			return fmt.Errorf("these flavors have failed: %v", failed)
+		}
+		return nil
+	}
+}
+
+func hasFlavor(teams *harness.Teams, flavor string) func(*unstructured.Unstructured) error {
+	return func(workload *unstructured.Unstructured) error {
+		if has := teams.FlavorOf(workload); has != flavor {
+			return fmt.Errorf("it has the flavor %q", has)
+		}
+		return nil
+	}
+}
+
+func soldOutIsLeft(t *testing.T, cluster *harness.Cluster, teams *harness.Teams) {
+	timeline := cluster.Timeline(t, teams.Namespace)
+	teams.Flavor("reservation")
+	teams.SoldOut("spot")
+	teams.Flavor("on-demand")
+	teams.Queue("q", teams.Cpus("reservation=1", "spot=9", "on-demand=9"),
+		fallsBack(teams, "DeactivateWorkload", "reservation:10m", "spot:"+flavorTimeout, "on-demand"))
+	teams.Job("q", "first", 1, "1")
+	teams.RunsWith("first", 1)
+	teams.Job("q", "late", 1, "1")
+	teams.Await("late", "tries spot", hasFlavor(teams, "spot"), harness.HasCondition("PodsReady", "False", "WaitForStart"))
+	evicted := teams.Await("late", "has left spot", hasFailed(teams, "spot"), harness.HasCondition("Requeued", "True", "FlavorFallback"))
+	if evictions(evicted, "FlavorFallback", "TimeoutForPodsReadyExceeded") != 1 {
+		t.Errorf("its evictions are counted as %v", evicted.Object["status"])
+	}
+	teams.RunsWith("late", 1)
+	teams.Await("late", "has started on demand", hasFlavor(teams, "on-demand"), hasFailed(teams),
+		harness.HasCondition("PodsReady", "True", "Started"))
+	if selector := getJob(t, cluster, teams.Namespace, "late").Spec.Template.Spec.NodeSelector[harness.NodeLabel]; selector != "hollow" {
+		t.Errorf("its pods select the nodes %q", selector)
+	}
+	cluster.WaitForEvent(t, teams.Namespace, evicted.GetName(), "EvictedDueToFlavorFallback", "not all pods were ready within 2s")
+	timeline.Check(t)
+}
+
+func earlierFlavorFirst(t *testing.T, teams *harness.Teams) {
+	teams.Flavor("reservation")
+	teams.SoldOut("spot")
+	teams.Flavor("on-demand")
+	teams.Queue("q", teams.Cpus("reservation=1", "spot=9", "on-demand=9"),
+		fallsBack(teams, "DeactivateWorkload", "reservation:10m", "spot:4s", "on-demand"))
+	teams.Job("q", "first", 1, "1")
+	teams.RunsWith("first", 1)
+	teams.Job("q", "late", 1, "1")
+	teams.Await("late", "tries spot", hasFlavor(teams, "spot"))
+	teams.End("first")
+	teams.RunsWith("late", 1)
+	teams.Await("late", "has started on the reservation", hasFlavor(teams, "reservation"))
+}
+
+func allFlavorsFailed(t *testing.T, teams *harness.Teams) {
+	teams.SoldOut("spot")
+	teams.SoldOut("on-demand")
+	teams.Queue("q", teams.Cpus("spot=9", "on-demand=9"), fallsBack(teams, "DeactivateWorkload", "spot:1s", "on-demand:1s"))
+	teams.Job("q", "late", 1, "1")
+	teams.Await("late", "is deactivated", harness.HasCondition("Evicted", "True", "DeactivatedDueToFlavorsExhausted"),
+		hasFailed(teams, "spot", "on-demand"), harness.Released)
+	teams.SetActive("late", true)
+	teams.Await("late", "begins again", hasFlavor(teams, "spot"), hasFailed(teams))
+}
+
+func anotherRound(t *testing.T, teams *harness.Teams) {
+	teams.SoldOut("spot")
+	teams.Queue("q", teams.Cpus("spot=9"), fallsBack(teams, "RetryAllFlavors", "spot:1s"))
+	teams.Job("q", "late", 1, "1")
+	round := teams.Await("late", "has had its first round", harness.HasCondition("Requeued", "False", "FlavorFallback"), hasFailed(teams))
+	if number, _, _ := unstructured.NestedInt64(round.Object, "status", "flavorFallback", "round"); number != 2 {
+		t.Errorf("it is round %d; status %v", number, round.Object["status"])
+	}
+	if at, _, _ := unstructured.NestedString(round.Object, "status", "requeueState", "requeueAt"); at == "" {
+		t.Errorf("it does not say when the next round begins: %v", round.Object["status"])
+	}
+}
+
+func rejectedFlavor(t *testing.T, teams *harness.Teams) {
+	teams.Flavor("spot")
+	teams.Flavor("on-demand")
+	teams.Check("machines")
+	rules := []any{map[string]any{"name": "*", "trigger": "AdmissionCheckRejected"}}
+	teams.Queue("q", teams.Cpus("spot=9", "on-demand=9"), teams.Checks("machines@spot"), map[string]any{
+		"flavorFungibility": map[string]any{"fallbackStrategy": map[string]any{"rules": rules}},
+	})
+	teams.Job("q", "late", 1, "1")
+	teams.HoldsQuota("late", "machines=Pending")
+	teams.Says("machines", "late", "Rejected")
+	teams.RunsWith("late", 1)
+	teams.Await("late", "has started on demand", hasFlavor(teams, "on-demand"), func(workload *unstructured.Unstructured) error {
+		if evictions(workload, "FlavorFallback", "AdmissionCheckRejected") != 1 {
+			return fmt.Errorf("status %v", workload.Object["status"])
+		}
+		return nil
+	})
+}
+
+func bothSpellings(t *testing.T, cluster *harness.Cluster, teams *harness.Teams) {
+	for _, flavor := range []string{"reservation", "spot", "on-demand"} {
+		teams.Flavor(flavor)
+	}
+	strategy := map[string]any{"strategy": "TimeoutBased", "failurePolicy": "DeactivateWorkload", "rules": []any{
+		map[string]any{"name": teams.Name("reservation"), "timeout": "10m"},
+		map[string]any{"name": teams.Name("spot"), "timeout": "15m"},
+		map[string]any{"name": teams.Name("on-demand")},
+	}}
+	queue := func(name string, fungibility map[string]any) *unstructured.Unstructured {
+		return queueObject(oldVersion, "ClusterQueue", teams.Name(name), map[string]any{
+			"resourceGroups":    teams.Cpus("reservation=1", "spot=1", "on-demand=1")["resourceGroups"],
+			"flavorFungibility": fungibility,
+		})
+	}
+	queues := inVersion(cluster, oldVersion, "clusterqueues", "")
+	_, err := queues.Create(context.Background(), queue("kep", map[string]any{"flavorFallbackStrategy": strategy}), metav1.CreateOptions{})
+	must(t, err)
+	t.Cleanup(func() { must(t, queues.Delete(context.Background(), teams.Name("kep"), metav1.DeleteOptions{})) })
+	stored, err := inVersion(cluster, newVersion, "clusterqueues", "").Get(context.Background(), teams.Name("kep"), metav1.GetOptions{})
+	must(t, err)
+	rules, _, _ := unstructured.NestedSlice(stored.Object, "spec", "flavorFungibility", "fallbackStrategy", "rules")
+	if fmt.Sprint(rules) != fmt.Sprint(strategy["rules"]) {
+		t.Errorf("it is stored with the rules %v", rules)
+	}
+	both := map[string]any{"flavorFallbackStrategy": strategy, "fallbackStrategy": map[string]any{"rules": strategy["rules"]}}
+	_, err = queues.Create(context.Background(), queue("both", both), metav1.CreateOptions{})
+	if err == nil || !strings.Contains(err.Error(), "two names of one field") {
+		t.Errorf("both spellings: %v", err)
+	}
+}
+
+// On a real kubelet: no node has the labels of spot, so the pods find none. The Job runs on the node of
+// the other flavor, and nothing in its template is left of the first one.
+func TestAFlavorWithoutNodesIsLeftOnAKubelet(t *testing.T) {
+	cluster := harness.Connect(t)
+	cluster.RealNode(t)
+	startQueueMuster(t)
+	teams := cluster.Teams(t)
+	teams.SoldOut("spot")
+	teams.RealFlavor("on-demand")
+	teams.Queue("q", teams.Cpus("spot=1", "on-demand=1"), fallsBack(teams, "DeactivateWorkload", "spot:3s", "on-demand"))
+	teams.Job("q", "train", 1, "10m", func(job *batchv1.Job) {
+		resources := job.Spec.Template.Spec.Containers[0].Resources
+		job.Spec.Template = harness.FlavoredPod()
+		job.Spec.Template.Spec.Containers[0].Resources = resources
+	})
+	cluster.WaitForPods(t, teams.Namespace, "train", 1, time.Minute, "finds no node", findsNoNode)
+	cluster.WaitForPods(t, teams.Namespace, "train", 1, time.Minute, "runs", harness.Phase(corev1.PodRunning))
+	teams.Await("train", "has started on demand", hasFlavor(teams, "on-demand"), hasFailed(teams), harness.HasCondition("PodsReady", "True", "Started"))
+	pod := getJob(t, cluster, teams.Namespace, "train").Spec.Template.Spec
+	if selector := pod.NodeSelector[harness.NodeLabel]; selector != "real" {
+		t.Errorf("its pods select the nodes %q", selector)
+	}
+	for _, toleration := range pod.Tolerations {
+		if toleration.Value == "sold-out" {
+			t.Errorf("its pods tolerate what the first flavor did: %v", toleration)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+// Who can change which flavors have failed for a Workload (docs/threat-model.md).
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "validators/validator.h"
+
+using namespace muster;
+using nlohmann::json;
+
+TEST_CASE("Workloads: what a Workload has tried is changed by muster alone") {
+  const json failed = json::parse(R"([{"resourceFlavor": "spot", "usedSeconds": 900,
+    "failure": {"reason": "TimeoutForPodsReadyExceeded", "time": "2026-01-01T12:15:00Z"}}])");
+  const json round = {{"clusterQueue", "team"}, {"round", 2}};
+  RuleSettings settings;
+  settings.admitters = {"muster"};
+  const ClusterView view;
+  const auto is_allowed = [&](const char* user, const json& before, const json& after) {
+    AdmissionRequest request;
+    request.uid = "u";
+    request.group = "kueue.x-k8s.io";
+    request.version = "v1beta2";
+    request.kind = "Workload";
+    request.resource = "workloads";
+    request.sub_resource = "status";
+    request.name = "w";
+    request.namespace_ = "team-a";
+    request.operation = Operation::kUpdate;
+    request.user.username = user;
+    request.object = request.old_object = {{"apiVersion", "kueue.x-k8s.io/v1beta2"},
+                                           {"kind", "Workload"},
+                                           {"metadata", {{"name", "w"}, {"namespace", "team-a"}}},
+                                           {"spec", json::object()}};
+    request.old_object["status"] = before;
+    request.object["status"] = after;
+    return validate({request, view, settings}).is_allowed();
+  };
+  const json whole = {{"flavorAssignmentHistory", failed}, {"flavorFallback", round}};
+  json cleared = whole, more_time = whole, earlier_round = whole;
+  cleared["flavorAssignmentHistory"] = json::array();
+  more_time["flavorAssignmentHistory"][0]["usedSeconds"] = 1;
+  earlier_round["flavorFallback"]["round"] = 1;
+  for (const json& after : {cleared, more_time, earlier_round, json::object()}) {
+    CHECK_FALSE(is_allowed("ada", whole, after));
+    CHECK_FALSE(is_allowed("ada", after, whole));
+    CHECK(is_allowed("muster", whole, after));
+  }
+  CHECK(is_allowed("ada", whole, whole));
+}

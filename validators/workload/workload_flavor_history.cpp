@@ -1,0 +1,49 @@
+// Which flavors have failed for a Workload, and for how long it has tried them, is what muster
+// has seen (KEP-2560). Otherwise a user could take a Workload past a flavor, give it more time
+// on one, or begin a round early. Rejected, for example, is a change of the status by a user to
+//
+//   flavorAssignmentHistory: []
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "jobs/management.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+// An empty value is as good as none.
+bool same(const json* now, const json* before) {
+  const auto empty = [](const json* value) { return value == nullptr || value->is_null() || value->empty(); };
+  return empty(now) || empty(before) ? empty(now) == empty(before) : *now == *before;
+}
+
+FieldErrors check(const Review& review) {
+  // Without admitters muster does not know its own user (outside of a cluster), and would refuse itself.
+  if (review.settings.admitters.empty() || is_admitter(review)) return {};
+  FieldErrors errors;
+  for (const char* field : {"flavorAssignmentHistory", "flavorFallback"}) {
+    if (same(find_path(review.request.object, {"status", field}),
+             find_path(review.request.old_object, {"status", field})))
+      continue;
+    errors.push_back(forbidden(FieldPath("status").child(field),
+                               "is written by muster alone; to begin again with every flavor, set spec.active to false "
+                               "and then to true"));
+  }
+  return errors;
+}
+
+}  // namespace
+
+extern const Validator workload_flavor_history;
+const Validator workload_flavor_history = {
+    .name = "workload_flavor_history",
+    .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
+    .operations = {Operation::kUpdate},
+    .check = check,
+    .origin = RuleOrigin::kMuster,
+};
+
+}  // namespace muster
