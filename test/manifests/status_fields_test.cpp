@@ -78,7 +78,6 @@ constexpr StatusFields kWriters[] = {
     {"Workload", ".unhealthyNodes", kByNobody},
     {"Workload", ".preemptionGates", kByNobody},
     // KEP-2560.
-    {"Workload", ".flavorAssignmentHistory", kByOthers},
 };
 
 struct Field {
