@@ -33,7 +33,7 @@ func columns(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
 			queues.ClusterQueue, []string{queues.ClusterQueue, "<nil>", "BestEffortFIFO", "1", "1"}},
 		{of + "/localqueues", []string{"Name", "ClusterQueue", "Pending Workloads", "Admitted Workloads"},
 			harness.LocalQueueName, []string{harness.LocalQueueName, queues.ClusterQueue, "1", "1"}},
-		{of + "/workloads", []string{"Name", "Queue", "Reserved in", "Admitted", "Finished", "Age"},
+		{of + "/workloads", []string{"Name", "Queue", "Reserved in", "Admitted", "Finished", "Age", "Failed flavor (wide)"},
 			workload.GetName(), []string{workload.GetName(), harness.LocalQueueName, queues.ClusterQueue, "True", "<nil>"}},
 	} {
 		for _, version := range []string{"v1beta1", "v1beta2"} {
