@@ -22,7 +22,7 @@ func TestWritesThatArriveUnderTheNextLeaderChangeNothing(t *testing.T) {
 	cluster.EnsureMusterNamespace(t)
 	webhooks := startQueueMuster(t, "--config", quickLease(t, neverFree(t, cluster), queuedJobSets))
 	flags := []string{"--jobset-controller", "native", "--config", quickLease(t, usualLease, queuedJobSets), "--webhook-url", webhooks.URL,
-		"--no-keep-webhook-configurations"}
+		"--no-keep-webhook-configurations", "--no-metrics-authorization"}
 	var wires [2]*harness.Wire
 	var replicas [2]*harness.Muster
 	for i := range replicas {
