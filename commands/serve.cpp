@@ -255,9 +255,10 @@ void Process::begin(const Surroundings& surroundings) {
     deciding_ = loop_.get();
     if (!bundle_.empty()) loop_->post(CaBundleIssued{bundle_});
   }
+  leadership_->start(*loop_);
+  leadership_->await_first_attempt();
   cluster_->start_watches(*loop_, reconciler_settings_of(settings_, surroundings.native_jobsets, namespace_),
                           flags_.keep_webhook_configurations ? std::string(kWebhookConfigurationName) : "");
-  leadership_->start(*loop_);
   guard_engine();
   policy_keeper_ = std::jthread([this](const std::stop_token& stop) {
     const Configuration& kueue = settings_.configuration.kueue;
@@ -300,7 +301,12 @@ void Process::make_engine_loop(const Surroundings& surroundings) {
               [this](const std::vector<ObjectKey>& configurations) { reports_.missing_webhooks(configurations); },
           .synced = [this] { reports_.synced(); },
           .missing = [this](const std::vector<std::string>& kinds,
-                            bool synced) { reports_.missing_kinds(kinds, synced); }});
+                            bool synced) { reports_.missing_kinds(kinds, synced); },
+          .behind =
+              [this](const std::vector<std::string>& kinds) {
+                reports_.kinds_behind(kinds);
+                leadership_->set_behind(!kinds.empty());
+              }});
 }
 
 // A replica whose engine does not end a step neither decides nor answers from a true picture:

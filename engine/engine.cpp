@@ -27,6 +27,17 @@ bool is_shown(const ResourceType& type) {
   return false;
 }
 
+std::vector<const ResourceType*> watched_types() {
+  std::vector<const ResourceType*> types;
+  for (const WatchedKind& kind : watched_kinds()) types.push_back(kind.type);
+  return types;
+}
+
+// "workloads.kueue.x-k8s.io".
+std::string name_of(const ResourceType& type) {
+  return std::string(type.plural) + (type.group.empty() ? "" : "." + std::string(type.group));
+}
+
 // nullptr: not of the engine's.
 const WatchedKind* find_kind(const ResourceType& type) {
   for (const WatchedKind& kind : watched_kinds()) {
@@ -45,6 +56,7 @@ Engine::Engine(EngineSettings settings, std::span<const Reconciler* const> table
       writes_at_a_time_(settings.writes_at_a_time),
       state_(settings_.queues),
       webhooks_(std::move(settings.webhooks), settings.keep_webhook_configurations, settings.webhook_write_interval),
+      catch_up_(watched_types()),
       watch_(settings.watch) {}
 
 void Engine::apply(const Event& event, Now now) {
@@ -64,7 +76,8 @@ void Engine::take_in(const Event& event, Now now) {
                  [&](const ObjectRemoved& removed) { remove(removed.object, now); },
                  [&](const CaBundleIssued& issued) { webhooks_.issue_bundle(issued.pem); },
                  [&](const WriteFinished& finished) { finish(finished, now); },
-                 [&](const LeadershipChanged& changed) { lead(changed.leads, now); },
+                 [&](const LeadershipChanged& changed) { lead(changed, now); },
+                 [&](const KindCaughtUp& kind) { catch_up(kind, now); },
                  [](const Tick&) {},
              },
              event);
@@ -201,11 +214,23 @@ void Engine::note_absent(const ResourceType& type) {
 std::vector<std::string> Engine::missing_kinds() const {
   std::vector<std::string> names;
   for (const WatchedKind& kind : watched_kinds()) {
-    const ResourceType& type = *kind.type;
-    if (missing_.contains(type.plural))
-      names.push_back(std::string(type.plural) + (type.group.empty() ? "" : "." + std::string(type.group)));
+    if (missing_.contains(kind.type->plural)) names.push_back(name_of(*kind.type));
   }
   return names;
+}
+
+std::vector<std::string> Engine::kinds_behind() const {
+  std::vector<std::string> names;
+  for (const ResourceType* kind : catch_up_.behind()) names.push_back(name_of(*kind));
+  return names;
+}
+
+void Engine::catch_up(const KindCaughtUp& kind, Now now) {
+  catch_up_.caught_up(*kind.type, kind.term);
+  if (caught_up_ == catch_up_.done()) return;
+  caught_up_ = !caught_up_;
+  // While it waited it followed, so the scheduler has forgotten again what it owes to whom.
+  if (leads_) state_.admissions().forget_unwritten(now);
 }
 
 // Whether its owner is of a kind that is not served and may yet be there: the Workload of such
@@ -225,9 +250,13 @@ bool Engine::rests_on_unknown(const ObjectKey& key) const {
 
 // Who begins to lead owes every object a look; whoever ends forgets what was planned.
 // Writes under way are finished by their answers in either case.
-void Engine::lead(bool leads, Now now) {
-  if (leads == leads_) return;
-  leads_ = leads;
+void Engine::lead(const LeadershipChanged& changed, Now now) {
+  if (changed.leads) {
+    catch_up_.await(changed.term);
+    caught_up_ = catch_up_.done();
+  }
+  if (changed.leads == leads_) return;
+  leads_ = changed.leads;
   state_.admissions().forget_unwritten(now);
   lanes_.clear();
   unseen_.clear();
@@ -344,7 +373,7 @@ Commands Engine::plan(Now now) {
   // Half a picture would make half of the right decisions.
   if (!is_whole()) return commands;
   decide(now);
-  if (leads_) {
+  if (may_plan()) {
     for (const ObjectKey& key : lanes_.take_due(now.monotonic, room())) reconcile(key, commands, now);
   }
   std::move(breakages_.begin(), breakages_.end(), std::back_inserter(commands.breakages));
@@ -456,7 +485,7 @@ ClusterViewPtr Engine::view() const {
 
 std::optional<MonotonicTime> Engine::next_tick() const {
   std::optional<MonotonicTime> tick = webhooks_.next_tick();
-  const std::optional<MonotonicTime> lane = leads_ && is_whole() && room() > 0 ? lanes_.next() : std::nullopt;
+  const std::optional<MonotonicTime> lane = may_plan() && room() > 0 ? lanes_.next() : std::nullopt;
   if (!tick || (lane && *lane < *tick)) tick = lane;
   if (scheduler_rests_until_ != MonotonicTime{} && (!tick || scheduler_rests_until_ < *tick))
     tick = scheduler_rests_until_;

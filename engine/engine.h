@@ -20,6 +20,7 @@
 #include "api/review/cluster_view.h"
 #include "base/clock.h"
 #include "base/expiring_set.h"
+#include "engine/catch_up.h"
 #include "engine/events.h"
 #include "engine/key_clocks.h"
 #include "engine/lanes.h"
@@ -68,6 +69,9 @@ class Engine {
   // there says nothing about its objects, so nobody is stopped and nobody started because of it.
   std::vector<std::string> missing_kinds() const;
   bool leads() const { return leads_; }
+  // As missing_kinds(): those that have not caught up with the last term of this replica. While there
+  // are any, a leader plans nothing for the cluster's objects.
+  std::vector<std::string> kinds_behind() const;
   // A picture of the state as it is: the same one as long as nothing in it changes, so
   // that the pods of a gang, which are not in it, cost nothing.
   ClusterViewPtr view() const;
@@ -118,6 +122,7 @@ class Engine {
   void note_listed(const ResourceType& type);
   size_t room() const { return writes_at_a_time_ - std::min(writes_at_a_time_, under_way_.size()); }
   bool is_whole() const { return synced() && missing_.empty(); }
+  bool may_plan() const { return leads_ && caught_up_ && is_whole(); }
   bool rests_on_unknown(const ObjectKey& key) const;
   void finish(const WriteFinished& finished, Now now);
   Lanes::Result result_of(const UnderWay& write, const WriteFinished& finished) const;
@@ -126,7 +131,8 @@ class Engine {
   bool shows(const ObjectKey& target, uint64_t version) const;
   void take_answer(UnderWay& write, const WriteFinished& finished, Now now);
   void take_refusal(UnderWay& write, const WriteFinished& finished, Now now);
-  void lead(bool leads, Now now);
+  void lead(const LeadershipChanged& changed, Now now);
+  void catch_up(const KindCaughtUp& kind, Now now);
 
   // When something broke (engine_recovery.cpp).
   void set_aside(const Breakage& breakage);
@@ -174,6 +180,8 @@ class Engine {
   LateWrites late_writes_;
   UnsupportedObjects unsupported_;
   bool leads_ = false;
+  CatchUp catch_up_;
+  bool caught_up_ = true;  // catch_up_.done(), which is asked often
 
   StepWatch* const watch_;
   Quarantine quarantine_;

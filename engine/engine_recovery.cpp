@@ -108,7 +108,7 @@ void Engine::decide(Now now) {
   if (!may_schedule(now)) return;
   try {
     const Step step(watch_, "scheduling");
-    if (leads_)
+    if (may_plan())
       schedule(now);
     else
       state_.admissions().follow(now);

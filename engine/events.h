@@ -59,12 +59,22 @@ struct WriteFinished {
 // This replica has become the leader, or is it no more.
 struct LeadershipChanged {
   bool leads;
+  // Counts the times that this process became the leader. What it knows may be older than that,
+  // so it decides nothing before each kind has caught up with the term. 0: nothing is waited for.
+  uint64_t term = 0;
+};
+// All that the API server held of the kind when `term` began was told in events before this one.
+struct KindCaughtUp {
+  static constexpr uint64_t kForever = UINT64_MAX;  // a kind that is not watched
+
+  const ResourceType* type;
+  uint64_t term;
 };
 // Time has come for what next_tick() announced.
 struct Tick {};
 
 using Event = std::variant<KindListed, KindAbsent, ObjectChanged, ObjectRemoved, CaBundleIssued, WriteFinished,
-                           LeadershipChanged, Tick>;
+                           LeadershipChanged, KindCaughtUp, Tick>;
 
 // --- Commands ---
 

@@ -13,6 +13,11 @@ namespace {
 using nlohmann::json;
 
 constexpr int kShortestWatchSeconds = 300;
+// Of a stream that is to prove something. A server sends a bookmark 2 s before it ends one, where that
+// is not at once.
+constexpr int kProofSeconds = 3;
+// One that ends sooner proves nothing: it was not the API server that ended it.
+constexpr auto kShortestProof = std::chrono::seconds(2);
 constexpr auto kSilenceMargin = std::chrono::seconds(30);
 // In a row, until a kind counts as absent.
 constexpr int kEnoughAbsences = 2;
@@ -46,20 +51,25 @@ std::optional<WatchChange> change_of(std::string_view type) {
 }  // namespace
 
 Watch::Watch(KubeApi& api, Resource resource, Selection selection, WatchSink& sink, KubeObserver& observer,
-             Timing timing)
+             Timing timing, uint64_t term)
     : api_(api),
       resource_(std::move(resource)),
       selection_(std::move(selection)),
       sink_(sink),
       observer_(observer),
       timing_(std::move(timing)),
+      asked_term_(term),
       thread_([this](std::stop_token stop) { run(stop); }) {}
 
 void Watch::run(std::stop_token stop) {
   while (!stop.stop_requested()) {
+    const std::stop_source attempt_source = begin_attempt();
+    const std::stop_callback on_stop(stop, [&] { attempt_source.request_stop(); });
+    const std::stop_token cut = attempt_source.get_token();
     const MonotonicTime started = timing_.clock.now().monotonic;
-    std::optional<WatchAttempt> attempt = version_.empty() ? list(stop) : watch(stop);
-    if (!attempt || stop.stop_requested()) continue;
+    // A list goes on: there may be none that is shorter.
+    std::optional<WatchAttempt> attempt = version_.empty() ? list(stop) : watch(cut);
+    if (!attempt || cut.stop_requested()) continue;
     const MonotonicTime ended = timing_.clock.now().monotonic;
     attempt->lasted = ended - started;
     if (attempt->end == WatchEnd::kAbsent)
@@ -67,11 +77,36 @@ void Watch::run(std::stop_token stop) {
     else
       absences_ = 0;
     if (stop.stop_requested()) return;
+    if (attempt->end == WatchEnd::kClosed && attempt->lasted >= kShortestProof) caught_up();
     const WatchNext next = policy_.after(*attempt, ended, timing_.random());
     tell(*attempt, next);
     if (next.relist) version_.clear();
-    timing_.sleeper.sleep(next.delay, stop);
+    timing_.sleeper.sleep(next.delay, cut);
   }
+}
+
+void Watch::catch_up(uint64_t term) {
+  std::stop_source overtaken(std::nostopstate);
+  {
+    MutexLock lock(mutex_);
+    if (term <= asked_term_) return;
+    asked_term_ = term;
+    overtaken = attempt_;
+  }
+  overtaken.request_stop();
+}
+
+std::stop_source Watch::begin_attempt() {
+  MutexLock lock(mutex_);
+  attempt_ = std::stop_source();
+  term_ = asked_term_;
+  return attempt_;
+}
+
+void Watch::caught_up() {
+  if (term_ <= caught_up_with_) return;
+  caught_up_with_ = term_;
+  sink_.on_caught_up(term_);
 }
 
 std::optional<WatchAttempt> Watch::list(std::stop_token stop) {
@@ -95,13 +130,16 @@ std::optional<WatchAttempt> Watch::list(std::stop_token stop) {
   told_absent_ = told_forbidden_ = false;
   absences_ = 0;
   sink_.on_replaced(version_);
+  caught_up();
   synced_ = true;
   heard();
   return std::nullopt;
 }
 
 WatchAttempt Watch::watch(std::stop_token stop) {
-  const int seconds = kShortestWatchSeconds + static_cast<int>(kShortestWatchSeconds * timing_.random());
+  const bool proves = term_ > caught_up_with_;
+  const int seconds =
+      proves ? kProofSeconds : kShortestWatchSeconds + static_cast<int>(kShortestWatchSeconds * timing_.random());
   KubeRequest request;
   request.path = collection_path(resource_, selection_.ns);
   request.accept = accept_header(selection_.metadata_only, "PartialObjectMetadata");
@@ -155,6 +193,7 @@ bool Watch::take_frame(std::string_view frame, WatchAttempt& attempt) {
     attempt.delivered = true;
   }
   version_ = version;
+  if (!change) caught_up();
   heard();
   return true;
 }
@@ -205,8 +244,10 @@ void Watch::heard() {
 }
 
 void Watch::found_absent() {
-  if (std::exchange(told_absent_, true)) return;
-  sink_.on_absent();
+  const bool known = std::exchange(told_absent_, true);
+  if (!known) sink_.on_absent();
+  caught_up();
+  if (known) return;
   synced_ = true;
   observer_.absent(resource_);
 }

@@ -5,11 +5,14 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
 #include "kube/api.h"
 #include "kube/observer.h"
 #include "kube/transport/timing.h"
@@ -33,6 +36,8 @@ class WatchSink {
   virtual void on_replaced(const std::string& version) = 0;
   // The API server does not serve the kind; nothing is said about what was there before.
   virtual void on_absent() = 0;
+  // What the API server held when catch_up(term) was called, all of it, has been told.
+  virtual void on_caught_up(uint64_t term) = 0;
   // One change since. A deleted object comes in its last state.
   virtual void on_event(WatchChange change, const nlohmann::json& object) = 0;
 };
@@ -49,14 +54,20 @@ class WatchSink {
 // - what fails, or ends at once without news, is repeated 0.8 s to 30 s later.
 class Watch {
  public:
-  // Starts at once. The sink is called from then on until the destructor has returned;
-  // everything given by reference must outlive the watch.
-  Watch(KubeApi& api, Resource resource, Selection selection, WatchSink& sink, KubeObserver& observer, Timing timing);
+  // Starts at once, as after catch_up(term) unless that is 0. The sink is called from then on until
+  // the destructor has returned; everything given by reference must outlive the watch.
+  Watch(KubeApi& api, Resource resource, Selection selection, WatchSink& sink, KubeObserver& observer, Timing timing,
+        uint64_t term = 0);
   // Stops and waits for the thread: milliseconds, plus a sink's call under way.
   ~Watch() = default;
 
   // Without waiting: to stop many watches at once, ask all before destroying any.
   void request_stop() { thread_.request_stop(); }
+  // Asks for proof that nothing was missed: a stream that is open, or a wait for the next one, is
+  // cut short, and a short one resumes after the last event; its bookmark, or its end in good order,
+  // comes after all that the API server held when it began. So it does not matter whether the old
+  // stream was alive. Terms only grow. Any thread.
+  void catch_up(uint64_t term) EXCLUDES(mutex_);
   // Whether the first full list has come, or the kind is known not to be served.
   // Never becomes false again. Any thread.
   bool synced() const { return synced_; }
@@ -69,6 +80,9 @@ class Watch {
   // One line of the stream; false when the watch cannot go on.
   bool take_frame(std::string_view frame, WatchAttempt& attempt);
   void take_error(const StatusError& error, WatchAttempt& attempt);
+  // Of the next attempt: stopped by `stop`, and by catch_up().
+  std::stop_source begin_attempt() EXCLUDES(mutex_);
+  void caught_up();
   void tell(const WatchAttempt& attempt, const WatchNext& next);
   WatchEnd look_for_kind(std::stop_token stop);
   void found_absent();
@@ -83,6 +97,10 @@ class Watch {
   const Timing timing_;
   std::atomic<bool> synced_ = false;
 
+  mutable Mutex mutex_;
+  uint64_t asked_term_ GUARDED_BY(mutex_);
+  std::stop_source attempt_ GUARDED_BY(mutex_);
+
   // Of the watch's thread.
   WatchPolicy policy_;
   std::string version_;  // resume after this; empty: list first
@@ -90,6 +108,8 @@ class Watch {
   int absences_ = 0;     // that discovery has told in a row
   bool told_absent_ = false;
   bool told_forbidden_ = false;
+  uint64_t term_ = 0;            // asked for when the attempt began
+  uint64_t caught_up_with_ = 0;  // as told
 
   std::jthread thread_;  // last, so that it ends before the rest
 };

@@ -65,6 +65,9 @@ class Cluster::Feed final : public kube::WatchSink {
     loop_.post_when_room(KindListed{&type_, std::exchange(listed_, {}), read_version(version), name_});
   }
   void on_absent() override { loop_.post(KindAbsent{&type_}); }
+  void on_caught_up(uint64_t term) override {
+    if (name_.empty()) loop_.post(KindCaughtUp{&type_, term});
+  }
   void on_event(kube::WatchChange change, const json& object) override {
     auto changed = read(object);
     if (!changed) return;
@@ -135,16 +138,25 @@ void Cluster::watch(EngineLoop& loop, const WatchedKind& kind, const std::string
                             .field_selector = name.empty() ? std::string(kind.field_selector) : "metadata.name=" + name,
                             .metadata_only = kind.metadata_only,
                             .managed_fields = kind.managed_fields};
+  MutexLock lock(watches_mutex_);
   watches_.push_back(std::make_unique<kube::Watch>(api(), kube::resource_of(*kind.type), std::move(selection),
-                                                   *feeds_.back(), log_, timing()));
+                                                   *feeds_.back(), log_, timing(), term_));
+}
+
+void Cluster::catch_up(uint64_t term) {
+  MutexLock lock(watches_mutex_);
+  term_ = term;
+  for (const auto& watch : watches_) watch->catch_up(term);
 }
 
 void Cluster::start_watches(EngineLoop& loop, const ReconcilerSettings& settings, const std::string& configurations) {
   for (const WatchedKind& kind : watched_kinds()) {
-    if (kind.is_needed(settings.native_jobsets, settings.group_scheduling))
+    if (kind.is_needed(settings.native_jobsets, settings.group_scheduling)) {
       watch(loop, kind);
-    else
-      loop.post(KindListed{.type = kind.type, .objects = {}});
+      continue;
+    }
+    loop.post(KindListed{.type = kind.type, .objects = {}});
+    loop.post(KindCaughtUp{kind.type, KindCaughtUp::kForever});
   }
   if (configurations.empty()) return;
   for (const ResourceType* type : {&kMutatingWebhookConfigurations, &kValidatingWebhookConfigurations}) {
@@ -156,8 +168,13 @@ void Cluster::start_watches(EngineLoop& loop, const ReconcilerSettings& settings
 }
 
 void Cluster::stop_watches() {
-  for (const auto& watch : watches_) watch->request_stop();
-  watches_.clear();
+  std::vector<std::unique_ptr<kube::Watch>> ending;
+  {
+    MutexLock lock(watches_mutex_);
+    ending = std::move(watches_);
+  }
+  for (const auto& watch : ending) watch->request_stop();
+  ending.clear();
   feeds_.clear();
 }
 

@@ -2,11 +2,13 @@
 // what muster learns about itself.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "api/watched_kinds.h"
+#include "base/mutex.h"
 #include "kube/client.h"
 #include "kube/watch.h"
 #include "runtime/engine_loop.h"
@@ -40,8 +42,12 @@ class Cluster {
   // there are none. When `configurations` is not empty, also the webhook configurations of
   // that name and the CRDs whose objects muster converts. The loop must outlive this
   // cluster's watches.
-  void start_watches(EngineLoop& loop, const ReconcilerSettings& settings, const std::string& configurations);
-  void stop_watches();
+  void start_watches(EngineLoop& loop, const ReconcilerSettings& settings, const std::string& configurations)
+      EXCLUDES(watches_mutex_);
+  void stop_watches() EXCLUDES(watches_mutex_);
+  // The loop hears KindCaughtUp with `term` (of which each is greater than the last) for each watched
+  // kind as soon as that is proven, and begins to lead with it. Any thread, also before the watches start.
+  void catch_up(uint64_t term) EXCLUDES(watches_mutex_);
 
   // Carries out an engine's command, for Outbox; logs what goes wrong. Any thread.
   WriteFinished write(const Command& command, MonotonicTime not_after, std::stop_token stop);
@@ -50,7 +56,7 @@ class Cluster {
   class Feed;
 
   explicit Cluster(const Clock& clock);
-  void watch(EngineLoop& loop, const WatchedKind& kind, const std::string& name = {});
+  void watch(EngineLoop& loop, const WatchedKind& kind, const std::string& name = {}) EXCLUDES(watches_mutex_);
   kube::KubeApi::Answer send(const Write& write, MonotonicTime not_after, std::stop_token stop);
 
   const Clock& clock_;
@@ -58,7 +64,10 @@ class Cluster {
   KubeLog log_;
   std::unique_ptr<kube::KubeClient> client_, lease_client_, review_client_;
   std::vector<std::unique_ptr<Feed>> feeds_;
-  std::vector<std::unique_ptr<kube::Watch>> watches_;
+
+  Mutex watches_mutex_;
+  uint64_t term_ GUARDED_BY(watches_mutex_) = 0;
+  std::vector<std::unique_ptr<kube::Watch>> watches_ GUARDED_BY(watches_mutex_);
 };
 
 }  // namespace muster

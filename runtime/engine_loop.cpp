@@ -169,6 +169,7 @@ void EngineLoop::take_in(const std::deque<Event>& events) {
   const Duration took = clock_.now().monotonic - before.monotonic;
   publish();
   tell_missing();
+  tell_behind();
   for (Command& command : commands.writes) outbox_->post(std::move(command));
   if (callbacks_.tell) {
     for (ObjectEvent& event : commands.events) callbacks_.tell(std::move(event));
@@ -194,6 +195,13 @@ void EngineLoop::tell_missing() {
   if (missing == told_missing_) return;
   told_missing_ = std::move(missing);
   if (callbacks_.missing) callbacks_.missing(told_missing_, engine_.synced());
+}
+
+void EngineLoop::tell_behind() {
+  std::vector<std::string> behind = engine_.kinds_behind();
+  if (behind == told_behind_) return;
+  told_behind_ = std::move(behind);
+  if (callbacks_.behind) callbacks_.behind(told_behind_);
 }
 
 // One new view per batch, however many events it held.

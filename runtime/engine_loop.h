@@ -48,6 +48,9 @@ class EngineLoop {
     // Which kinds are missing (Engine::missing_kinds), whenever that changed, and whether view()
     // has something to show. On the engine's thread; may be empty.
     std::function<void(const std::vector<std::string>& kinds, bool synced)> missing{};
+    // Which kinds have not caught up with the last term (Engine::kinds_behind), whenever that changed.
+    // On the engine's thread; may be empty.
+    std::function<void(const std::vector<std::string>& kinds)> behind{};
   };
 
   // `clock` must outlive the loop, and so must settings.watch.
@@ -66,7 +69,8 @@ class EngineLoop {
   // watch reads no further, and the API server keeps what muster has no time for.
   void post_when_room(Event event) EXCLUDES(mutex_);
   static constexpr size_t kMostWaiting = 2000;
-  void begin_leadership() { post(LeadershipChanged{true}); }
+  // `term`: see LeadershipChanged.
+  void begin_leadership(uint64_t term) { post(LeadershipChanged{true, term}); }
   // Returns when no write of the leader is under way and none can follow.
   void end_leadership();
 
@@ -92,6 +96,7 @@ class EngineLoop {
   void take_in(const std::deque<Event>& events);
   void publish() EXCLUDES(mutex_);
   void tell_missing();
+  void tell_behind();
   void answer_questions() EXCLUDES(mutex_);
   void answer(Question& question);
   void tell_of_breakages(const std::vector<Breakage>& breakages);
@@ -103,6 +108,7 @@ class EngineLoop {
   Engine engine_;
   size_t told_quarantined_ = 0;
   std::vector<std::string> told_missing_;
+  std::vector<std::string> told_behind_;
 
   mutable Mutex mutex_;
   CondVar inbox_changed_, stopping_changed_, room_changed_;

@@ -34,6 +34,12 @@ void EngineReports::missing_kinds(const std::vector<std::string>& kinds, bool sy
       {{"kinds", names}});
 }
 
+void EngineReports::kinds_behind(const std::vector<std::string>& kinds) {
+  if (kinds.empty()) return log_info("the watches have caught up");
+  log_debug("before it decides anything, a new leader waits until its watches have caught up",
+            {{"kinds", joined(kinds)}});
+}
+
 void EngineReports::missing_webhooks(const std::vector<ObjectKey>& configurations) {
   metrics_.set_webhooks_missing(configurations.size());
   if (configurations.empty()) return log_info("the webhook configurations are there again");

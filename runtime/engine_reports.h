@@ -23,6 +23,8 @@ class EngineReports {
   void synced();
   // Kinds that the API server does not serve; empty: it serves all again. `synced`: nothing else is missing.
   void missing_kinds(const std::vector<std::string>& kinds, bool synced);
+  // Kinds whose watches have yet to show that they are current; empty: they all have, and a leader decides.
+  void kinds_behind(const std::vector<std::string>& kinds);
   // Webhook configurations that muster keeps and the cluster has not; empty: they are all there again.
   void missing_webhooks(const std::vector<ObjectKey>& configurations);
   void unsupported(const UnsupportedFound& found);

@@ -54,11 +54,21 @@ Leadership::Leadership(Cluster& cluster, const LeaderElectionSettings& settings,
 void Leadership::start(EngineLoop& loop) {
   MutexLock lock(mutex_);
   loop_ = &loop;
-  if (pauses_ == 0) take_part(loop);
+  if (pauses_ == 0)
+    take_part(loop);
+  else
+    note_attempt();
+  if (may_give_up(Pause::kBehind))
+    yielding_ = std::jthread([this](const std::stop_token& stop) { yield_when_behind(stop); });
+}
+
+void Leadership::note_attempt() {
+  attempted_ = true;
+  attempted_.notify_all();
 }
 
 void Leadership::pause(Pause why) {
-  if (why == Pause::kStuck && !settings_.leader_elect) return;
+  if (!may_give_up(why)) return;
   std::unique_ptr<kube::LeaderElection> ending;  // ends without the lock, which writes ask for
   EngineLoop* leading = nullptr;                 // as does a leadership without elections
   {
@@ -72,6 +82,48 @@ void Leadership::pause(Pause why) {
   leading->end_leadership();
 }
 
+// Without elections nobody else is there who could do better.
+bool Leadership::may_give_up(Pause why) const {
+  return settings_.leader_elect || why == Pause::kKueue;
+}
+
+void Leadership::set_behind(bool behind) {
+  {
+    MutexLock lock(mutex_);
+    if (!behind)
+      behind_since_.reset();
+    else if (!behind_since_)
+      behind_since_ = cluster_.timing().clock.now().monotonic;
+  }
+  behind_changed_.notify_all();
+  if (!behind) resume(Pause::kBehind);
+}
+
+void Leadership::yield_when_behind(const std::stop_token& stop) {
+  const std::stop_callback wake(stop, [this] {
+    MutexLock lock(mutex_);  // so that the wait does not begin after the news
+    behind_changed_.notify_all();
+  });
+  while (true) {
+    {
+      MutexLock lock(mutex_);
+      while (!stop.stop_requested()) {
+        const bool paused = (pauses_ & static_cast<uint8_t>(Pause::kBehind)) != 0;
+        if (!behind_since_ || paused) {
+          behind_changed_.wait(mutex_);
+        } else if (cluster_.timing().clock.now().monotonic >= *behind_since_ + kLongestBehind) {
+          break;
+        } else {
+          behind_changed_.wait_until(mutex_, *behind_since_ + kLongestBehind);
+        }
+      }
+    }
+    if (stop.stop_requested()) return;
+    log_warning("this replica gives up leadership: its watches do not catch up");
+    pause(Pause::kBehind);
+  }
+}
+
 void Leadership::resume(Pause why) {
   MutexLock lock(mutex_);
   const bool paused = (pauses_ & static_cast<uint8_t>(why)) != 0;
@@ -79,13 +131,20 @@ void Leadership::resume(Pause why) {
   if (paused && pauses_ == 0 && loop_ != nullptr) take_part(*loop_);
 }
 
+// What the leader before it wrote may not have been seen here yet: the watches have to show that they are current.
+void Leadership::lead(EngineLoop& loop) {
+  cluster_.metrics().set_leading(settings_.resource_name, true);
+  log_info("this replica leads");
+  const uint64_t term = ++term_;
+  loop.begin_leadership(term);
+  cluster_.catch_up(term);
+}
+
 void Leadership::take_part(EngineLoop& loop) {
-  auto lead = [this, &loop] {
-    cluster_.metrics().set_leading(settings_.resource_name, true);
-    log_info("this replica leads");
-    loop.begin_leadership();
-  };
-  if (!settings_.leader_elect) return lead();
+  if (!settings_.leader_elect) {
+    lead(loop);
+    return note_attempt();
+  }
   auto follow = [this, &loop] {
     cluster_.metrics().set_leading(settings_.resource_name, false);
     loop.end_leadership();
@@ -95,16 +154,18 @@ void Leadership::take_part(EngineLoop& loop) {
       cluster_.lease_api(),
       kube::LeaderElectionSettings{
           .ns = namespace_, .name = settings_.resource_name, .identity = identity_, .lease = lease_options(settings_)},
-      kube::LeaderCallbacks{.became_leader = lead,
+      kube::LeaderCallbacks{.became_leader = [this, &loop] { lead(loop); },
                             .lost_leadership = follow,
                             .new_leader =
                                 [](const std::string& identity) {
                                   log_info("leader", {{"identity", identity.empty() ? "nobody" : identity}});
-                                }},
+                                },
+                            .attempted = [this] { note_attempt(); }},
       cluster_.observer(), lease_timing(cluster_.timing()));
 }
 
 void Leadership::stop() {
+  yielding_ = {};
   std::unique_ptr<kube::LeaderElection> ending;
   EngineLoop* loop = nullptr;
   {

@@ -1,9 +1,13 @@
 // This replica's part in the election of a leader, between the Lease and the engine.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
 
 #include "api/config/configuration.h"
 #include "base/mutex.h"
@@ -23,13 +27,21 @@ class Leadership {
   // outlive the leadership that stop() ends.
   void start(EngineLoop& loop) EXCLUDES(mutex_);
   enum class Pause : uint8_t {
-    kStuck = 1,  // the engine is: whoever leads now can do better; without elections there is nobody else
-    kKueue = 2,  // Kueue decides, so no replica of muster must
+    kStuck = 1,   // the engine is: whoever leads now can do better; without elections there is nobody else
+    kKueue = 2,   // Kueue decides, so no replica of muster must
+    kBehind = 4,  // a watch does not catch up; as for kStuck
   };
   // Gives the Lease back, as stop() does, and takes part again when no pause is left. Repeating
   // one changes nothing.
   void pause(Pause why) EXCLUDES(mutex_);
   void resume(Pause why) EXCLUDES(mutex_);
+  // Whether a watch has not caught up with the term of begin_leadership(). Who stays behind for kLongestBehind
+  // takes no part in elections until it has caught up: another replica may see the cluster. Any thread.
+  void set_behind(bool behind) EXCLUDES(mutex_);
+  static constexpr Duration kLongestBehind = std::chrono::seconds(10);
+  // For whoever starts the watches: when this has returned, and nobody else led, they begin in the term of this
+  // replica and have nothing to catch up with.
+  void await_first_attempt() const { attempted_.wait(false); }
   // Ends leadership: when it returns no write is under way, and the Lease is free.
   void stop() EXCLUDES(mutex_);
 
@@ -38,6 +50,10 @@ class Leadership {
 
  private:
   void take_part(EngineLoop& loop) REQUIRES(mutex_);
+  void lead(EngineLoop& loop);
+  void note_attempt();
+  bool may_give_up(Pause why) const;
+  void yield_when_behind(const std::stop_token& stop) EXCLUDES(mutex_);
 
   Cluster& cluster_;
   const LeaderElectionSettings settings_;
@@ -48,6 +64,11 @@ class Leadership {
   EngineLoop* loop_ GUARDED_BY(mutex_) = nullptr;
   std::unique_ptr<kube::LeaderElection> election_ GUARDED_BY(mutex_);
   uint8_t pauses_ GUARDED_BY(mutex_) = 0;
+  std::optional<MonotonicTime> behind_since_ GUARDED_BY(mutex_);
+  std::atomic<uint64_t> term_ = 0;
+  std::atomic<bool> attempted_ = false;
+  CondVar behind_changed_;
+  std::jthread yielding_;  // last, so that it ends before the rest
 };
 
 // Whether these settings can work; the error names the field.

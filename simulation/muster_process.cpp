@@ -43,6 +43,7 @@ void MusterProcess::kill() {
   inbox_.clear();
   turn_planned_ = false;
   tick_.reset();
+  term_ = 0;
   outbox_.clear();
   under_way_ = 0;
 }
@@ -66,22 +67,26 @@ void MusterProcess::connect(size_t index) {
   Feed& feed = feeds_[index];
   feed.connected = false;
   const uint64_t session = ++feed.session;
-  after(some(around_.options.way_low, around_.options.way_high), [this, index, session] {
+  after(some(around_.options.way_low, around_.options.way_high), [this, index, session, term = term_] {
     Feed& resumed = feeds_[index];
     if (resumed.session != session) return;
-    if (cut_off_) {
-      after(seconds(1), [this, index, session] {
-        if (feeds_[index].session == session) connect(index);
-      });
-      return;
-    }
-    if (resumed.seen == 0) return list(index);
+    const bool listing = resumed.seen == 0;
+    if (cut_off_ || (!listing && broken_.contains(resumed.type->plural))) return connect_later(index, seconds(1));
+    if (listing) return list(index, term);
     resumed.connected = true;
     deliver(index, session, around_.server.version());
+    // A watch that finds its history compacted lists, and has not caught up.
+    if (resumed.session == session) post(KindCaughtUp{resumed.type, term});
   });
 }
 
-void MusterProcess::list(size_t index) {
+void MusterProcess::connect_later(size_t index, Duration delay) {
+  after(delay, [this, index, session = feeds_[index].session] {
+    if (feeds_[index].session == session) connect(index);
+  });
+}
+
+void MusterProcess::list(size_t index, uint64_t term) {
   Feed& feed = feeds_[index];
   const bool absent = !around_.server.serves(*feed.type) || hidden_.contains(feed.type->plural);
   KindListed listed{.type = feed.type, .objects = {}, .version = around_.server.version()};
@@ -89,26 +94,29 @@ void MusterProcess::list(size_t index) {
     listed.objects.push_back(read(feed, *object));
   }
   after(some(around_.options.way_low, around_.options.way_high),
-        [this, index, session = feed.session, absent, listed = std::move(listed)] {
+        [this, index, term, session = feed.session, absent, listed = std::move(listed)] {
           Feed& filled = feeds_[index];
           if (filled.session != session) return;
-          if (absent) return find_absent(index);
+          if (absent) return find_absent(index, term);
           filled.absences = 0;
           post(listed);
+          post(KindCaughtUp{filled.type, term});
           filled.seen = listed.version;
+          if (broken_.contains(filled.type->plural)) return connect(index);
           filled.connected = true;
           deliver(index, session, around_.server.version());
         });
 }
 
 // As kube/watch.h: discovery says so a second time before it is believed.
-void MusterProcess::find_absent(size_t index) {
+void MusterProcess::find_absent(size_t index, uint64_t term) {
   Feed& feed = feeds_[index];
   const bool certain = ++feed.absences >= 2;
-  if (certain) post(KindAbsent{feed.type});
-  after(certain ? kAbsentRetry : kDoubtfulRetry, [this, index, session = feed.session] {
-    if (feeds_[index].session == session) connect(index);
-  });
+  if (certain) {
+    post(KindAbsent{feed.type});
+    post(KindCaughtUp{feed.type, term});
+  }
+  connect_later(index, certain ? kAbsentRetry : kDoubtfulRetry);
 }
 
 void MusterProcess::see(const Change& change) {
@@ -167,6 +175,14 @@ void MusterProcess::lose_watches(const ResourceType* type) {
   }
 }
 
+void MusterProcess::break_watch(const ResourceType& type, bool broken) {
+  if (broken)
+    broken_.insert(type.plural);
+  else
+    broken_.erase(type.plural);
+  lose_watches(&type);
+}
+
 void MusterProcess::cut_off(bool cut) {
   cut_off_ = cut;
   // What was sent meanwhile is lost; the watches notice and resume.
@@ -178,8 +194,12 @@ void MusterProcess::cut_off(bool cut) {
 void MusterProcess::lead(bool leads) {
   if (!running()) return;
   may_write_ = leads;
-  post(LeadershipChanged{leads});
-  if (!leads) send_writes();
+  if (!leads) {
+    post(LeadershipChanged{false});
+    return send_writes();
+  }
+  post(LeadershipChanged{true, ++term_});
+  lose_watches(nullptr);  // as kube/watch.h: one that resumes shows that it is current
 }
 
 void MusterProcess::post(Event event) {

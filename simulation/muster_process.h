@@ -81,6 +81,8 @@ class MusterProcess {
   void hide(const ResourceType& type, bool hidden);
   // nullptr: every watch.
   void lose_watches(const ResourceType* type);
+  // The watches of a kind break, and none can be opened until it is mended. Lists and writes go on.
+  void break_watch(const ResourceType& type, bool broken);
   void lead(bool leads);
   // Some change of a kind has happened.
   void see(const Change& change);
@@ -101,8 +103,10 @@ class MusterProcess {
   void after(Duration delay, std::function<void()> action);
   void watch(const WatchedKind& kind);
   void connect(size_t feed);
-  void list(size_t feed);
-  void find_absent(size_t feed);
+  void connect_later(size_t feed, Duration delay);
+  // `term`: of this replica when it asked.
+  void list(size_t feed, uint64_t term);
+  void find_absent(size_t feed, uint64_t term);
   void deliver(size_t feed, uint64_t session, uint64_t up_to);
   TypedObject read(const Feed& feed, const nlohmann::json& object) const;
   Duration some(Duration low, Duration high) { return around_.chance.between(low, high); }
@@ -119,7 +123,9 @@ class MusterProcess {
   uint64_t starts_ = 0;
   bool cut_off_ = false;
   std::set<std::string_view> hidden_;  // plurals
-  bool may_write_ = false;             // holds the lease
+  std::set<std::string_view> broken_;  // plurals
+  uint64_t term_ = 0;
+  bool may_write_ = false;  // holds the lease
   std::vector<Feed> feeds_;
   std::deque<Event> inbox_;
   bool turn_planned_ = false;

@@ -252,10 +252,20 @@ void World::lose_watches(int replica, const ResourceType* type) {
   process(replica).lose_watches(type);
 }
 
+void World::break_watch(int replica, const ResourceType& type, Duration duration) {
+  invariants_.note_disturbance();
+  process(replica).break_watch(type, true);
+  timeline_.after(duration, [this, replica, &type] {
+    invariants_.note_disturbance();
+    process(replica).break_watch(type, false);
+  });
+}
+
 void World::calm() {
   faults_ = {};
   for (int replica = 0; replica < replicas(); ++replica) {
     process(replica).cut_off(false);
+    for (const WatchedKind& kind : watched_kinds()) process(replica).break_watch(*kind.type, false);
     restart(replica);
   }
 }
@@ -271,7 +281,7 @@ void World::schedule_accident() {
 
 void World::accident() {
   const int replica = static_cast<int>(chance_.number() % processes_.size());
-  switch (chance_.number() % 6) {
+  switch (chance_.number() % 7) {
     case 0:
       return kill(replica, chance_.between(milliseconds(100), seconds(40)));
     case 1: {
@@ -287,6 +297,11 @@ void World::accident() {
       return cut_off(replica, chance_.between(seconds(1), seconds(30)));
     case 5:
       return jump_wall_clock(chance_.between(seconds(0), seconds(120)) - seconds(60));
+    case 6: {
+      const auto kinds = watched_kinds();
+      return break_watch(replica, *kinds[chance_.number() % kinds.size()].type,
+                         chance_.between(seconds(1), seconds(30)));
+    }
   }
 }
 

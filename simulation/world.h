@@ -125,6 +125,8 @@ class World {
   // The watches of a kind (nullptr: of all) break; they resume, or list again after a
   // compaction.
   void lose_watches(int replica, const ResourceType* type = nullptr);
+  // The watches of a kind break, and none can be opened for a while; lists and writes go on.
+  void break_watch(int replica, const ResourceType& type, Duration duration);
   // Hands the lease to another replica, or to nobody (-1) until told otherwise.
   void elect(int replica);
   int leader() const { return leases_.holder(); }

@@ -1,6 +1,7 @@
 #include "kube/leases/leader_election.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "api/codec/json.h"
 
@@ -38,6 +39,7 @@ void LeaderElection::run(std::stop_token stop) {
     const LeaseStep step = policy_.next(started, timing_.random());
     switch (step.kind) {
       case LeaseStep::Kind::kWait:
+        attempt_ended();
         timing_.sleeper.sleep(step.time, cancel);
         break;
       case LeaseStep::Kind::kRead:
@@ -48,6 +50,7 @@ void LeaderElection::run(std::stop_token stop) {
         write(step, cancel);
         break;
       case LeaseStep::Kind::kDone:
+        attempt_ended();
         return;
     }
   }
@@ -91,6 +94,10 @@ void LeaderElection::write(const LeaseStep& step, std::stop_token stop) {
   }
   *lease_ = std::move(*answer);
   policy_.written(std::move(record), sent, now());
+}
+
+void LeaderElection::attempt_ended() {
+  if (!std::exchange(attempted_, true) && callbacks_.attempted) callbacks_.attempted();
 }
 
 void LeaderElection::failed(const StatusError& error) {

@@ -27,6 +27,8 @@ struct LeaderCallbacks {
   std::function<void()> lost_leadership{};
   // Somebody (us included) was seen to hold the lease who did not before. Empty: released.
   std::function<void(const std::string& identity)> new_leader{};
+  // The first attempt to lead has ended, well or not (after became_leader), or the election has before it. Once.
+  std::function<void()> attempted{};
 };
 
 struct LeaderElectionSettings {
@@ -62,6 +64,7 @@ class LeaderElection {
   void run(std::stop_token stop);
   void read(const LeaseStep& step, std::stop_token stop);
   void write(const LeaseStep& step, std::stop_token stop);
+  void attempt_ended();
   void failed(const StatusError& error);
   MonotonicTime now() const { return timing_.clock.now().monotonic; }
   void publish(MonotonicTime now);
@@ -79,6 +82,7 @@ class LeaderElection {
   LeasePolicy policy_;
   const std::unique_ptr<nlohmann::json> lease_;  // as last answered, to keep what is not ours in it
   bool leads_ = false;                           // as told
+  bool attempted_ = false;                       // as told
   std::string holder_;                           // as told
 
   std::jthread thread_;  // last, so that it ends before the rest

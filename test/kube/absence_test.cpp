@@ -30,6 +30,7 @@ class Picture final : public WatchSink {
     ++lists_;
   }
   void on_absent() override { ++absences; }
+  void on_caught_up(uint64_t) override {}
   void on_event(WatchChange change, const json& item) override {
     const MutexLock lock(mutex_);
     const std::string name(string_at(item, {"metadata", "name"}));

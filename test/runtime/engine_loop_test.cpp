@@ -135,7 +135,8 @@ TEST_CASE("engine loop: what happened is handed out to be counted and an attempt
     if (*ns != '\0') object["metadata"]["namespace"] = ns;
     loop.post(ObjectChanged{read_object(type, object)});
   };
-  loop.begin_leadership();
+  loop.begin_leadership(1);
+  for (const WatchedKind& kind : watched_kinds()) loop.post(KindCaughtUp{kind.type, 1});
   post(kNamespaces, "", "team", json::object());
   post(kClusterQueues, "", "cq", {{"namespaceSelector", json::object()}});
   post(kLocalQueues, "team", "lq", {{"clusterQueue", "cq"}});

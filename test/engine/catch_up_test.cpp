@@ -1,0 +1,69 @@
+#include "engine/catch_up.h"
+
+#include <doctest/doctest.h>
+
+#include "api/meta/constants.h"
+#include "api/watched_kinds.h"
+#include "test/engine/served_engine.h"
+
+using namespace muster;
+using namespace muster::test;
+using nlohmann::json;
+
+namespace {
+
+// Of a Workload of one pod with so many cpus.
+json admitted(const char* queue, const char* cpu) {
+  json conditions = json::array();
+  for (const std::string_view type : {kQuotaReservedCondition, kAdmittedCondition})
+    conditions.push_back(
+        {{"type", type}, {"status", "True"}, {"reason", "Told"}, {"lastTransitionTime", "2026-01-01T12:00:00Z"}});
+  const json pod_set = {{"name", "main"}, {"flavors", {{"cpu", "f"}}}, {"resourceUsage", {{"cpu", cpu}}}, {"count", 1}};
+  return {{"conditions", conditions},
+          {"admission", {{"clusterQueue", queue}, {"podSetAssignments", json::array({pod_set})}}}};
+}
+
+}  // namespace
+
+TEST_CASE("catch up: each kind has to reach the term that is awaited, or one after it") {
+  CatchUp catch_up({&kJobs, &kWorkloads});
+  CHECK(catch_up.done());
+  catch_up.await(2);
+  CHECK(catch_up.behind() == std::vector<const ResourceType*>{&kJobs, &kWorkloads});
+  catch_up.caught_up(kJobs, 1);
+  catch_up.caught_up(kWorkloads, 3);
+  CHECK(catch_up.behind() == std::vector<const ResourceType*>{&kJobs});
+  catch_up.caught_up(kJobs, 2);
+  catch_up.caught_up(kJobs, 1);  // late news of an earlier one
+  CHECK(catch_up.done());
+  catch_up.await(3);
+  CHECK(catch_up.behind() == std::vector<const ResourceType*>{&kJobs});
+  catch_up.caught_up(kJobs, KindCaughtUp::kForever);
+  CHECK(catch_up.done());
+  catch_up.await(0);
+  CHECK(catch_up.done());
+}
+
+TEST_CASE("a new leader admits nobody before each kind has caught up with its term") {
+  ServedEngine served;
+  served.put_queues("1");
+  served.engine.apply(LeadershipChanged{false}, served.now());
+  served.put_workload("late", "1");
+  served.engine.apply(LeadershipChanged{true, 1}, served.now());
+  for (const WatchedKind& kind : watched_kinds()) {
+    INFO(kind.type->plural);
+    served.plan();
+    CHECK(served.writes.empty());
+    CHECK_FALSE(served.engine.next_tick());
+    CHECK(served.engine.kinds_behind().size() > 0);
+    // The leader before it gave the quota to another, and the watch of Workloads tells of it just now.
+    if (kind.type->plural == kWorkloads.plural) served.put_workload("first", "1", json::object(), admitted("cq", "1"));
+    served.engine.apply(KindCaughtUp{kind.type, 1}, served.now());
+  }
+  CHECK(served.engine.kinds_behind().empty());
+  served.settle();
+  CHECK(served.condition_of("late", "QuotaReserved").empty());
+  served.remove(kWorkloads, "first");
+  served.settle();
+  CHECK(served.condition_of("late", "QuotaReserved") == "True QuotaReserved");
+}
