@@ -5,6 +5,7 @@
 #include <set>
 
 #include "api/codec/json.h"
+#include "api/kinds/kind_description.h"
 #include "api/meta/object_meta.h"
 #include "api/meta/resource_type.h"
 
@@ -147,6 +148,9 @@ const ResourceType* explainable_type(std::string_view word) {
   if (word == "job" || word == "jobs") return &kJobs;
   if (word == "jobset" || word == "jobsets") return &kJobSets;
   if (word == "workload" || word == "workloads") return &kWorkloads;
+  for (const KindDescriptionPtr& kind : described_kinds()) {
+    if (word == kind->kind || word == kind->plural || word == kind->singular()) return &kind->type();
+  }
   return nullptr;
 }
 

@@ -27,6 +27,8 @@ TypedObject read_object(const ResourceType& type, const nlohmann::json& object) 
       {kLimitRanges.kind, [](const auto& json) -> TypedObject { return read_limit_range(json); }},
       {kRuntimeClasses.kind, [](const auto& json) -> TypedObject { return read_runtime_class(json); }},
   };
+  if (const KindDescription* described = find_described_kind(type.group, type.kind))
+    return read_described_job(*described, object);
   const auto reader = kReaders.find(type.kind);
   if (reader != kReaders.end()) return reader->second(object);
   PlainObject plain{&type, read_meta(object), nullptr};
@@ -38,6 +40,7 @@ const ResourceType& type_of(const TypedObject& object) {
   return std::visit(Overloaded{
                         [](const JobPtr&) -> const ResourceType& { return kJobs; },
                         [](const JobSetPtr&) -> const ResourceType& { return kJobSets; },
+                        [](const DescribedJobPtr& job) -> const ResourceType& { return job->kind->type(); },
                         [](const WorkloadPtr&) -> const ResourceType& { return kWorkloads; },
                         [](const PodPtr&) -> const ResourceType& { return kPods; },
                         [](const ConfigMapPtr&) -> const ResourceType& { return kConfigMaps; },

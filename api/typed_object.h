@@ -12,6 +12,7 @@
 #include "api/config_map.h"
 #include "api/job.h"
 #include "api/jobset.h"
+#include "api/kinds/described_job.h"
 #include "api/limit_range.h"
 #include "api/meta/object_event.h"
 #include "api/meta/object_meta.h"
@@ -30,9 +31,9 @@ struct PlainObject {
 };
 using PlainObjectPtr = std::shared_ptr<const PlainObject>;
 
-using TypedObject = std::variant<JobPtr, JobSetPtr, WorkloadPtr, PodPtr, ConfigMapPtr, ServicePtr, ClusterQueuePtr,
-                                 LocalQueuePtr, CohortPtr, ResourceFlavorPtr, AdmissionCheckPtr, PriorityClassPtr,
-                                 LimitRangePtr, RuntimeClassPtr, PlainObjectPtr>;
+using TypedObject = std::variant<JobPtr, JobSetPtr, DescribedJobPtr, WorkloadPtr, PodPtr, ConfigMapPtr, ServicePtr,
+                                 ClusterQueuePtr, LocalQueuePtr, CohortPtr, ResourceFlavorPtr, AdmissionCheckPtr,
+                                 PriorityClassPtr, LimitRangePtr, RuntimeClassPtr, PlainObjectPtr>;
 
 // Never fails: what has the wrong shape reads as absent. `type` must outlive the object.
 TypedObject read_object(const ResourceType& type, const nlohmann::json& object);

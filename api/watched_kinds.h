@@ -2,7 +2,9 @@
 // them as synced, and the RBAC manifest asks for exactly them.
 #pragma once
 
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "api/meta/resource_type.h"
@@ -26,8 +28,13 @@ struct WatchedKind {
   // Clusters do without it. Without any other kind muster cannot do its work.
   bool optional = false;
 
-  bool is_needed(bool native_jobsets, bool group_scheduling) const {
-    return (native_jobsets || !for_native_jobsets) && (group_scheduling || !for_groups);
+  // The integration whose jobs these are, where they are watched only if it is enabled.
+  std::string_view framework{};
+
+  bool is_needed(bool native_jobsets, bool group_scheduling,
+                 const std::set<std::string, std::less<>>& frameworks) const {
+    return (native_jobsets || !for_native_jobsets) && (group_scheduling || !for_groups) &&
+           (framework.empty() || frameworks.contains(framework));
   }
 };
 

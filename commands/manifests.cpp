@@ -59,8 +59,7 @@ int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ost
   }
   fitted.rights = rights_for(configuration);
   fitted.unqueued_kinds = configuration.muster.unqueued_kinds.value_or(UnqueuedKinds::kWarn);
-  fitted.external_frameworks = {configuration.kueue.external_frameworks.begin(),
-                                configuration.kueue.external_frameworks.end()};
+  fitted.external_frameworks = kinds_with_queue(configuration.kueue);
   // What ships without a file of its own has a Secret of another name than Kueue's default.
   if (options.config_file.empty()) fitted.rights.secret = kCertificateSecretName;
   if (options.jobset_controller) fitted.arguments.push_back("--jobset-controller=" + *options.jobset_controller);

@@ -262,8 +262,7 @@ void Process::begin(const Surroundings& surroundings) {
   guard_engine();
   policy_keeper_ = std::jthread([this](const std::stop_token& stop) {
     const Configuration& kueue = settings_.configuration.kueue;
-    const WantedPolicy wanted{settings_.configuration.muster.unqueued_kinds,
-                              {kueue.external_frameworks.begin(), kueue.external_frameworks.end()}};
+    const WantedPolicy wanted{settings_.configuration.muster.unqueued_kinds, kinds_with_queue(kueue)};
     settle_policy_binding(cluster_->api(), wanted, cluster_->timing(), stop);
   });
 }

@@ -240,8 +240,8 @@ bool Engine::rests_on_unknown(const ObjectKey& key) const {
   const TypedObject* object = state_.find(*key.type, key.ns, key.name);
   if (object == nullptr || !meta_of(*object).controller) return false;
   const OwnerReference& owner = *meta_of(*object).controller;
-  const ResourceType* type = job_type_of(owner);
-  if (type == nullptr || !unknown_.contains(type->plural)) return false;
+  const JobKind* kind = find_owner_kind(owner, settings_.queues.rules);
+  if (kind == nullptr || !unknown_.contains(kind->type.plural)) return false;
   if (std::holds_alternative<WorkloadPtr>(*object)) return true;
   const auto workloads = state_.workloads_of_owner(owner.uid);
   return std::any_of(workloads.begin(), workloads.end(),

@@ -28,6 +28,12 @@ void say_not_found(const ExplainScene& scene, const ObjectKey& key, Explained& t
                         " (job/NAME, jobset/NAME, workload/NAME), or has another namespace (-n).");
 }
 
+void say_not_queued(const JobKind& kind, Explained& told) {
+  told.say("KindNotQueued", "muster does not queue " + told.kind + "s here: integrations.frameworks lacks " +
+                                std::string(kind.framework) + ". They run without quota.");
+  told.change.push_back("Ask an administrator to add the framework to muster's configuration.");
+}
+
 // Why a job is no business of the queues; whether that is so.
 bool is_unqueued(const ExplainScene& scene, const QueuedJob& job, Explained& told) {
   const RuleSettings& rules = scene.queues().rules;
@@ -50,7 +56,8 @@ bool is_unqueued(const ExplainScene& scene, const QueuedJob& job, Explained& tol
     told.change.push_back("Ask an administrator to label the namespace, or to change the selector.");
     return true;
   }
-  const MaybeAncestor ancestor = managed_ancestor(rules, owners_in(scene.state, meta.ns), meta.uid, meta.controller);
+  const MaybeAncestor ancestor =
+      managed_ancestor(rules, owners_in(scene.state, rules, meta.ns), meta.uid, meta.controller);
   if (ancestor && *ancestor) {
     const OwnerReference& owner = *meta.controller;
     told.say("OwnedByQueuedJob", "It is part of " + owner.kind + " " + owner.name + ", which is queued as a whole.");
@@ -95,6 +102,9 @@ void explain_without_workload(const ExplainScene& scene, const QueuedJob& job, E
     told.say("PrebuiltWorkloadMissing", told.subject() + " waits for Workload " + std::string(prebuilt->name) +
                                             ", which it names and which does not exist.");
     told.change.push_back("Create that Workload, or remove " + prebuilt->field + ".");
+  } else if (const std::string why = job.why_unreadable(); !why.empty()) {
+    told.say("InvalidPodSets", told.subject() + " cannot be queued: " + why + ".");
+    told.change.push_back("Mend its pod templates; muster tries again when it changes.");
   } else if (!job.readable()) {
     told.say("OwnerNotQueued", told.subject() + " does not run: it says that it is part of " +
                                    std::string(meta.controller->kind) + " " + meta.controller->name +
@@ -173,12 +183,10 @@ void explain_job(const ExplainScene& scene, const ObjectKey& key, const QueuedJo
 std::optional<QueuedJob> owner_of(const ExplainScene& scene, const Workload& workload) {
   const auto& controller = workload.meta.controller;
   if (!controller) return std::nullopt;
-  for (const ResourceType* type : {&kJobs, &kJobSets}) {
-    if (type->kind != controller->kind || type->group != group_of(controller->api_version)) continue;
-    auto job = find_job({type, workload.meta.ns, controller->name}, scene.state);
-    if (job && job->meta().uid == controller->uid) return job;
-  }
-  return std::nullopt;
+  const JobKind* kind = find_owner_kind(*controller, scene.queues().rules);
+  if (kind == nullptr) return std::nullopt;
+  auto job = find_job({&kind->type, workload.meta.ns, controller->name}, scene.state);
+  return job && job->meta().uid == controller->uid ? job : std::nullopt;
 }
 
 }  // namespace
@@ -211,6 +219,9 @@ Explained explain(const ObjectKey& key, const ClusterState& state, const Reconci
       explain_workload(scene, *workload, owner_of(scene, *workload), told);
   } else if (const auto job = find_job(key, state)) {
     explain_job(scene, key, *job, told);
+  } else if (const JobKind* kind = find_job_kind(*key.type);
+             kind != nullptr && !kind->is_watched(scene.queues().rules)) {
+    say_not_queued(*kind, told);
   } else {
     say_not_found(scene, key, told);
   }

@@ -1,27 +1,42 @@
 #include "jobs/job_kind.h"
 
-#include <array>
+#include "jobs/described/described_kind.h"
 
 namespace muster {
 
+// Those with code of their own, then those that are described.
 std::span<const JobKind* const> job_kinds() {
-  static constexpr std::array<const JobKind*, 2> kinds = {&batch_job, &jobset};
+  static std::vector<const JobKind*> kinds = {&batch_job, &jobset};
+  // They last as long as the process; more may be installed while it starts.
+  const auto described = described_kinds();
+  while (kinds.size() < described.size() + 2) kinds.push_back(new DescribedKind(*described[kinds.size() - 2]));
   return kinds;
+}
+
+const ValuePath& JobKind::managed_by_path() const {
+  static const ValuePath path = *ValuePath::parse("spec.managedBy");
+  return path;
 }
 
 const JobKind* find_job_kind(std::string_view group, std::string_view kind) {
   for (const JobKind* known : job_kinds()) {
-    if (known->group == group && known->kind == kind) return known;
+    if (known->type.group == group && known->type.kind == kind) return known;
   }
   return nullptr;
 }
 
+const JobKind* find_job_kind(const ResourceType& type) {
+  return find_job_kind(type.group, type.kind);
+}
+
+const JobKind* find_owner_kind(const OwnerReference& owner, const RuleSettings& settings) {
+  const JobKind* kind = find_job_kind(group_of(owner.api_version), owner.kind);
+  return kind != nullptr && kind->is_watched(settings) ? kind : nullptr;
+}
+
 const ResourceType* job_type_of(const OwnerReference& owner) {
-  const std::string_view group = group_of(owner.api_version);
-  for (const ResourceType* type : {&kJobs, &kJobSets}) {
-    if (type->group == group && type->kind == owner.kind) return type;
-  }
-  return nullptr;
+  const JobKind* kind = find_job_kind(group_of(owner.api_version), owner.kind);
+  return kind == &batch_job || kind == &jobset ? &kind->type : nullptr;
 }
 
 }  // namespace muster

@@ -1,59 +1,144 @@
-// One struct of functions per job kind that muster knows; jobs/<kind>.cpp fills it.
-// Rules and reconcilers speak of jobs only through it.
+// What muster has to know of a kind of job, in one object per kind: how the webhooks read and edit it as JSON, and
+// how the reconcilers read it as a typed object, start it and stop it. Rules and reconcilers speak of jobs only
+// through it; jobs/<kind>/ has the kinds.
 //
-// The functions accept any JSON object: what has the wrong shape reads as absent
-// and is left for the API server's schema to refuse.
+// The functions that take JSON accept any: what has the wrong shape reads as absent and is left for the API
+// server's schema to refuse.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "api/config/rule_settings.h"
+#include "api/kinds/value_path.h"
 #include "api/meta/field_error.h"
 #include "api/meta/owner_reference.h"
 #include "api/meta/resource_type.h"
+#include "api/typed_object.h"
+#include "api/workload.h"
+#include "jobs/pod_set_info.h"
 
 namespace muster {
 
 // A pod template inside a job: where it stands and what it is.
 template <class Json>
 struct BasicPodTemplateRef {
-  std::string_view name;  // pod set name: "main", or the replicatedJob's; points into the object
-  FieldPath path;         // "spec.template", "spec.replicatedJobs[0].template.spec.template"
-  Json* template_json;    // never null; metadata and spec inside
-  int64_t count;          // pods of the pod set (parallelism, completions and replicas considered)
+  std::string name;     // pod set name: "main", or the replicatedJob's
+  FieldPath path;       // "spec.template", "spec.replicatedJobs[0].template.spec.template"
+  Json* template_json;  // never null; metadata and spec inside
+  int64_t count;        // pods of the pod set (parallelism, completions and replicas considered)
 };
 using PodTemplateRef = BasicPodTemplateRef<nlohmann::json>;             // for editing
 using ConstPodTemplateRef = BasicPodTemplateRef<const nlohmann::json>;  // for reading
 
-struct JobKind {
-  std::string_view framework;  // Kueue's name for the integration: "batch/job"
-  std::string_view group, version, kind, resource;
-  // The controller that runs such a job unless spec.managedBy names another.
-  std::string_view default_manager;
+struct JobEnd {
+  bool success = false;
+  std::string message;  // of the job's own condition
+};
+
+class JobKind {
+ public:
+  virtual ~JobKind() = default;
+  JobKind(const JobKind&) = delete;
+  JobKind& operator=(const JobKind&) = delete;
+
+  const ResourceType& type;
+  const std::string_view framework;  // Kueue's name for the integration: "batch/job"
+  // The controller that runs such a job unless spec.managedBy names another; empty: the kind has no such field.
+  const std::string_view default_manager;
   // Of the value of spec.managedBy, empty when it is not set.
   bool is_managed_by(std::string_view manager) const { return manager.empty() || manager == default_manager; }
 
-  // spec.suspend as written.
-  bool (*suspended)(const nlohmann::json& job);
+  // Whether muster watches objects of this kind: described kinds only where their integration is enabled. Of a kind
+  // that is not watched nothing is known, so it is treated as a kind that muster has never heard of.
+  bool is_watched(const RuleSettings& settings) const { return always_watched_ || is_enabled(settings); }
+  bool is_enabled(const RuleSettings& settings) const { return settings.frameworks.contains(framework); }
+
+  // --- As the webhooks see it ---
+
+  // Whether it is suspended as written.
+  virtual bool suspended(const nlohmann::json& job) const = 0;
   // Suspended for good: a Job that Kueue's three-step stop has not finished with
   // (annotation kueue.x-k8s.io/stopping) is suspended, but not stopped.
-  bool (*stopped)(const nlohmann::json& job);
-  void (*set_suspend)(nlohmann::json& job, bool suspend);
+  virtual bool stopped(const nlohmann::json& job) const { return suspended(job); }
+  virtual void set_suspend(nlohmann::json& job, bool suspend) const = 0;
+  // Kueue looks at the forms of the labels of some kinds only when a job is made.
+  virtual bool forms_are_checked_on_update() const { return true; }
+  // Whether a job may name a Workload that somebody else has made.
+  virtual bool takes_prebuilt_workloads() const { return true; }
+  // Where `managedBy` stands; empty: the kind has no such field.
+  virtual const ValuePath& managed_by_path() const;
   // The templates of a job, in order; entries without one are left out. Neither form changes the job.
-  std::vector<PodTemplateRef> (*pod_templates)(nlohmann::json& job);
-  std::vector<ConstPodTemplateRef> (*read_pod_templates)(const nlohmann::json& job);
+  virtual std::vector<PodTemplateRef> pod_templates(nlohmann::json& job) const = 0;
+  virtual std::vector<ConstPodTemplateRef> read_pod_templates(const nlohmann::json& job) const = 0;
+
+  // --- As the reconcilers see it; `job` is of this kind ---
+
+  virtual bool suspended(const TypedObject& job) const = 0;
+  // A stop of several writes has begun and not ended.
+  virtual bool stopping(const TypedObject&) const { return false; }
+  virtual std::string_view managed_by(const TypedObject& job) const = 0;
+  // Whether its pod templates are known.
+  virtual bool readable(const TypedObject& job) const = 0;
+  // What is wrong with its pod sets, so that it can be in no queue; empty: nothing, or it is another's part.
+  virtual std::string why_unreadable(const TypedObject&) const { return ""; }
+  virtual bool active(const TypedObject& job) const = 0;  // some of its pods run
+  virtual bool pods_ready(const TypedObject& job) const = 0;
+  // nullopt: it has not ended.
+  virtual std::optional<JobEnd> end(const TypedObject& job) const = 0;
+  virtual std::vector<ReclaimablePod> reclaimable_pods(const TypedObject& job) const = 0;
+  // Names, counts and templates, in order; cheap.
+  virtual std::vector<PodSet> pod_set_shapes(const TypedObject& job, const RuleSettings& settings) const = 0;
+  // The PriorityClass that the job itself names for its pods, before their templates do; may be empty.
+  virtual std::string_view pod_priority_class(const TypedObject&) const { return {}; }
+  // What the pods' own labels say of their place, for topology requests (`topologyRequest` of a pod set).
+  virtual nlohmann::json topology_labels(const TypedObject& job, size_t pod_set) const = 0;
+  // Labels that a pod template gets for one very object, and that no Workload has.
+  virtual std::span<const std::string_view> labels_of_one_job() const { return {}; }
+  // Labels that a pod template gets from Kubernetes, so that no Workload knows them: a stop leaves them.
+  virtual std::span<const std::string_view> labels_to_keep() const { return {}; }
+
+  // The merge patch that gives the pod templates these patches (null: none) and, where partial admission applies, the
+  // counts; null when nothing changes. `counts` is null where they are left alone.
+  virtual nlohmann::json edit(const TypedObject& job, const std::vector<nlohmann::json>& template_patches,
+                              const std::vector<PodSetInfo>* counts) const = 0;
+  // The merge patch that suspends or resumes it.
+  virtual nlohmann::json suspend_patch(bool suspend) const = 0;
+
+  // A stop takes several writes: what is in the way of the templates' restoration is removed in between.
+  virtual bool stops_in_steps() const { return false; }
+  virtual bool has_start_time(const TypedObject&) const { return false; }
+  // The template of a Job that has started cannot change before its start time is taken
+  // away, or Kubernetes itself has noted that the Job is suspended.
+  virtual bool start_time_is_in_the_way(const TypedObject&) const { return false; }
+
+ protected:
+  JobKind(const ResourceType& of_type, std::string_view framework_name, std::string_view default_manager_name,
+          bool always_watched)
+      : type(of_type),
+        framework(framework_name),
+        default_manager(default_manager_name),
+        always_watched_(always_watched) {}
+
+ private:
+  const bool always_watched_;
 };
 
-// All kinds that muster knows, enabled or not.
+// All kinds that muster queues, enabled or not.
 std::span<const JobKind* const> job_kinds();
-// nullptr when muster does not know the kind.
+// nullptr when muster does not queue the kind.
 const JobKind* find_job_kind(std::string_view group, std::string_view kind);
+const JobKind* find_job_kind(const ResourceType& type);
+// Of what such an owner is; nullptr: muster does not queue its kind, or does not watch it.
+const JobKind* find_owner_kind(const OwnerReference& owner, const RuleSettings& settings);
 // &kJobs or &kJobSets, whose objects such an owner is one of; nullptr: neither.
 const ResourceType* job_type_of(const OwnerReference& owner);
 
-extern const JobKind batch_job;
-extern const JobKind jobset;
+extern const JobKind& batch_job;
+extern const JobKind& jobset;
 
 }  // namespace muster

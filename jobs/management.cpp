@@ -15,16 +15,13 @@ using nlohmann::json;
 constexpr size_t kMaxOwners = 10;
 constexpr std::string_view kNamespaceNameLabel = "kubernetes.io/metadata.name";
 
-const JobKind* kind_of(const OwnerReference& owner) {
-  return find_job_kind(group_of(owner.api_version), owner.kind);
-}
-
 bool is_enabled(const RuleSettings& settings, const JobKind* kind) {
-  return kind && settings.frameworks.contains(kind->framework);
+  return kind != nullptr && kind->is_enabled(settings);
 }
 
 std::string not_found(const JobKind& kind, std::string_view name) {
-  return std::string(kind.resource) + "." + std::string(kind.group) + " \"" + std::string(name) + "\" not found";
+  return std::string(kind.type.plural) + "." + std::string(kind.type.group) + " \"" + std::string(name) +
+         "\" not found";
 }
 
 }  // namespace
@@ -32,6 +29,12 @@ std::string not_found(const JobKind& kind, std::string_view name) {
 const JobKind* enabled_kind(const Review& review) {
   const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
   return is_enabled(review.settings, kind) ? kind : nullptr;
+}
+
+const JobKind* kind_of_checked_forms(const Review& review) {
+  const JobKind* kind = enabled_kind(review);
+  const bool is_update = review.request.operation == Operation::kUpdate;
+  return kind != nullptr && is_update && !kind->forms_are_checked_on_update() ? nullptr : kind;
 }
 
 std::string_view namespace_of(const AdmissionRequest& request) {
@@ -70,7 +73,7 @@ Result<bool, Undecided> in_managed_namespace(const RuleSettings& settings, std::
 
 bool has_enabled_controller(const RuleSettings& settings, const json& object) {
   const auto owner = controller_of(object);
-  return owner && is_enabled(settings, kind_of(*owner));
+  return owner && is_enabled(settings, find_owner_kind(*owner, settings));
 }
 
 MaybeAncestor managed_ancestor(const Review& review, const json& object) {
@@ -91,7 +94,7 @@ MaybeAncestor managed_ancestor(const RuleSettings& settings, const OwnerLookup& 
   std::vector<std::string> seen = {std::move(uid)};
   std::optional<ManagedAncestor> managed;
   while (owner) {
-    const JobKind* kind = kind_of(*owner);
+    const JobKind* kind = find_owner_kind(*owner, settings);
     if (kind == &batch_job) return managed;
     const std::optional<OwnerFacts> facts = lookup(*owner);
     if (!facts && !kind) return managed;

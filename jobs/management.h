@@ -29,6 +29,9 @@ struct Undecided {
 // nullptr when Kueue's rules are none of its business.
 const JobKind* enabled_kind(const Review& review);
 
+// The same, unless this request is none at which the forms of such a job's labels are looked at.
+const JobKind* kind_of_checked_forms(const Review& review);
+
 // request.namespace; metadata.namespace where a caller left that empty.
 std::string_view namespace_of(const AdmissionRequest& request);
 

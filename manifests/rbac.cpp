@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "api/kinds/kind_description.h"
 #include "api/watched_kinds.h"
 #include "manifests/names.h"
 
@@ -33,12 +34,27 @@ json rule(const Texts& groups, const Texts& resources, const Texts& verbs, const
 json reading_rules(const RightsOptions& options) {
   std::map<std::string, Texts> resources;
   for (const WatchedKind& kind : watched_kinds()) {
-    if (!kind.field_selector.empty() || !kind.is_needed(options.native_jobsets, options.group_scheduling)) continue;
+    if (!kind.field_selector.empty() ||
+        !kind.is_needed(options.native_jobsets, options.group_scheduling, options.frameworks))
+      continue;
     resources[std::string(kind.type->group)].emplace_back(kind.type->plural);
   }
   json rules = json::array();
   for (const auto& [group, plurals] : resources) rules.push_back(rule({group}, plurals, {"list", "watch"}));
   return rules;
+}
+
+// They are started and stopped, and own their Workloads.
+void add_described_kind_rules(const RightsOptions& options, json& rules) {
+  std::map<std::string, Texts> resources, finalizers;
+  for (const KindDescriptionPtr& kind : described_kinds()) {
+    if (!options.frameworks.contains(kind->framework)) continue;
+    resources[kind->group].push_back(kind->plural);
+    finalizers[kind->group].push_back(kind->plural + "/finalizers");
+  }
+  const Texts verbs = options.deletes_deactivated ? Texts{"patch", "delete"} : Texts{"patch"};
+  for (const auto& [group, plurals] : resources) rules.push_back(rule({group}, plurals, verbs));
+  for (const auto& [group, plurals] : finalizers) rules.push_back(rule({group}, plurals, {"update"}));
 }
 
 // What the reconcilers write of jobs. RBAC cannot name labels: that muster touches only what
@@ -59,6 +75,7 @@ void add_job_rules(const RightsOptions& options, json& rules) {
   // Children that hold up their owner's deletion, and OwnerReferencesPermissionEnforcement.
   rules.push_back(rule({"batch"}, {"jobs/finalizers"}, {"update"}));
   rules.push_back(rule({"jobset.x-k8s.io"}, {"jobsets/finalizers"}, {"update"}));
+  add_described_kind_rules(options, rules);
   if (options.native_jobsets) rules.push_back(rule({""}, {"services"}, {"create"}));
   if (!options.group_scheduling) return;
   rules.push_back(rule({""}, {"configmaps"}, {"create", "patch", "delete"}));
@@ -156,8 +173,9 @@ RightsOptions rights_for(const LoadedConfiguration& configuration) {
   options.native_jobsets = muster.jobset_controller != JobSetController::kExternal;
   options.external_jobsets = muster.jobset_controller != JobSetController::kNative;
   options.group_scheduling = muster.group_scheduling;
+  options.frameworks = {kueue.frameworks.begin(), kueue.frameworks.end()};
   options.patches_jobset_definition = muster.patch_jobset_definition;
-  options.keeps_policy = muster.unqueued_kinds.has_value() || !kueue.external_frameworks.empty();
+  options.keeps_policy = muster.unqueued_kinds.has_value() || !kinds_with_queue(kueue).empty();
   options.deletes_deactivated =
       !string_at(kueue.effective, {"objectRetentionPolicies", "workloads", "afterDeactivatedByKueue"}).empty();
   options.writes_cohorts = find_path(kueue.effective, {"fairSharing"}) != nullptr;

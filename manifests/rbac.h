@@ -7,6 +7,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,8 @@ struct RightsOptions {
   bool external_jobsets = true;
   // Jobs and JobSets may start as a group.
   bool group_scheduling = true;
+  // integrations.frameworks: of the kinds that are described only these are watched.
+  std::set<std::string, std::less<>> frameworks{};
   // Beside another controller: keep spec.groupSchedulingConfig in its CRD.
   bool patches_jobset_definition = true;
   // Jobs whose Workloads muster has deactivated are deleted after a while

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
 #include "base/encoding.h"
 #include "jobs/job_kind.h"
@@ -23,13 +24,25 @@ constexpr std::string_view kQueueGroup = "kueue.x-k8s.io";
 // What the rules of one webhook want to see: (group, resource) -> operations.
 using Wanted = std::map<std::pair<std::string, std::string>, std::set<std::string>>;
 
+bool is_registered(const RuleMatch& match, const WebhookRegistration& registration) {
+  const auto kinds = described_kinds();
+  const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const KindDescriptionPtr& kind) {
+    return kind->group == match.group && kind->plural == match.resource;
+  });
+  return found == kinds.end() || registration.frameworks.contains((*found)->framework);
+}
+
+// Of the kinds that are described those whose integration is enabled.
 template <class Rules>
-Wanted wanted_by(const Rules& rules) {
+Wanted wanted_by(const Rules& rules, const WebhookRegistration& registration) {
   Wanted wanted;
   for (const auto* rule : rules) {
-    for (const RuleMatch& match : rule->matches) {
-      auto& operations = wanted[{std::string(match.group), std::string(match.resource)}];
-      for (Operation operation : rule->operations) operations.emplace(to_text(operation));
+    for (const RuleMatch& written : rule->matches) {
+      for (const RuleMatch& match : expand(written)) {
+        if (!is_registered(match, registration)) continue;
+        auto& operations = wanted[{std::string(match.group), std::string(match.resource)}];
+        for (Operation operation : rule->operations) operations.emplace(to_text(operation));
+      }
     }
   }
   return wanted;
@@ -37,7 +50,7 @@ Wanted wanted_by(const Rules& rules) {
 
 std::string version_of(const std::string& group, const std::string& resource) {
   for (const JobKind* kind : job_kinds()) {
-    if (kind->group == group && kind->resource == resource) return std::string(kind->version);
+    if (kind->type.group == group && kind->type.plural == resource) return std::string(kind->type.version);
   }
   // Requests in v1beta1 come converted (matchPolicy Equivalent).
   return group == kQueueGroup ? "v1beta2" : "v1";
@@ -45,7 +58,7 @@ std::string version_of(const std::string& group, const std::string& resource) {
 
 bool is_job(const std::string& group, const std::string& resource) {
   return std::any_of(job_kinds().begin(), job_kinds().end(),
-                     [&](const JobKind* kind) { return kind->group == group && kind->resource == resource; });
+                     [&](const JobKind* kind) { return kind->type.group == group && kind->type.plural == resource; });
 }
 
 bool is_workload(const std::string& group, const std::string& resource) {
@@ -72,19 +85,20 @@ struct RuleLists {
     if (is_local_queue(group, resource)) return local_queues;
     if (is_core(group, resource, "pods")) return pods;
     if (is_core(group, resource, "configmaps")) return config_maps;
-    const bool always = !is_job(group, resource) || (every_jobset && resource == jobset.resource);
+    const bool always = !is_job(group, resource) || (every_jobset && resource == jobset.type.plural);
     return always ? own : jobs;
   }
 };
 
-RuleLists rules_of(WebhookKind kind, bool every_jobset) {
-  const Wanted wanted = kind == WebhookKind::kMutating ? wanted_by(mutator_chain()) : wanted_by(all_validators());
+RuleLists rules_of(WebhookKind kind, const WebhookRegistration& registration) {
+  const Wanted wanted = kind == WebhookKind::kMutating ? wanted_by(mutator_chain(), registration)
+                                                       : wanted_by(all_validators(), registration);
   RuleLists lists;
   for (const auto& [target, operations] : wanted) {
     const auto& [group, resource] = target;
     const bool namespaced =
         is_job(group, resource) || is_workload(group, resource) || is_local_queue(group, resource) || group.empty();
-    lists.of(group, resource, every_jobset)
+    lists.of(group, resource, registration.every_jobset)
         .push_back({{"apiGroups", {group}},
                     {"apiVersions", {version_of(group, resource)}},
                     {"resources", {resource}},
@@ -169,7 +183,7 @@ class Entries {
 void add_children(const WebhookRegistration& registration, const json& rules, Entries& entries) {
   json jobs = json::array();
   for (const json& rule : rules) {
-    if (rule["resources"] == json::array({batch_job.resource})) jobs.push_back(rule);
+    if (rule["resources"] == json::array({batch_job.type.plural})) jobs.push_back(rule);
   }
   json conditions = json::array({match_conditions::of_a_jobset(), match_conditions::not_sent_by_another_entry(),
                                  match_conditions::more_than_metadata(),
@@ -184,7 +198,7 @@ void add_children(const WebhookRegistration& registration, const json& rules, En
 json webhook_entries(WebhookKind kind, const WebhookRegistration& registration,
                      const std::vector<std::string>& default_queue_namespaces, const std::string& ca_bundle_pem) {
   Entries entries(kind, registration, ca_bundle_pem);
-  const RuleLists rules = rules_of(kind, registration.every_jobset);
+  const RuleLists rules = rules_of(kind, registration);
   entries.add("queued", rules.jobs, json::array(), json::array({match_conditions::queued_or_gang()}));
   if (registration.manage_jobs_without_queue_name && !registration.managed_namespaces.matches_nothing()) {
     json namespaces = json::array();

@@ -27,6 +27,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,8 @@ struct WebhookRegistration {
   bool every_jobset = false;
   // Jobs may start as a group, so pods and ConfigMaps of groups are looked at.
   bool group_scheduling = true;
+  // integrations.frameworks: of the kinds that are described only these come to muster.
+  std::set<std::string, std::less<>> frameworks{};
   // User name of upstream's controller, which is not asked about the Jobs that it makes; empty:
   // there is none, or it was not found.
   std::string jobset_controller{};

@@ -10,6 +10,7 @@
 #include "mutators/jobset_defaults.h"
 #include "mutators/keep_injected.h"
 #include "mutators/keep_suspended.h"
+#include "mutators/mpi_launcher_as_worker.h"
 #include "mutators/multikueue_managed_by.h"
 #include "mutators/mutator.h"
 #include "mutators/partial_admission_off.h"
@@ -51,14 +52,15 @@ class Watch {
 }  // namespace
 
 std::span<const Mutator* const> mutator_chain() {
-  static constexpr std::array<const Mutator*, 12> chain = {
+  static constexpr std::array<const Mutator*, 13> chain = {
       &jobset_defaults,  // the others see the JobSet as its webhook would hand it over
       &jobset_keep_defaults,
       &default_local_queue,     // whoever comes next asks for the queue name
       &default_priority_class,  // of queued jobs only
       &suspend,
       &keep_suspended,
-      &multikueue_managed_by,    // by queue name
+      &multikueue_managed_by,  // by queue name
+      &mpi_launcher_as_worker,
       &group_scheduling_inject,  // into the template that the others leave
       &group_scheduling_keep,
       &keep_injected,   // compares whole templates, so the barrier is there again

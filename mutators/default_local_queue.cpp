@@ -25,7 +25,7 @@ std::optional<MutationError> mutate_one(const Review& review, nlohmann::json& ob
 
 const Mutator default_local_queue = {
     .name = "default_local_queue",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kCreate},
     .mutate = mutate_one,
 };

@@ -34,7 +34,7 @@ std::optional<MutationError> mutate_one(const Review& review, nlohmann::json& ob
 
 const Mutator default_priority_class = {
     .name = "default_priority_class",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kCreate},
     .mutate = mutate_one,
 };

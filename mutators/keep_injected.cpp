@@ -61,7 +61,7 @@ std::optional<MutationError> mutate_one(const Review& review, json& object) {
 
 const Mutator keep_injected = {
     .name = "keep_injected",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
     .mutate = mutate_one,
 };

@@ -33,7 +33,7 @@ std::optional<MutationError> mutate_one(const Review& review, json& object) {
 
 const Mutator keep_suspended = {
     .name = "keep_suspended",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
     .mutate = mutate_one,
 };

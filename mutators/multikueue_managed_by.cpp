@@ -13,15 +13,15 @@ namespace {
 using nlohmann::json;
 
 bool may_set(const JobKind& kind, const json& object) {
-  const json* manager = find_path(object, {"spec", "managedBy"});
-  return !manager || manager->is_null() || string_at(object, {"spec", "managedBy"}) == kind.default_manager;
+  const json* manager = kind.managed_by_path().find(object);
+  return manager == nullptr || manager->is_null() || *manager == std::string(kind.default_manager);
 }
 
 std::optional<MutationError> mutate_one(const Review& review, json& object) {
   const JobKind* kind = enabled_kind(review);
   if (!kind || !review.settings.enabled("MultiKueue") || !may_set(*kind, object)) return std::nullopt;
   if (!review.view.uses_multikueue(namespace_of(review.request), queue_name_of(object))) return std::nullopt;
-  if (json* spec = make_object(object, {"spec"})) (*spec)["managedBy"] = kMultiKueueControllerName;
+  kind->managed_by_path().set(object, kMultiKueueControllerName);
   return std::nullopt;
 }
 
@@ -29,7 +29,7 @@ std::optional<MutationError> mutate_one(const Review& review, json& object) {
 
 const Mutator multikueue_managed_by = {
     .name = "multikueue_managed_by",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kCreate},
     .mutate = mutate_one,
 };

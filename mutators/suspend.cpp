@@ -29,7 +29,7 @@ std::optional<MutationError> mutate_one(const Review& review, nlohmann::json& ob
 
 const Mutator suspend = {
     .name = "suspend",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kCreate},
     .mutate = mutate_one,
 };

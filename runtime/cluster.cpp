@@ -151,7 +151,7 @@ void Cluster::catch_up(uint64_t term) {
 
 void Cluster::start_watches(EngineLoop& loop, const ReconcilerSettings& settings, const std::string& configurations) {
   for (const WatchedKind& kind : watched_kinds()) {
-    if (kind.is_needed(settings.native_jobsets, settings.group_scheduling)) {
+    if (kind.is_needed(settings.native_jobsets, settings.group_scheduling, settings.queues.rules.frameworks)) {
       watch(loop, kind);
       continue;
     }

@@ -1,5 +1,6 @@
 #include "runtime/load_settings.h"
 
+#include "api/kinds/kind_description.h"
 #include "jobs/job_kind.h"
 #include "runtime/read_file.h"
 #include "runtime/version.h"
@@ -82,12 +83,16 @@ Result<Settings> load_settings(const SettingsFlags& flags, const std::string& ow
   const std::string where = flags.config_file.empty() ? "" : flags.config_file + ": ";
   FieldErrors errors = apply_feature_gates(configuration->kueue, flags.feature_gates);
   append(errors, validate_configuration(configuration->kueue));
+  append(errors, install_described_kinds(configuration->kinds));
   std::vector<std::string_view> queued;
   for (const JobKind* kind : job_kinds()) queued.push_back(kind->framework);
   FrameworkCheck frameworks = check_frameworks(configuration->kueue, queued);
   append(errors, std::move(frameworks.errors));
   if (!errors.empty()) return fail(lines_of(where, errors));
 
+  // Whoever describes a kind wants it queued.
+  for (const KindDescriptionPtr& kind : configuration->kinds)
+    configuration->kueue.frameworks.push_back(kind->framework);
   Settings settings;
   settings.warnings = configuration->warnings;
   if (!frameworks.warning.empty()) settings.warnings.push_back(std::move(frameworks.warning));
@@ -130,6 +135,7 @@ WebhookRegistration registration_of(const Settings& settings, const std::string&
   registration.service = kueue.cert_management.webhook_service_name;
   registration.url = url;
   registration.manage_jobs_without_queue_name = kueue.manage_jobs_without_queue_name;
+  registration.frameworks = {kueue.frameworks.begin(), kueue.frameworks.end()};
   registration.managed_namespaces = kueue.managed_jobs_namespace_selector;
   registration.every_jobset = native_jobsets;
   registration.group_scheduling = settings.configuration.muster.group_scheduling;

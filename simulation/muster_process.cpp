@@ -31,7 +31,15 @@ void MusterProcess::start() {
   ++starts_;
   alive_ = std::make_shared<int>(0);
   engine_ = std::make_unique<Engine>(around_.settings);
-  for (const WatchedKind& kind : watched_kinds()) watch(kind);
+  const ReconcilerSettings& settings = around_.settings.reconcilers;
+  for (const WatchedKind& kind : watched_kinds()) {
+    if (kind.framework.empty() || settings.queues.rules.frameworks.contains(kind.framework)) {
+      watch(kind);
+      continue;
+    }
+    post(KindListed{.type = kind.type, .objects = {}});
+    post(KindCaughtUp{kind.type, KindCaughtUp::kForever});
+  }
 }
 
 void MusterProcess::kill() {

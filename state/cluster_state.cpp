@@ -242,6 +242,7 @@ std::optional<ClusterState::Change> ClusterState::set(const TypedObject& object)
   std::visit(Overloaded{
                  [&](const JobPtr& job) { templates_.intern(*job); },
                  [&](const JobSetPtr& jobset) { templates_.intern(*jobset); },
+                 [&](const DescribedJobPtr& job) { templates_.intern(*job); },
                  [&](const WorkloadPtr& workload) { templates_.intern(*workload); },
                  [](const auto&) {},
              },

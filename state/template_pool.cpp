@@ -14,6 +14,10 @@ void TemplatePool::intern(const JobSet& jobset) {
   for (const ReplicatedJob& replicated : jobset.replicated_jobs) share(replicated.pod_template);
 }
 
+void TemplatePool::intern(const DescribedJob& job) {
+  for (const DescribedPodSet& pod_set : job.pod_sets) share(pod_set.pod_template);
+}
+
 void TemplatePool::intern(const Workload& workload) {
   for (const PodSet& pod_set : workload.pod_sets) share(pod_set.pod_template);
 }

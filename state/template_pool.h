@@ -8,6 +8,7 @@
 
 #include "api/job.h"
 #include "api/jobset.h"
+#include "api/kinds/described_job.h"
 #include "api/workload.h"
 
 namespace muster {
@@ -18,6 +19,7 @@ class TemplatePool {
   // Gives an object that nobody else reads yet the pod specs that others hold already.
   void intern(const Job& job);
   void intern(const JobSet& jobset);
+  void intern(const DescribedJob& job);
   void intern(const Workload& workload);
 
   // Specs that are alive, and some that may have died since the last sweep.

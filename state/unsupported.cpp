@@ -87,8 +87,8 @@ Found in_jobset(const JobSet& jobset, const ReconcilerSettings& settings) {
 bool can_be_stopped(const Workload& workload, const QueueSettings& settings) {
   const auto& owner = workload.meta.controller;
   if (!owner) return true;
-  const JobKind* kind = find_job_kind(group_of(owner->api_version), owner->kind);
-  if (kind != nullptr) return settings.rules.frameworks.contains(kind->framework);
+  const JobKind* kind = find_owner_kind(*owner, settings.rules);
+  if (kind != nullptr) return kind->is_enabled(settings.rules);
   return settings.rules.is_external(owner->api_version, owner->kind);
 }
 

@@ -18,6 +18,9 @@ using nlohmann::json;
 constexpr std::string_view kGroup = "config.kueue.x-k8s.io";
 constexpr std::string_view kKind = "Configuration";
 
+// Each costs a watch.
+constexpr size_t kMostOwnKinds = 20;
+
 using LoadError = Failure<ConfigurationError>;
 LoadError refuse(std::string message, std::string hint = "") {
   return fail_with(ConfigurationError{std::move(message), std::move(hint)});
@@ -120,6 +123,24 @@ std::string at_line(const YamlDocument& document) {
   return "the document at line " + std::to_string(document.line);
 }
 
+bool is_job_kind(const json& document) {
+  return string_at(document, {"kind"}) == kJobKindKind && string_at(document, {"apiVersion"}) == kJobKindApiVersion;
+}
+
+std::optional<ConfigurationError> read_job_kind(const YamlDocument& document, LoadedConfiguration& into) {
+  if (into.kinds.size() == kMostOwnKinds)
+    return ConfigurationError{at_line(document) + " is one JobKind too many",
+                              "a file describes at most " + std::to_string(kMostOwnKinds)};
+  auto kind = read_kind_description(document.value);
+  if (kind) {
+    into.kinds.push_back(*std::move(kind));
+    return std::nullopt;
+  }
+  std::string message;
+  for (const FieldError& error : kind.error()) message += (message.empty() ? "" : "; ") + error.text();
+  return ConfigurationError{"JobKind in " + at_line(document) + ": " + message, "docs/kinds.md lists the fields"};
+}
+
 // Everything after the first document.
 std::optional<ConfigurationError> read_further(const YamlDocument& document, bool& muster_seen,
                                                LoadedConfiguration& into) {
@@ -137,6 +158,7 @@ std::optional<ConfigurationError> read_further(const YamlDocument& document, boo
     for (const FieldError& error : muster.error()) message += (message.empty() ? "" : "; ") + error.text();
     return ConfigurationError{"MusterConfiguration: " + message, "docs/configuration.md lists the fields"};
   }
+  if (is_job_kind(document.value)) return read_job_kind(document, into);
   const std::string kind(string_at(document.value, {"kind"}));
   const std::string api_version(string_at(document.value, {"apiVersion"}));
   if (is_kueue_document(document.value) || (kind.empty() && api_version.empty())) {
@@ -147,7 +169,8 @@ std::optional<ConfigurationError> read_further(const YamlDocument& document, boo
   return ConfigurationError{at_line(document) + " is of kind " + (kind.empty() ? "(none)" : kind) + ", apiVersion " +
                                 (api_version.empty() ? "(none)" : api_version) + ", which muster does not know",
                             "beside Kueue's Configuration a file may hold one MusterConfiguration of " +
-                                std::string(kMusterConfigurationApiVersion)};
+                                std::string(kMusterConfigurationApiVersion) + ", and JobKinds of " +
+                                std::string(kJobKindApiVersion)};
 }
 
 ConfigurationError unreadable(const YamlError& error) {
@@ -173,7 +196,8 @@ Result<LoadedConfiguration, ConfigurationError> load_configuration(std::string_v
   LoadedConfiguration loaded = default_configuration(operator_namespace);
   bool muster_seen = false;
   size_t next = 0;
-  const bool muster_first = !documents->empty() && is_muster_document(documents->front().value);
+  const bool muster_first =
+      !documents->empty() && (is_muster_document(documents->front().value) || is_job_kind(documents->front().value));
   if (!muster_first) {
     const json first = documents->empty() ? json(nullptr) : documents->front().value;
     if (!first.is_null() && !first.is_object()) {

@@ -14,6 +14,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,7 @@
 #include "api/config/muster_configuration.h"
 #include "api/config/queue_settings.h"
 #include "api/config/rule_settings.h"
+#include "api/kinds/kind_description.h"
 #include "api/meta/field_error.h"
 #include "base/result.h"
 
@@ -100,6 +102,8 @@ struct ConfigurationError {
 struct LoadedConfiguration {
   Configuration kueue;
   MusterConfiguration muster;
+  // Documents of kind JobKind: kinds of job that an administrator describes, all of them enabled.
+  std::vector<KindDescriptionPtr> kinds;
   // What the file holds and nobody reads: documents that Kueue ignores.
   std::vector<std::string> warnings;
 };
@@ -129,6 +133,10 @@ std::vector<std::string> not_acting_yet(const Configuration& configuration);
 // Feature gates that are set to true although muster only validates what belongs to them. Set to
 // false they do all that they can: the checks are off, and the feature is not there.
 std::vector<std::string> only_validating(const Configuration& configuration);
+
+// Kinds that have a queue although they are in the table of those that muster does not know (api/unqueued_kinds.h), as
+// "Kind.version.group": those of integrations.externalFrameworks, and described kinds whose integration is enabled.
+std::set<std::string, std::less<>> kinds_with_queue(const Configuration& configuration);
 
 // integrations.frameworks against the kinds that muster queues (`queued`, by Kueue's names).
 struct FrameworkCheck {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "api/config/configuration.h"
+#include "api/kinds/kind_description.h"
 #include "api/unqueued_kinds.h"
 #include "base/did_you_mean.h"
 
@@ -57,6 +58,17 @@ std::vector<std::string> only_validating(const Configuration& configuration) {
     if (enabled && gate != nullptr && gate->use == GateUse::kValidates) gates.push_back("featureGates." + name);
   }
   return gates;
+}
+
+std::set<std::string, std::less<>> kinds_with_queue(const Configuration& configuration) {
+  std::set<std::string, std::less<>> names(configuration.external_frameworks.begin(),
+                                           configuration.external_frameworks.end());
+  const auto& enabled = configuration.frameworks;
+  for (const KindDescriptionPtr& kind : described_kinds()) {
+    if (std::find(enabled.begin(), enabled.end(), kind->framework) != enabled.end())
+      names.insert(kind->kind + "." + kind->version + "." + kind->group);
+  }
+  return names;
 }
 
 FrameworkCheck check_frameworks(const Configuration& configuration, std::span<const std::string_view> queued) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/codec/json.h"
+#include "api/kinds/kind_description.h"
 
 namespace muster {
 namespace {
@@ -21,8 +22,16 @@ bool applies(std::span<const RuleMatch> matches, std::span<const Operation> oper
              const AdmissionRequest& request) {
   if (std::find(operations.begin(), operations.end(), request.operation) == operations.end()) return false;
   return std::any_of(matches.begin(), matches.end(), [&](const RuleMatch& match) {
+    if (match == kQueuedJobs) return request.sub_resource.empty() && is_queued_type(request.group, request.resource);
     return match.group == request.group && names_resource(match.resource, request);
   });
+}
+
+std::vector<RuleMatch> expand(const RuleMatch& match) {
+  if (match != kQueuedJobs) return {match};
+  std::vector<RuleMatch> matches;
+  for (const ResourceType* type : queued_types()) matches.push_back({type->group, type->plural});
+  return matches;
 }
 
 bool being_deleted(const AdmissionRequest& request) {

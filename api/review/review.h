@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "api/config/rule_settings.h"
 #include "api/review/admission_review.h"
@@ -21,7 +22,14 @@ struct Review {
 struct RuleMatch {
   std::string_view group;     // "batch"
   std::string_view resource;  // "jobs", or with a subresource "workloads/status"
+
+  bool operator==(const RuleMatch&) const = default;
 };
+
+// Every kind of job that muster queues (queued_types()).
+inline constexpr RuleMatch kQueuedJobs{"*", "queued jobs"};
+// What a match stands for: itself, or the kinds of kQueuedJobs.
+std::vector<RuleMatch> expand(const RuleMatch& match);
 
 // Whether a rule wants to see a request: of a subresource only what names it.
 bool applies(std::span<const RuleMatch> matches, std::span<const Operation> operations,

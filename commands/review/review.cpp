@@ -6,6 +6,7 @@
 #include "api/codec/json.h"
 #include "commands/review/review_input.h"
 #include "commands/review/review_judge.h"
+#include "jobs/job_kind.h"
 #include "runtime/load_settings.h"
 
 namespace muster {
@@ -90,7 +91,7 @@ class Run {
     request.user = options_.user;
     request.position = objects_.size();
     ReviewedObject reviewed = judge_manifest(request, view_, settings_);
-    if (!is_external(request.object))
+    if (!has_queue(request.object))
       judge_by_policy(unqueued_, request.object, request.old_object, options_.operation, reviewed);
     reviewed.name = name;
     return reviewed;
@@ -102,14 +103,17 @@ class Run {
     json named = request->operation == Operation::kDelete ? request->old_object : request->object;
     if (named.is_object() && !named.contains("kind")) named["kind"] = request->kind;
     ReviewedObject reviewed = judge_review(document.value, *request, view_, settings_);
-    if (request->sub_resource.empty() && !is_external(request->object)) judge_by_policy(unqueued_, *request, reviewed);
+    if (request->sub_resource.empty() && !has_queue(request->object)) judge_by_policy(unqueued_, *request, reviewed);
     reviewed.name = display_name(named);
     return reviewed;
   }
 
-  // Its own controller queues it (manifests/unqueued_policy.h).
-  bool is_external(const json& object) const {
-    return settings_.is_external(string_at(object, {"apiVersion"}), string_at(object, {"kind"}));
+  // muster queues its kind, or the kind's own controller does (manifests/unqueued_policy.h).
+  bool has_queue(const json& object) const {
+    const std::string_view api_version = string_at(object, {"apiVersion"});
+    const std::string_view kind = string_at(object, {"kind"});
+    const JobKind* known = find_job_kind(group_of(api_version), kind);
+    return (known != nullptr && known->is_enabled(settings_)) || settings_.is_external(api_version, kind);
   }
 
   const ReviewOptions& options_;

@@ -3,19 +3,16 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "api/meta/constants.h"
 #include "jobs/counts.h"
 #include "jobs/edit.h"
+#include "jobs/ended_by_condition.h"
 #include "jobs/job_kind.h"
 
 namespace muster {
 namespace {
 
 using nlohmann::json;
-
-// A JobSet is stopped by one patch, so there is no state between.
-bool suspended(const json& job) {
-  return bool_at(job, {"spec", "suspend"});
-}
 
 // The schema has int32 here; what a request claims beyond that must not overflow.
 int64_t within_int32(int64_t value) {
@@ -34,26 +31,124 @@ std::vector<BasicPodTemplateRef<Json>> templates(Json& job) {
     if (!pod_template) continue;
     const int64_t replicas = within_int32(int_at(replicated, {"replicas"}).value_or(1));
     const int64_t pods = within_int32(pods_of_job_spec(object_at(replicated, {"template", "spec"})));
-    found.push_back({string_at(replicated, {"name"}), root.index(i).child("template").child("spec").child("template"),
-                     pod_template, replicas * pods});
+    found.push_back({std::string(string_at(replicated, {"name"})),
+                     root.index(i).child("template").child("spec").child("template"), pod_template, replicas * pods});
   }
   return found;
 }
 
+const JobSet& jobset_of(const TypedObject& object) {
+  return *std::get<JobSetPtr>(object);
+}
+
+int32_t saturated(int64_t count) {
+  return static_cast<int32_t>(std::clamp<int64_t>(count, 0, std::numeric_limits<int32_t>::max()));
+}
+
+// The largest count stands for all that are larger: no quota has place for it.
+int32_t pods_of(const ReplicatedJob& replicated) {
+  return saturated(int64_t{replicated.replicas} * pods_at_once(replicated.parallelism, replicated.completions));
+}
+
+const ReplicatedJobStatus* status_of(const JobSet& jobset, std::string_view replicated_job) {
+  const auto& statuses = jobset.status.replicated_jobs;
+  const auto found = std::find_if(statuses.begin(), statuses.end(),
+                                  [&](const ReplicatedJobStatus& status) { return status.name == replicated_job; });
+  return found == statuses.end() ? nullptr : &*found;
+}
+
+// A replicated job as it is stored, with a changed pod template. Lists are replaced by a
+// merge patch, so all of it is written.
+json whole(const ReplicatedJob& replicated, const json& pod_template_patch) {
+  json object = json::parse(replicated.rest_text);
+  if (!object.is_object()) return object;
+  object["template"] = json::parse(replicated.template_text.text());
+  // What has another shape stays as it is: the API server refuses it, and says why.
+  json* pod_template = pod_template_patch.is_null() ? nullptr : make_object(object, {"template", "spec", "template"});
+  if (pod_template != nullptr) pod_template->merge_patch(pod_template_patch);
+  return object;
+}
+
+class JobSetKind final : public JobKind {
+ public:
+  JobSetKind() : JobKind(kJobSets, "jobset.x-k8s.io/jobset", "jobset.sigs.k8s.io/jobset-controller", true) {}
+
+  bool suspended(const json& job) const override { return bool_at(job, {"spec", "suspend"}); }
+  void set_suspend(json& job, bool suspend) const override { set_suspend_field(job, suspend); }
+  std::vector<PodTemplateRef> pod_templates(json& job) const override { return templates(job); }
+  std::vector<ConstPodTemplateRef> read_pod_templates(const json& job) const override { return templates(job); }
+
+  bool suspended(const TypedObject& job) const override { return jobset_of(job).suspended; }
+  std::string_view managed_by(const TypedObject& job) const override { return jobset_of(job).managed_by; }
+  bool readable(const TypedObject& job) const override {
+    const auto& replicated_jobs = jobset_of(job).replicated_jobs;
+    return std::all_of(replicated_jobs.begin(), replicated_jobs.end(),
+                       [](const ReplicatedJob& replicated) { return replicated.pod_template.spec != nullptr; });
+  }
+  bool active(const TypedObject& job) const override {
+    const auto& statuses = jobset_of(job).status.replicated_jobs;
+    return std::any_of(statuses.begin(), statuses.end(),
+                       [](const ReplicatedJobStatus& status) { return status.active > 0; });
+  }
+  // Jobs, not pods, are what a JobSet counts.
+  bool pods_ready(const TypedObject& object) const override {
+    const JobSet& jobset = jobset_of(object);
+    int64_t wanted = 0;
+    int64_t ready = 0;
+    for (const ReplicatedJob& replicated : jobset.replicated_jobs) wanted += replicated.replicas;
+    for (const ReplicatedJobStatus& status : jobset.status.replicated_jobs) ready += status.ready + status.succeeded;
+    return wanted == ready;
+  }
+  std::optional<JobEnd> end(const TypedObject& job) const override {
+    const Conditions& conditions = jobset_of(job).status.conditions;
+    if (auto completed = ended_by_condition(conditions, "Completed", "Completed")) return completed;
+    return ended_by_condition(conditions, "", "Failed");
+  }
+  std::vector<ReclaimablePod> reclaimable_pods(const TypedObject& object) const override {
+    const JobSet& jobset = jobset_of(object);
+    std::vector<ReclaimablePod> pods;
+    for (const ReplicatedJob& replicated : jobset.replicated_jobs) {
+      const ReplicatedJobStatus* status = status_of(jobset, replicated.name);
+      if (status == nullptr || status->succeeded <= 0 || status->succeeded > replicated.replicas) continue;
+      const int32_t per_job = pods_at_once(replicated.parallelism, replicated.completions);
+      pods.push_back({.name = replicated.name, .count = saturated(int64_t{status->succeeded} * per_job)});
+    }
+    return pods;
+  }
+  std::vector<PodSet> pod_set_shapes(const TypedObject& job, const RuleSettings&) const override {
+    std::vector<PodSet> pod_sets;
+    for (const ReplicatedJob& replicated : jobset_of(job).replicated_jobs) {
+      pod_sets.push_back({.name = replicated.name,
+                          .count = pods_of(replicated),
+                          .min_count = std::nullopt,
+                          .pod_template = replicated.pod_template,
+                          .topology_request_text = {},
+                          .asks_for_topology = false});
+    }
+    return pod_sets;
+  }
+  json topology_labels(const TypedObject& job, size_t pod_set) const override {
+    return {{"podIndexLabel", kCompletionIndexAnnotation},
+            {"subGroupIndexLabel", kJobIndexKey},
+            {"subGroupCount", jobset_of(job).replicated_jobs.at(pod_set).replicas}};
+  }
+
+  json edit(const TypedObject& job, const std::vector<json>& patches, const std::vector<PodSetInfo>*) const override {
+    if (std::all_of(patches.begin(), patches.end(), [](const json& patch) { return patch.is_null(); })) return nullptr;
+    const auto& replicated_jobs = jobset_of(job).replicated_jobs;
+    json list = json::array();
+    for (size_t i = 0; i < replicated_jobs.size(); ++i) {
+      list.push_back(whole(replicated_jobs[i], i < patches.size() ? patches[i] : json()));
+    }
+    return {{"spec", {{"replicatedJobs", std::move(list)}}}};
+  }
+  json suspend_patch(bool suspend) const override { return {{"spec", {{"suspend", suspend}}}}; }
+};
+
+const JobSetKind kJobSetKind;
+
 }  // namespace
 
-const JobKind jobset = {
-    .framework = "jobset.x-k8s.io/jobset",
-    .group = "jobset.x-k8s.io",
-    .version = "v1alpha2",
-    .kind = "JobSet",
-    .resource = "jobsets",
-    .default_manager = "jobset.sigs.k8s.io/jobset-controller",
-    .suspended = suspended,
-    .stopped = suspended,
-    .set_suspend = set_suspend_field,
-    .pod_templates = templates<json>,
-    .read_pod_templates = templates<const json>,
-};
+const JobKind& jobset = kJobSetKind;
 
 }  // namespace muster

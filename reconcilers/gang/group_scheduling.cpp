@@ -306,10 +306,10 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
 
 void add_owners_of_name(const ConfigMap& config_map, std::vector<ObjectKey>& keys) {
   const std::string& name = config_map.meta.name;
-  for (const auto& [kind, type] : {std::pair(&jobset, &kJobSets), std::pair(&batch_job, &kJobs)}) {
+  for (const JobKind* kind : {&jobset, &batch_job}) {
     const std::string suffix = group_config_map_name(*kind, "");
     if (name.size() > suffix.size() && name.ends_with(suffix))
-      keys.push_back({type, config_map.meta.ns, name.substr(0, name.size() - suffix.size())});
+      keys.push_back({&kind->type, config_map.meta.ns, name.substr(0, name.size() - suffix.size())});
   }
 }
 

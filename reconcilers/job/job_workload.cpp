@@ -5,6 +5,7 @@
 
 #include "api/meta/constants.h"
 #include "api/workload_conditions.h"
+#include "jobs/batch_job/batch_job.h"
 #include "jobs/prebuilt_workload.h"
 #include "reconcilers/in_use.h"
 #include "reconcilers/job/job_workload_choice.h"
@@ -134,7 +135,7 @@ bool has_pods(const JobScene& scene) {
   const ObjectMeta& meta = scene.job.meta();
   const std::vector<const Job*> jobs = scene.state.jobs_of_jobset(meta.ns, meta.name);
   return std::any_of(jobs.begin(), jobs.end(), [&](const Job* job) {
-    const bool will_stop = !job->suspended && !QueuedJob(*job).end();
+    const bool will_stop = !job->suspended && !end_of(*job);
     return will_stop || job->status.active > 0;
   });
 }
@@ -241,8 +242,8 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
 // Visits every job: only for events that are rare.
 template <class Visit>
 void for_each_job(const ClusterState& state, Visit visit) {
-  state.for_each_of(kJobs, [&](const TypedObject& object) { visit(QueuedJob(*std::get<JobPtr>(object))); });
-  state.for_each_of(kJobSets, [&](const TypedObject& object) { visit(QueuedJob(*std::get<JobSetPtr>(object))); });
+  for (const JobKind* kind : job_kinds())
+    state.for_each_of(kind->type, [&](const TypedObject& object) { visit(QueuedJob(*kind, object)); });
 }
 
 void add_key(const QueuedJob& job, std::vector<ObjectKey>& keys) {
@@ -261,8 +262,9 @@ void concern_who_names(const ClusterState& state, const ObjectMeta& workload, st
 
 void concern_workload(const ClusterState& state, const ObjectMeta& workload, std::vector<ObjectKey>& keys) {
   if (!workload.controller) return concern_who_names(state, workload, keys);
-  if (const ResourceType* type = job_type_of(*workload.controller))
-    keys.push_back({type, workload.ns, workload.controller->name});
+  const OwnerReference& owner = *workload.controller;
+  if (const JobKind* kind = find_job_kind(group_of(owner.api_version), owner.kind))
+    keys.push_back({&kind->type, workload.ns, owner.name});
 }
 
 // PodsReady of Workloads with quota is told from now on, or no more.
@@ -290,7 +292,7 @@ void concern_priority(const ClusterState& state, const PriorityClass& priority_c
 }
 
 void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
-  if (std::holds_alternative<JobPtr>(object) || std::holds_alternative<JobSetPtr>(object)) {
+  if (find_job_kind(type_of(object)) != nullptr) {
     keys.push_back(key_of(object));
   } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
     concern_workload(state, (*workload)->meta, keys);

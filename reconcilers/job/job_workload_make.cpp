@@ -24,6 +24,7 @@ WorkloadPriority priority_by(const PriorityClass& priority_class) {
 
 std::string_view pod_priority_class(const JobScene& scene) {
   if (!scene.job.readable()) return {};
+  if (const std::string_view name = scene.job.pod_priority_class(); !name.empty()) return name;
   // A view into the job: the copies of the pod sets share their specs with it.
   for (const PodSet& pod_set : scene.job.pod_set_shapes(scene.settings.rules)) {
     if (!pod_set.pod_template.spec->priority_class.empty()) return pod_set.pod_template.spec->priority_class;

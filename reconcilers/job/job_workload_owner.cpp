@@ -21,20 +21,17 @@ bool has_workload(const ClusterState& state, std::string_view ns, const OwnerRef
 }  // namespace
 
 std::optional<QueuedJob> find_job(const ObjectKey& key, const ClusterState& state) {
-  if (key.type->plural == kJobs.plural) {
-    if (const Job* job = state.job(key.ns, key.name)) return QueuedJob(*job);
-  } else if (key.type->plural == kJobSets.plural) {
-    if (const JobSet* set = state.jobset(key.ns, key.name)) return QueuedJob(*set);
-  }
-  return std::nullopt;
+  const JobKind* kind = find_job_kind(*key.type);
+  const TypedObject* object = kind == nullptr ? nullptr : state.find(*key.type, key.ns, key.name);
+  return object == nullptr ? std::nullopt : std::optional(QueuedJob(*kind, *object));
 }
 
-OwnerLookup owners_in(const ClusterState& state, const std::string& ns) {
-  return [&state, &ns](const OwnerReference& owner) -> std::optional<OwnerFacts> {
-    const ResourceType* type = job_type_of(owner);
-    const TypedObject* job = type == nullptr ? nullptr : state.find(*type, ns, owner.name);
+OwnerLookup owners_in(const ClusterState& state, const RuleSettings& settings, const std::string& ns) {
+  return [&state, &settings, &ns](const OwnerReference& owner) -> std::optional<OwnerFacts> {
+    const JobKind* kind = find_owner_kind(owner, settings);
+    const TypedObject* job = kind == nullptr ? nullptr : state.find(kind->type, ns, owner.name);
     if (job != nullptr) return owner_facts(meta_of(*job));
-    if (type != nullptr || !has_workload(state, ns, owner)) return std::nullopt;
+    if (kind != nullptr || !has_workload(state, ns, owner)) return std::nullopt;
     return OwnerFacts{.uid = owner.uid, .queue_name = {}, .controller = {}, .has_workload = true};
   };
 }

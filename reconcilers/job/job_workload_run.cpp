@@ -46,13 +46,13 @@ void clear_start_time(const JobScene& scene, Plan& plan) {
 
 bool is_stopped(const JobScene& scene, const Workload* like, std::string note, Plan& plan) {
   const QueuedJob& job = scene.job;
-  const bool in_steps = job.type().plural == kJobs.plural;
+  const bool in_steps = job.kind().stops_in_steps();
   if (!in_steps && job.suspended()) return true;
   json restore = job.restore_patch(infos_like(like));
   const bool marked = job.stopping();
   std::vector<ObjectEvent> told = {scene.event(kNormalEvent, kJobStopped, std::move(note))};
   if (!job.suspended()) {
-    json patch = {{"spec", {{"suspend", true}}}};
+    json patch = job.kind().suspend_patch(true);
     const bool at_once = !in_steps || (restore.is_null() && !job.has_start_time());
     if (at_once) {
       if (!restore.is_null()) patch.update(restore, true);

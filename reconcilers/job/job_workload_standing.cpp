@@ -42,7 +42,8 @@ Result<Standing, Undecided> standing_of(const JobScene& scene) {
   const auto managed = in_managed_namespace(rules, meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
   if (!managed) return fail_with(managed.error());
   if (!*managed) return Standing::kOutside;
-  const MaybeAncestor ancestor = managed_ancestor(rules, owners_in(scene.state, meta.ns), meta.uid, meta.controller);
+  const MaybeAncestor ancestor =
+      managed_ancestor(rules, owners_in(scene.state, rules, meta.ns), meta.uid, meta.controller);
   if (!ancestor) return fail_with(ancestor.error());
   if (*ancestor) return is_covered(scene, **ancestor) ? Standing::kCovered : Standing::kHeld;
   if (scene.job.queue_name().empty() && !rules.manage_jobs_without_queue_name) return Standing::kFree;
@@ -51,8 +52,10 @@ Result<Standing, Undecided> standing_of(const JobScene& scene) {
 
 void hold(const JobScene& scene, Plan& plan) {
   if (scene.job.suspended() || scene.job.end()) return;
-  Write write = patch_job(scene, Verb::kPatch, {{"spec", {{"suspend", true}}}});
-  write.events = {scene.event(kNormalEvent, "Suspended", "Kueue managed child job suspended")};
+  Write write = patch_job(scene, Verb::kPatch, scene.job.kind().suspend_patch(true));
+  const std::string why = scene.job.why_unreadable();
+  write.events = {why.empty() ? scene.event(kNormalEvent, "Suspended", "Kueue managed child job suspended")
+                              : scene.event(kWarningEvent, "InvalidPodSets", "It cannot be queued: " + why)};
   plan.writes.push_back(std::move(write));
 }
 

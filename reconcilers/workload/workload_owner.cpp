@@ -19,9 +19,9 @@ Owner owner_of(const Workload& workload, const ClusterState& state, const RuleSe
   // Its controller stops the pods first and takes the finalizer away then; until that the quota is in use.
   if (rules.is_external(owner->api_version, owner->kind)) return Owner::kThere;
   // Nobody else looks after Workloads of other kinds.
-  const ResourceType* type = job_type_of(*owner);
-  if (type == nullptr) return Owner::kGone;
-  const TypedObject* object = state.find(*type, workload.meta.ns, owner->name);
+  const JobKind* kind = find_owner_kind(*owner, rules);
+  if (kind == nullptr) return Owner::kGone;
+  const TypedObject* object = state.find(kind->type, workload.meta.ns, owner->name);
   return object != nullptr && meta_of(*object).uid == owner->uid ? Owner::kThere : Owner::kGone;
 }
 
@@ -81,8 +81,8 @@ bool reconcile_retention(const Workload& workload, const ClusterState& state, co
   const Condition* evicted = deactivated(workload);
   const auto& owner = workload.meta.controller;
   if (evicted == nullptr || !owner || !settings.retain_deactivated) return false;
-  const ResourceType* type = job_type_of(*owner);
-  if (type == nullptr || !is_over(evicted->last_transition, *settings.retain_deactivated, now, plan)) return false;
+  const JobKind* kind = find_owner_kind(*owner, settings.rules);
+  if (kind == nullptr || !is_over(evicted->last_transition, *settings.retain_deactivated, now, plan)) return false;
   ObjectEvent event = {.regarding = {.api_version = owner->api_version,
                                      .kind = owner->kind,
                                      .ns = workload.meta.ns,
@@ -91,9 +91,9 @@ bool reconcile_retention(const Workload& workload, const ClusterState& state, co
                        .reason = "Deleted",
                        .note = "Deleted job: deactivation retention period expired"};
   // Who has activated it in between may have started it.
-  const TypedObject* job = state.find(*type, workload.meta.ns, owner->name);
+  const TypedObject* job = state.find(kind->type, workload.meta.ns, owner->name);
   plan.writes.push_back({.verb = Verb::kDelete,
-                         .target = {type, workload.meta.ns, owner->name},
+                         .target = {&kind->type, workload.meta.ns, owner->name},
                          .body = job == nullptr ? nlohmann::json() : with_version(meta_of(*job), {}),
                          .uid = owner->uid,
                          .events = {std::move(event)}});

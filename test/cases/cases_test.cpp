@@ -96,8 +96,8 @@ AdmissionRequest request_of(const json& content) {
   request.group = group_of(string_at(request.object, {"apiVersion"}));
   request.kind = string_at(request.object, {"kind"});
   if (const JobKind* kind = find_job_kind(request.group, request.kind)) {
-    request.version = kind->version;
-    request.resource = kind->resource;
+    request.version = kind->type.version;
+    request.resource = kind->type.plural;
   } else if (request.group.empty()) {
     request.version = "v1";
     request.resource = lower_case(request.kind) + "s";

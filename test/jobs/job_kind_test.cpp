@@ -47,11 +47,17 @@ TEST_CASE("a JobSet is stopped as soon as it is suspended") {
 
 TEST_CASE("suspending makes a spec where there is none and touches nothing else") {
   for (const JobKind* kind : job_kinds()) {
-    json job = {{"metadata", {{"name", "train"}}}};
-    kind->set_suspend(job, true);
-    CHECK(job == json{{"metadata", {{"name", "train"}}}, {"spec", {{"suspend", true}}}});
-    kind->set_suspend(job, false);
-    CHECK(job["spec"] == json{{"suspend", false}});
+    INFO(kind->type.kind);
+    const json before = {{"metadata", {{"name", "train"}}}};
+    json job = before;
+    for (const bool suspend : {true, false}) {
+      kind->set_suspend(job, suspend);
+      CHECK(kind->suspended(job) == suspend);
+      json patched = before;
+      patched.merge_patch(kind->suspend_patch(suspend));
+      CHECK(job == patched);
+    }
+    CHECK(job["metadata"] == before["metadata"]);
 
     json malformed = {{"spec", "text"}};
     kind->set_suspend(malformed, true);

@@ -17,7 +17,8 @@ TEST_CASE("pods that are too many to count are as many as can be") {
   };
   // The first product is 2 in 32 bits.
   for (const Row& row : {Row{3, 1431655766, kMost}, Row{65536, 65536, kMost}, Row{kMost, 1, kMost}, Row{2, 3, 6}}) {
-    const JobSetPtr jobset = read_jobset(
+    const TypedObject object = read_object(
+        kJobSets,
         {{"metadata", {{"name", "train"}, {"uid", "u"}}},
          {"spec",
           {{"replicatedJobs", json::array({{{"name", "w"},
@@ -27,7 +28,7 @@ TEST_CASE("pods that are too many to count are as many as can be") {
                                                {{"parallelism", row.parallelism},
                                                 {"template", {{"spec", {{"containers", json::array()}}}}}}}}}}})}}},
          {"status", {{"replicatedJobsStatus", json::array({{{"name", "w"}, {"succeeded", row.replicas}}})}}}});
-    const QueuedJob job(*jobset);
+    const QueuedJob job(jobset, object);
     REQUIRE(job.pod_set_shapes({}).size() == 1);
     CHECK(job.pod_set_shapes({})[0].count == row.count);
     REQUIRE(job.reclaimable_pods().size() == 1);

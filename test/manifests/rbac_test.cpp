@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "api/kinds/kind_description.h"
 #include "api/watched_kinds.h"
 
 using namespace muster;
@@ -78,12 +79,19 @@ const Rights kOnlyGroups = {"list /pods",        "watch /pods",        "patch /p
 }  // namespace
 
 TEST_CASE("muster lists and watches what it watches and reads nothing else one by one") {
-  const Rights rights = rights_of({});
+  RightsOptions every_kind;
+  for (const KindDescriptionPtr& kind : described_kinds()) every_kind.frameworks.insert(kind->framework);
+  const Rights few = rights_of({});
+  const Rights rights = rights_of(every_kind);
   for (const WatchedKind& kind : watched_kinds()) {
     std::string what = " " + std::string(kind.type->group) + "/" + std::string(kind.type->plural);
     if (!kind.field_selector.empty()) what += " " + std::string(kind.field_selector.substr(14));
     CHECK_MESSAGE(rights.contains("list" + what), what);
     CHECK_MESSAGE(rights.contains("watch" + what), what);
+    // Of the kinds that are described those that are enabled, which muster starts and stops.
+    CHECK_MESSAGE(few.contains("list" + what) == kind.framework.empty(), what);
+    CHECK_MESSAGE(few.contains("patch" + what) <= kind.framework.empty(), what);
+    if (!kind.framework.empty()) CHECK_MESSAGE(rights.contains("patch" + what), what);
   }
   Rights gets;
   for (const std::string& right : rights) {

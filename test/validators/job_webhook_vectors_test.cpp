@@ -12,10 +12,13 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
 
 #include "api/codec/json.h"
+#include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
+#include "jobs/job_kind.h"
 #include "mutators/mutator.h"
 #include "test/support/vectors.h"
 #include "validators/validator.h"
@@ -85,6 +88,11 @@ RuleSettings settings_of(const json& input) {
       {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "kueue-system"]}]})");
   const json& config = input.at("config");
   RuleSettings settings;
+  // A set has the integrations of its own kinds enabled.
+  const std::string kind(string_at(input, {"object", "kind"}));
+  if (kind != "Job" && kind != "JobSet") {
+    for (const JobKind* known : job_kinds()) settings.frameworks.emplace(known->framework);
+  }
   settings.manage_jobs_without_queue_name = config.value("manageJobsWithoutQueueName", false);
   settings.managed_jobs_namespace_selector =
       LabelSelector::parse(config.value("managedJobsNamespaceSelector", default_selector)).value();
@@ -106,8 +114,10 @@ AdmissionRequest request_of(const json& input) {
   request.operation = parse_operation(input.at("operation").get<std::string>()).value();
   request.group = group_of(string_at(request.object, {"apiVersion"}));
   request.kind = string_at(request.object, {"kind"});
-  request.version = request.kind == "Job" ? "v1" : "v1alpha2";
-  request.resource = request.kind == "Job" ? "jobs" : "jobsets";
+  const JobKind* kind = find_job_kind(request.group, request.kind);
+  REQUIRE(kind != nullptr);
+  request.version = kind->type.version;
+  request.resource = kind->type.plural;
   request.namespace_ = string_at(request.object, {"metadata", "namespace"});
   return request;
 }
@@ -119,12 +129,10 @@ std::vector<Complaint> complaints_of(const Review& review) {
   std::vector<Complaint> complaints;
   for (const Validator* validator : all_validators()) {
     const auto& operations = validator->operations;
-    if (std::find(operations.begin(), operations.end(), review.request.operation) == operations.end()) continue;
     if (validator->name == "multikueue_unsupported") continue;
-    const bool matches = std::any_of(validator->matches.begin(), validator->matches.end(), [&](const RuleMatch& match) {
-      return match.group == review.request.group && match.resource == review.request.resource;
-    });
-    if (!matches || (validator->native_jobsets && !review.settings.native_jobsets)) continue;
+    if (!applies(validator->matches, operations, review.request) ||
+        (validator->native_jobsets && !review.settings.native_jobsets))
+      continue;
     for (const FieldError& error : validator->check(review)) {
       complaints.emplace_back(error.field, reason_of(error.type), error.detail, error.message());
     }
@@ -234,6 +242,19 @@ void check_line(const json& input, const json& output) {
 }  // namespace
 
 TEST_SUITE("vectors") {
+  TEST_CASE("jobs of described kinds are changed and refused as by the recorded hooks") {
+    std::set<std::string> seen;
+    for (const json& line : test::load_vectors("job_kinds")) {
+      const json& object = object_at(line, {"input", "object"});
+      const std::string kind(string_at(object, {"kind"}));
+      if (find_described_kind(group_of(string_at(object, {"apiVersion"})), kind) == nullptr) continue;
+      seen.insert(kind);
+      INFO(line.at("id").get<std::string>(), " ", line.value("case", ""));
+      check_line(line.at("input"), line.at("output"));
+    }
+    CHECK(seen.size() == described_kinds().size());
+  }
+
   TEST_CASE("Jobs and JobSets are changed and refused as by the recorded hooks") {
     const auto lines = test::load_vectors("job_webhook");
     for (const json& line : lines) {

@@ -25,8 +25,8 @@ json reasonable(const JobKind& kind) {
           "template": {"metadata": {"annotations": {"kueue.x-k8s.io/podset-slice-size": "1"}},
               "spec": {"schedulingGates": [{"name": "a"}], "containers": [{"name": "main"}],
                   "initContainers": [{"name": "init"}], "volumes": [{"name": "v"}]}}}})");
-  object["apiVersion"] = std::string(kind.group) + "/" + std::string(kind.version);
-  object["kind"] = kind.kind;
+  object["apiVersion"] = std::string(kind.type.group) + "/" + std::string(kind.type.version);
+  object["kind"] = kind.type.kind;
   if (&kind == &jobset) {
     json pod_template = object["spec"]["template"];
     object["spec"].erase("template");
@@ -57,10 +57,10 @@ void run_everything(const JobKind& kind, const json& object, const json& old_obj
   AdmissionRequest request;
   request.uid = "705ab4f5-6393-11e8-b7cc-42010a800002";
   request.operation = operation;
-  request.group = kind.group;
-  request.version = kind.version;
-  request.kind = kind.kind;
-  request.resource = kind.resource;
+  request.group = kind.type.group;
+  request.version = kind.type.version;
+  request.kind = kind.type.kind;
+  request.resource = kind.type.plural;
   request.namespace_ = "team-a";
   request.object = object;
   request.old_object = old_object;
@@ -95,7 +95,7 @@ TEST_CASE("no rule is broken by a value of another type in any place of an objec
     for (const auto& [key, child] : original.items()) collect_places(child, json::json_pointer("/" + key), places);
     for (const auto& place : places) {
       for (const json& other : others) {
-        INFO(kind->kind, " ", place.to_string(), " = ", other.dump());
+        INFO(kind->type.kind, " ", place.to_string(), " = ", other.dump());
         json changed = original;
         changed[place] = other;
         run_everything(*kind, changed, json(), Operation::kCreate);

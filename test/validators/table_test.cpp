@@ -16,6 +16,7 @@ constexpr std::array<std::string_view, 7> kQueueResources = {
     "admissionchecks", "clusterqueues", "cohorts", "localqueues", "resourceflavors", "workloads", "workloads/status"};
 
 bool is_known(const RuleMatch& match) {
+  if (match == kQueuedJobs) return true;
   const auto kinds = job_kinds();
   // Members of gangs, and what their waiters read.
   if (match.group.empty()) return match.resource == "pods" || match.resource == "configmaps";
@@ -23,7 +24,7 @@ bool is_known(const RuleMatch& match) {
     return std::find(kQueueResources.begin(), kQueueResources.end(), match.resource) != kQueueResources.end();
   }
   return std::any_of(kinds.begin(), kinds.end(), [&](const JobKind* kind) {
-    return kind->group == match.group && kind->resource == match.resource;
+    return kind->type.group == match.group && kind->type.plural == match.resource;
   });
 }
 

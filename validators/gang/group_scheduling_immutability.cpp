@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 std::string remedy(const JobKind& kind) {
-  return "starting as a group is settled when a " + std::string(kind.kind) +
+  return "starting as a group is settled when a " + std::string(kind.type.kind) +
          " is created; delete it and create it again with the new value";
 }
 

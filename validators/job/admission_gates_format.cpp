@@ -35,8 +35,10 @@ FieldErrors check(const Review& review) {
   const bool concerned = enabled_kind(review) || review.request.resource == "workloads";
   if (!concerned || !review.settings.enabled("AdmissionGatedBy")) return {};
   FieldErrors errors = complaints_about(annotation(review.request.object, kAdmissionGatedByAnnotation).value_or(""));
-  // Kueue looks twice on UPDATE; whoever counts causes finds as many here.
-  if (review.request.operation == Operation::kUpdate) append(errors, FieldErrors(errors));
+  // Kueue looks twice on UPDATE of most kinds; whoever counts causes finds as many here.
+  const JobKind* kind = enabled_kind(review);
+  const bool twice = kind == nullptr || kind->forms_are_checked_on_update();
+  if (review.request.operation == Operation::kUpdate && twice) append(errors, FieldErrors(errors));
   return errors;
 }
 
@@ -44,10 +46,7 @@ FieldErrors check(const Review& review) {
 
 extern const Validator admission_gates_format = {
     .name = "admission_gates_format",
-    .matches = {{"batch", "jobs"},
-                {"jobset.x-k8s.io", "jobsets"},
-                {"kueue.x-k8s.io", "workloads"},
-                {"kueue.x-k8s.io", "workloads/status"}},
+    .matches = {kQueuedJobs, {"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };

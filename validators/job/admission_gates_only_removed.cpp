@@ -31,10 +31,7 @@ FieldErrors check(const Review& review) {
 
 extern const Validator admission_gates_only_removed = {
     .name = "admission_gates_only_removed",
-    .matches = {{"batch", "jobs"},
-                {"jobset.x-k8s.io", "jobsets"},
-                {"kueue.x-k8s.io", "workloads"},
-                {"kueue.x-k8s.io", "workloads/status"}},
+    .matches = {kQueuedJobs, {"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kUpdate},
     .check = check,
 };

@@ -94,7 +94,7 @@ std::vector<std::string> warn(const Review& review) {
 
 extern const Validator admitted_pods = {
     .name = "admitted_pods",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
     .check = check,
     .warn = warn,

@@ -19,7 +19,7 @@ FieldErrors check(const Review& review) {
 
 extern const Validator elastic_job_immutable = {
     .name = "elastic_job_immutable",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
     .check = check,
 };

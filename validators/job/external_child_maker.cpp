@@ -45,7 +45,7 @@ std::vector<std::string> warn(const Review& review) {
 
 extern const Validator external_child_maker = {
     .name = "external_child_maker",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kCreate},
     .check = check,
     .warn = warn,

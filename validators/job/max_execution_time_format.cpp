@@ -11,7 +11,7 @@ namespace {
 
 FieldErrors check(const Review& review) {
   const auto text = label(review.request.object, kMaxExecTimeLabel);
-  if (!enabled_kind(review) || !text) return {};
+  if (kind_of_checked_forms(review) == nullptr || !text) return {};
   const std::string field = FieldPath("metadata.labels").key(kMaxExecTimeLabel);
   const auto seconds = go_atoi(*text);
   if (!seconds.ok()) return {invalid(field, *text, seconds.error().message)};
@@ -23,7 +23,7 @@ FieldErrors check(const Review& review) {
 
 extern const Validator max_execution_time_format = {
     .name = "max_execution_time_format",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };

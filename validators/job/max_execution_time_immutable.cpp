@@ -23,7 +23,7 @@ FieldErrors check(const Review& review) {
 
 extern const Validator max_execution_time_immutable = {
     .name = "max_execution_time_immutable",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
     .check = check,
 };

@@ -21,6 +21,11 @@ FieldErrors check(const Review& review) {
   if (!kind) return {};
   const auto prebuilt = prebuilt_workload_name_of(review.settings, review.request.object);
   if (!prebuilt) return {};
+  if (!kind->takes_prebuilt_workloads()) {
+    if (review.request.operation != Operation::kCreate) return {};
+    return {forbidden(prebuilt->field, "Is not supported for \"" + std::string(kind->type.api_version) +
+                                           ", Kind=" + std::string(kind->type.kind) + "\"")};
+  }
   const auto complaints = is_dns1123_subdomain(prebuilt->name);
   if (complaints.empty()) return {};
   return FieldErrors(times_looked_at(review, *kind), invalid(prebuilt->field, prebuilt->name, join(complaints, ",")));
@@ -30,7 +35,7 @@ FieldErrors check(const Review& review) {
 
 extern const Validator prebuilt_workload_format = {
     .name = "prebuilt_workload_format",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };

@@ -27,7 +27,7 @@ FieldErrors check(const Review& review) {
 
 extern const Validator prebuilt_workload_immutable = {
     .name = "prebuilt_workload_immutable",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
     .check = check,
 };

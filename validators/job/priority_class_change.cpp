@@ -29,7 +29,7 @@ FieldErrors check(const Review& review) {
 
 extern const Validator priority_class_change = {
     .name = "priority_class_change",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
     .check = check,
 };

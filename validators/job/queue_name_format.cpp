@@ -12,7 +12,7 @@ namespace {
 // A queue name is the name of a LocalQueue; an empty label is no way to say "none".
 FieldErrors check(const Review& review) {
   const auto queue = label(review.request.object, kQueueNameLabel);
-  if (!enabled_kind(review) || !queue) return {};
+  if (kind_of_checked_forms(review) == nullptr || !queue) return {};
   const auto complaints = is_dns1123_subdomain(*queue);
   if (complaints.empty()) return {};
   return {invalid(FieldPath("metadata.labels").key(kQueueNameLabel), *queue, join(complaints, ","))};
@@ -22,7 +22,7 @@ FieldErrors check(const Review& review) {
 
 extern const Validator queue_name_format = {
     .name = "queue_name_format",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };

@@ -21,7 +21,7 @@ FieldErrors check(const Review& review) {
 
 extern const Validator queue_name_immutable = {
     .name = "queue_name_immutable",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
     .check = check,
 };

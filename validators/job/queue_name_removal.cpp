@@ -23,7 +23,7 @@ FieldErrors check(const Review& review) {
 
 extern const Validator queue_name_removal = {
     .name = "queue_name_removal",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
     .check = check,
 };

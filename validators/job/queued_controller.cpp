@@ -66,7 +66,7 @@ std::vector<std::string> warn(const Review& review) {
 
 extern const Validator queued_controller = {
     .name = "queued_controller",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
     .check = check,
     .warn = warn,

@@ -30,7 +30,7 @@ Obstacle queued_by_itself(const Review& review, std::string_view queue) {
 // Whether the Workload of the topmost controller lets a part of it run. It counts the Jobs
 // that a JobSet's controller makes; no controller makes JobSets.
 bool covers(const ManagedAncestor& ancestor, const Review& review) {
-  return review.request.kind != jobset.kind && review.view.is_admitted(ancestor.uid);
+  return review.request.kind != jobset.type.kind && review.view.is_admitted(ancestor.uid);
 }
 
 // What was queued before the request is what counts: a request cannot take a job out of
@@ -76,7 +76,7 @@ std::vector<std::string> warn(const Review& review) {
 
 extern const Validator suspend_guard = {
     .name = "suspend_guard",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
     .warn = warn,

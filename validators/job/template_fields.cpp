@@ -10,6 +10,7 @@
 #include "api/codec/json.h"
 #include "api/pod_schema.h"
 #include "jobs/job_kind.h"
+#include "jobs/management.h"
 #include "validators/validator.h"
 
 namespace muster {
@@ -20,8 +21,15 @@ using nlohmann::json;
 // A Job is checked by the API server itself, but not by `muster review`.
 SchemaFindings find_in(const Review& review, const json& object) {
   SchemaFindings found;
-  if (review.request.resource == batch_job.resource) {
+  if (review.request.resource == batch_job.type.plural) {
     if (const json* spec = find_path(object, {"spec"})) check_template("JobSpec", *spec, FieldPath("spec"), found);
+    return found;
+  }
+  if (review.request.resource != jobset.type.plural) {
+    const JobKind* kind = enabled_kind(review);
+    if (kind == nullptr) return found;
+    for (const ConstPodTemplateRef& ref : kind->read_pod_templates(object))
+      check_template("PodTemplateSpec", *ref.template_json, ref.path, found);
     return found;
   }
   const json& replicated = array_at(object, {"spec", "replicatedJobs"});
@@ -71,7 +79,7 @@ std::vector<std::string> warn(const Review& review) {
 extern const Validator template_fields;
 const Validator template_fields = {
     .name = "template_fields",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
     .warn = warn,

@@ -25,7 +25,7 @@ FieldErrors check(const Review& review) {
 
 extern const Validator topology_request = {
     .name = "topology_request",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };

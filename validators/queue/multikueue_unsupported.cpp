@@ -29,7 +29,7 @@ FieldErrors check(const Review& review) {
 extern const Validator multikueue_unsupported;
 const Validator multikueue_unsupported = {
     .name = "multikueue_unsupported",
-    .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };

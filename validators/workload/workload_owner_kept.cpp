@@ -17,8 +17,8 @@ namespace muster {
 namespace {
 
 bool is_run_here(const RuleSettings& settings, const OwnerReference& owner) {
-  const JobKind* kind = find_job_kind(group_of(owner.api_version), owner.kind);
-  return kind != nullptr && settings.frameworks.contains(kind->framework);
+  const JobKind* kind = find_owner_kind(owner, settings);
+  return kind != nullptr && kind->is_enabled(settings);
 }
 
 FieldErrors check(const Review& review) {

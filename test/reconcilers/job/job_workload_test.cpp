@@ -183,8 +183,8 @@ TEST_CASE("a job is started without the gate that Kueue gave to the pods of elas
   json object = train_job();
   object["spec"]["template"]["spec"]["schedulingGates"] = {{{"name", "kueue.x-k8s.io/elastic-job"}},
                                                            {{"name", "example.com/licence"}}};
-  const JobPtr job = read_job(object);
-  const auto patch = QueuedJob(*job).start_patch({PodSetInfo{}});
+  const TypedObject job = read_object(kJobs, object);
+  const auto patch = QueuedJob(batch_job, job).start_patch({PodSetInfo{}});
   REQUIRE(patch.ok());
   object.merge_patch(*patch);
   CHECK(object["spec"]["template"]["spec"]["schedulingGates"] == json::array({{{"name", "example.com/licence"}}}));
@@ -196,7 +196,7 @@ TEST_CASE("what a job's pods ask of a topology is in its Workload") {
     cluster.edit(kJobs, "train", [&](json& job) {
       job["spec"]["template"]["metadata"] = {{"annotations", annotations}};
     });
-    const QueuedJob job(*cluster.state.job("team-a", "train"));
+    const QueuedJob job(batch_job, *cluster.state.find(kJobs, "team-a", "train"));
     const PodSet pod_set = job.pod_sets({})[0];
     CHECK(pod_set.asks_for_topology == !annotations.empty());
     json request = json::parse(pod_set.topology_request_text);

@@ -1,6 +1,5 @@
 // The pod sets of a job, as its Workload has them.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
@@ -17,9 +16,6 @@ namespace muster {
 namespace {
 
 using nlohmann::json;
-
-// Labels that Kubernetes gives the pods of one very Job.
-constexpr std::array kLabelsOfOneJob = {kLegacyJobNameLabel, kLegacyControllerUidLabel, kControllerUidLabel};
 
 // A variable that stands in the list several times has its last value; a list that is a
 // map by its keys, as a Workload's is, cannot hold it twice.
@@ -66,12 +62,12 @@ PodSpecPtr sanitized(const PodSpecPtr& spec) {
   return sanitize(object) ? std::make_shared<const PodSpec>(object) : spec;
 }
 
-std::string metadata_for_workload(const std::string& metadata_text, bool of_job) {
+std::string metadata_for_workload(const std::string& metadata_text, const JobKind& kind) {
   json metadata = json::parse(metadata_text);
   metadata.erase("creationTimestamp");
   const auto labels = metadata.find("labels");
-  if (!of_job || labels == metadata.end() || !labels->is_object()) return to_text(metadata);
-  for (std::string_view label : kLabelsOfOneJob) labels->erase(std::string(label));
+  if (kind.labels_of_one_job().empty() || labels == metadata.end() || !labels->is_object()) return to_text(metadata);
+  for (std::string_view label : kind.labels_of_one_job()) labels->erase(std::string(label));
   if (labels->empty()) metadata.erase("labels");
   return to_text(metadata);
 }
@@ -103,12 +99,8 @@ void put_wishes(const Labels& annotations, bool with_layers, json& request) {
     request["podsetSliceRequiredTopologyConstraints"].push_back({{"topology", layer.topology}, {"size", layer.size}});
 }
 
-json topology_request(const PodTemplate& pod_template, const ReplicatedJob* replicated, bool with_layers) {
-  json request = {{"podIndexLabel", kCompletionIndexAnnotation}};
-  if (replicated != nullptr) {
-    request["subGroupIndexLabel"] = kJobIndexKey;
-    request["subGroupCount"] = replicated->replicas;
-  }
+// `request` begins with what the kind's own labels say.
+json topology_request(json request, const PodTemplate& pod_template, bool with_layers) {
   const json metadata = json::parse(pod_template.metadata_text);
   put_wishes(read_string_map(object_at(metadata, {"annotations"})), with_layers, request);
   return request;
@@ -121,22 +113,17 @@ json list_of(const json& pod_spec, std::string_view key) {
 
 }  // namespace
 
-const JobKind& QueuedJob::kind() const {
-  return job_ != nullptr ? batch_job : jobset;
-}
-
 std::vector<PodSet> QueuedJob::pod_sets(const RuleSettings& settings) const {
   std::vector<PodSet> pod_sets = pod_set_shapes(settings);
   for (size_t i = 0; i < pod_sets.size(); ++i) {
     PodSet& pod_set = pod_sets[i];
     if (settings.enabled("TopologyAwareScheduling")) {
-      const json request =
-          topology_request(pod_set.pod_template, jobset_ == nullptr ? nullptr : &jobset_->replicated_jobs[i],
-                           settings.enabled("TASMultiLayerTopology"));
+      const json request = topology_request(kind_->topology_labels(*job_, i), pod_set.pod_template,
+                                            settings.enabled("TASMultiLayerTopology"));
       pod_set.topology_request_text = to_text(request);
       pod_set.asks_for_topology = asks_for_topology(request);
     }
-    pod_set.pod_template = {.metadata_text = metadata_for_workload(pod_set.pod_template.metadata_text, job_ != nullptr),
+    pod_set.pod_template = {.metadata_text = metadata_for_workload(pod_set.pod_template.metadata_text, *kind_),
                             .spec = sanitized(pod_set.pod_template.spec)};
   }
   return pod_sets;

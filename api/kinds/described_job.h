@@ -1,0 +1,57 @@
+// A job of a described kind, as far as muster reads it: what its description finds in the object, as values. Immutable
+// once read, and shared.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/kinds/kind_description.h"
+#include "api/meta/object_meta.h"
+#include "api/pod_spec.h"
+
+namespace muster {
+
+struct DescribedPodSet {
+  std::string name;
+  int32_t count = 0;
+  size_t source = 0;   // KindDescription::pod_sets
+  size_t element = 0;  // of the source's list; 0 where it is none
+  PodTemplate pod_template;
+};
+
+struct DescribedEnd {
+  bool success = false;
+  std::string message;
+};
+
+struct DescribedJob {
+  const KindDescription* kind = nullptr;  // lives as long as the process
+  ObjectMeta meta;
+  bool suspended = false;
+  std::string managed_by;
+  std::string priority_class;  // of priorityClass, not of a template; may be empty
+  std::vector<DescribedPodSet> pod_sets;
+  // Why it cannot be queued: too many pod sets, two of one name; empty: it can.
+  std::string unreadable;
+  // For each source that is a list: its elements as JSON texts without their pod templates. A list is written whole
+  // or not at all.
+  std::vector<std::vector<std::string>> lists;
+  bool active = false;
+  bool pods_ready = false;
+  std::optional<DescribedEnd> end;
+};
+using DescribedJobPtr = std::shared_ptr<const DescribedJob>;
+
+// Never fails: what has the wrong shape reads as absent. `kind` must outlive the job.
+DescribedJobPtr read_described_job(const KindDescription& kind, const nlohmann::json& object);
+
+// Of an element of a source, with bounds: never negative.
+int32_t count_of(const PodSetSource& source, const nlohmann::json& element);
+// The name of the pod set of such an element, in small letters.
+std::string pod_set_name(const PodSetSource& source, const nlohmann::json& element);
+
+}  // namespace muster

@@ -1,0 +1,145 @@
+#include "api/kinds/kind_description.h"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "api/kinds/strict_fields.h"
+#include "api/meta/names.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMostFactors = 4;
+constexpr size_t kMostEnds = 8;
+constexpr size_t kMostPriorityPaths = 4;
+
+CountFactor read_factor(const json& value, const FieldPath& place, FieldErrors& errors) {
+  CountFactor factor;
+  if (value.is_string()) {
+    factor.path = read_value_path(value, place, StrictFields::kWithoutWildcard, errors);
+    return factor;
+  }
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  StrictFields fields(value, place, errors);
+  factor.path = fields.path("path");
+  factor.absent = static_cast<int32_t>(fields.number("absent", 1, 0, kMost));
+  factor.at_least = static_cast<int32_t>(fields.number("atLeast", 0, 0, kMost));
+  fields.refuse_others();
+  return factor;
+}
+
+PodSetSource read_source(const json& value, const FieldPath& place, FieldErrors& errors) {
+  PodSetSource source;
+  StrictFields fields(value, place, errors);
+  source.each = fields.find("each") != nullptr;
+  if (source.each) {
+    source.path = fields.path("each");
+    source.name_path = fields.path("namePath");
+  } else {
+    source.path = fields.path("path");
+    source.name = fields.text("name");
+  }
+  source.pod_template = fields.path("template", StrictFields::kWithoutWildcard, true);
+  if (source.pod_template.empty()) source.pod_template = *ValuePath::parse("template");
+  for (const auto& [item, at] : fields.list("count", kMostFactors, true))
+    source.counts.push_back(read_factor(*item, at, errors));
+  fields.refuse_others();
+  return source;
+}
+
+EndRule read_end(const json& value, const FieldPath& place, FieldErrors& errors) {
+  EndRule rule;
+  StrictFields fields(value, place, errors);
+  if (fields.find("condition") != nullptr) {
+    rule.condition = fields.text("condition");
+    rule.success = fields.truth("success", false);
+  } else if (const json* when = fields.find("when")) {
+    rule.when = read_predicate(*when, fields.at("when"), errors);
+    if (const json* succeeded = fields.find("succeeded"))
+      rule.succeeded = read_predicate(*succeeded, fields.at("succeeded"), errors);
+    rule.message = fields.path("message", StrictFields::kWithoutWildcard, true);
+  } else if (fields.is_object()) {
+    errors.push_back(required(place, "must have `condition` or `when`"));
+  }
+  fields.refuse_others();
+  return rule;
+}
+
+void read_names(StrictFields& fields, KindDescription& kind) {
+  kind.framework = fields.text("framework");
+  kind.group = fields.text("group");
+  kind.version = fields.text("version");
+  kind.kind = fields.text("kindName");
+  kind.plural = fields.text("resource");
+  const auto check = [&](const char* name, const std::string& value) {
+    for (const std::string& problem : is_dns1123_subdomain(value))
+      fields.errors().push_back(invalid(fields.at(name), value, problem));
+  };
+  if (!kind.group.empty()) check("group", kind.group);
+  if (!kind.plural.empty()) check("resource", kind.plural);
+}
+
+void read_where_it_stands(StrictFields& fields, KindDescription& kind) {
+  kind.suspend = fields.path("suspend");
+  kind.suspended_when = fields.truth("suspendedWhen", true);
+  kind.managed_by = fields.path("managedBy", StrictFields::kWithoutWildcard, true);
+  kind.default_manager = fields.text("controllerName", "");
+  if (!kind.managed_by.empty() && kind.default_manager.empty())
+    fields.errors().push_back(required(fields.at("controllerName"), "what the kind's own controller is called there"));
+  kind.prebuilt_workloads = fields.truth("prebuiltWorkloads", true);
+  kind.pod_index_label = fields.text("podIndexLabel", "");
+  for (const auto& [item, at] : fields.list("podSets", KindDescription::kMostPodSets, false))
+    kind.pod_sets.push_back(read_source(*item, at, fields.errors()));
+  for (const auto& [item, at] : fields.list("priorityClass", kMostPriorityPaths, true))
+    kind.priority_classes.push_back(read_value_path(*item, at, StrictFields::kWithoutWildcard, fields.errors()));
+}
+
+void read_state(StrictFields& fields, KindDescription& kind) {
+  const auto test = [&](const char* name) {
+    const json* value = fields.find(name);
+    if (value != nullptr) return read_predicate(*value, fields.at(name), fields.errors());
+    if (fields.is_object()) fields.errors().push_back(required(fields.at(name), "must be given"));
+    return Predicate{};
+  };
+  kind.active = test("active");
+  kind.ready = test("ready");
+  for (const auto& [item, at] : fields.list("ends", kMostEnds, true))
+    kind.ends.push_back(read_end(*item, at, fields.errors()));
+}
+
+}  // namespace
+
+void KindDescription::settle() {
+  api_version_ = group + "/" + version;
+  singular_ = kind;
+  for (char& c : singular_) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  type_ = {group, version, plural, kind, true, api_version_};
+}
+
+Result<KindDescriptionPtr, FieldErrors> read_kind_description(const json& object) {
+  FieldErrors errors;
+  auto kind = std::make_shared<KindDescription>();
+  StrictFields fields(object, FieldPath(""), errors);
+  const auto expect = [&](const char* name, std::string_view value) {
+    if (fields.text(name) != value)
+      errors.push_back(invalid(name, object.value(name, json()), "must be " + std::string(value)));
+  };
+  if (fields.is_object()) {
+    expect("apiVersion", kJobKindApiVersion);
+    expect("kind", kJobKindKind);
+    read_names(fields, *kind);
+    read_where_it_stands(fields, *kind);
+    read_state(fields, *kind);
+    fields.refuse_others();
+  }
+  if (!errors.empty()) return fail_with(std::move(errors));
+  kind->text = to_text(object);
+  kind->settle();
+  return KindDescriptionPtr(std::move(kind));
+}
+
+}  // namespace muster

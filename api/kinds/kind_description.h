@@ -1,0 +1,105 @@
+// A kind of job, described as data: where its suspension, its pod templates and its state are. muster queues such a
+// kind without code of its own. The rows that are built in are YAML files in api/kinds/rows; docs/kinds.md explains
+// the format.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/kinds/predicate.h"
+#include "api/kinds/value_path.h"
+#include "api/meta/field_error.h"
+#include "api/meta/resource_type.h"
+#include "base/result.h"
+
+namespace muster {
+
+inline constexpr std::string_view kJobKindApiVersion = "config.muster.batch/v1alpha1";
+inline constexpr std::string_view kJobKindKind = "JobKind";
+
+// A factor of a pod set's count.
+struct CountFactor {
+  ValuePath path;        // within the element
+  int32_t absent = 1;    // when there is no number
+  int32_t at_least = 0;  // smaller numbers count as this
+};
+
+// Where one or more pod sets are.
+struct PodSetSource {
+  ValuePath path;  // of the element that holds template and count; with `each` of a list of them
+  bool each = false;
+  std::string name;  // of the pod set; empty: the text at name_path of each element
+  ValuePath name_path;
+  ValuePath pod_template;           // within the element
+  std::vector<CountFactor> counts;  // their product; none: 1
+};
+
+// How a job ends.
+struct EndRule {
+  // By a condition: of all such rules that apply, the condition that is first in the object's list counts; the
+  // message is the condition's. Empty: by `when`.
+  std::string condition;
+  bool success = false;  // of a condition
+  Predicate when;
+  Predicate succeeded;
+  ValuePath message;  // may be empty
+};
+
+struct KindDescription {
+  // A Workload has at most 18 pod sets, and so has a job.
+  static constexpr size_t kMostPodSets = 18;
+
+  std::string framework;  // in integrations.frameworks
+  std::string group, version, kind, plural;
+  ValuePath suspend;
+  // The value there that means "suspended".
+  bool suspended_when = true;
+  ValuePath managed_by;         // may be empty
+  std::string default_manager;  // the value there of the kind's own controller
+  std::vector<PodSetSource> pod_sets;
+  std::string pod_index_label;              // of the pods, for topology requests; may be empty
+  std::vector<ValuePath> priority_classes;  // tried in order, before those of the templates
+  bool prebuilt_workloads = true;           // a job may name a Workload that somebody else has made
+  Predicate active, ready;
+  std::vector<EndRule> ends;
+
+  // "kubeflow.org/v1", and the type itself; they live as long as this.
+  const ResourceType& type() const { return type_; }
+  // "pytorchjob": its name in small letters, as kubectl has it.
+  const std::string& singular() const { return singular_; }
+  // As it was read, for comparing.
+  std::string text;
+  // Once all of the above is set.
+  void settle();
+
+ private:
+  std::string api_version_, singular_;
+  ResourceType type_{};
+};
+using KindDescriptionPtr = std::shared_ptr<const KindDescription>;
+
+// Strict: fields that are not known, wrong types and paths that are none are errors, with the field's path.
+Result<KindDescriptionPtr, FieldErrors> read_kind_description(const nlohmann::json& object);
+
+// All kinds that are described: those that are built in, in the order of their frameworks, then those of
+// install_described_kinds().
+std::span<const KindDescriptionPtr> described_kinds();
+// nullptr: no such kind is described.
+const KindDescription* find_described_kind(std::string_view group, std::string_view kind);
+
+// Jobs, JobSets, and what is described.
+std::vector<const ResourceType*> queued_types();
+bool is_queued_type(std::string_view group, std::string_view resource);
+
+// Adds an administrator's own kinds, before any other thread runs. The errors name the item as kinds[0]: a kind or
+// framework that is known already, or a resource of a name that muster uses (its keys know no groups). A description
+// that is known already, with the same text, changes nothing.
+FieldErrors install_described_kinds(std::vector<KindDescriptionPtr> kinds);
+
+}  // namespace muster

@@ -1,0 +1,128 @@
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.batch/test/cluster/harness"
+)
+
+var trains = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "trains"}
+
+// A kind that muster knows only by its description, in the configuration file: queued, admitted, started with what
+// its flavor gives, stopped, started again and finished. The test plays the kind's controller.
+func TestAJobOfADescribedKindIsQueuedStartedStoppedAndFinished(t *testing.T) {
+	cluster := harness.Connect(t)
+	crd, err := os.ReadFile("kinds/train/crd.yaml")
+	must(t, err)
+	cluster.Kubectl(t, string(crd), "apply", "--server-side", "-f", "-")
+	cluster.Kubectl(t, "", "wait", "--for=condition=Established", "crd/trains.example.com", "--timeout=30s")
+	t.Cleanup(func() { cluster.Kubectl(t, "", "delete", "crd", "trains.example.com", "--wait=false") })
+	kind, err := os.ReadFile("kinds/train/kind.yaml")
+	must(t, err)
+	config := "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nintegrations: {frameworks: [batch/job]}\n---\n" + string(kind)
+	startQueueMuster(t, "--config", writeFile(t, "kinds.yaml", config))
+	scene := trainScene{t, cluster, cluster.Teams(t)}
+	scene.teams.Flavor("f")
+	scene.teams.Queue("a", scene.teams.Cpus("f=3"))
+
+	t.Cleanup(func() { cluster.Kubectl(t, "", "delete", "trains", "--all", "--namespace", scene.teams.Namespace) })
+	scene.create("express", 2)
+	scene.create("late", 3)
+	scene.teams.Admitted("express")
+	scene.teams.Waits("late", "Pending")
+	express := scene.await("express", "runs", false)
+	if selector, _, _ := unstructured.NestedStringMap(express.Object, "spec", "engine", "template", "spec", "nodeSelector"); len(selector) == 0 {
+		t.Errorf("the engine has nothing of its flavor: %v", express.Object["spec"])
+	}
+	if late := scene.await("late", "waits", true); fmt.Sprint(late.Object["spec"]) != fmt.Sprint(scene.train("late", 3).Object["spec"]) {
+		t.Errorf("one that waits was changed: %v", late.Object["spec"])
+	}
+
+	// A tenant cannot start it, nor give it more pods than were admitted.
+	_, err = cluster.Dynamic.Resource(trains).Namespace(scene.teams.Namespace).Patch(harness.Context(t), "express", types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"kueue.x-k8s.io/queue-name":"other"}}}`), metav1.PatchOptions{})
+	if err == nil || !strings.Contains(err.Error(), "queue-name") {
+		t.Errorf("its queue was changed while it runs: %v", err)
+	}
+
+	scene.status("express", `{"running":3,"conditions":[{"type":"Ready","status":"True"}]}`)
+	scene.teams.Change("a", map[string]any{"stopPolicy": "HoldAndDrain"})
+	stopped := scene.await("express", "is stopped", true)
+	if fmt.Sprint(stopped.Object["spec"]) != fmt.Sprint(scene.train("express", 2).Object["spec"]) {
+		t.Errorf("a stop left something behind: %v", stopped.Object["spec"])
+	}
+	scene.status("express", `{"running":0,"conditions":[]}`)
+	scene.teams.Await("express", "has given its quota back", harness.Released)
+
+	scene.teams.Change("a", map[string]any{"stopPolicy": "None"})
+	scene.await("express", "runs again", false)
+	scene.status("express", `{"running":0,"conditions":[{"type":"Arrived","status":"True","message":"in time"}]}`)
+	scene.teams.Await("express", "is finished", harness.HasCondition("Finished", "True", "Succeeded"))
+	scene.teams.Await("late", "is told that it can never run", harness.HasCondition("QuotaReserved", "False", "Pending"))
+}
+
+type trainScene struct {
+	*testing.T
+	cluster *harness.Cluster
+	teams   *harness.Teams
+}
+
+// train is one with an engine of one pod and a list of cars; a cpu for each.
+func (s trainScene) train(name string, cars int64) *unstructured.Unstructured {
+	template := map[string]any{"spec": map[string]any{"containers": []any{map[string]any{
+		"name": "c", "image": "i", "resources": map[string]any{"requests": map[string]any{"cpu": "1"}}}}}}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Train",
+		"metadata": map[string]any{"name": name, "labels": map[string]any{harness.QueueLabel: "a"}},
+		"spec": map[string]any{
+			"suspend": true, "colour": "red",
+			"engine": map[string]any{"template": template},
+			"cars":   []any{map[string]any{"name": "first", "number": cars, "seats": "soft", "template": template}},
+		},
+	}}
+}
+
+func (s trainScene) create(name string, cars int64) {
+	s.Helper()
+	train := s.train(name, cars)
+	// The webhook suspends it.
+	unstructured.SetNestedField(train.Object, false, "spec", "suspend")
+	created, err := s.cluster.Dynamic.Resource(trains).Namespace(s.teams.Namespace).Create(harness.Context(s), train, metav1.CreateOptions{})
+	must(s, err)
+	if suspended, _, _ := unstructured.NestedBool(created.Object, "spec", "suspend"); !suspended {
+		s.Fatalf("%s was not suspended", name)
+	}
+}
+
+func (s trainScene) await(name, what string, suspended bool) *unstructured.Unstructured {
+	s.Helper()
+	var found *unstructured.Unstructured
+	harness.Eventually(s, 30*time.Second, name+" "+what, func() error {
+		var err error
+		found, err = s.cluster.Dynamic.Resource(trains).Namespace(s.teams.Namespace).Get(harness.Context(s), name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if is, _, _ := unstructured.NestedBool(found.Object, "spec", "suspend"); is != suspended {
+			return fmt.Errorf("suspend: %v", is)
+		}
+		return nil
+	})
+	return found
+}
+
+func (s trainScene) status(name, status string) {
+	s.Helper()
+	_, err := s.cluster.Dynamic.Resource(trains).Namespace(s.teams.Namespace).Patch(harness.Context(s), name, types.MergePatchType,
+		[]byte(`{"status":`+status+`}`), metav1.PatchOptions{}, "status")
+	must(s, err)
+}

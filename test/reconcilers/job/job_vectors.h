@@ -1,0 +1,270 @@
+// Recorded behaviour of jobs and their Workloads, line by line: one pass of the reconciler, and direct calls.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "api/kinds/kind_description.h"
+#include "jobs/queued_job.h"
+#include "reconcilers/job/job_workload.h"
+#include "test/reconcilers/job/job_cluster.h"
+
+namespace muster::test {
+
+using nlohmann::json;
+
+// What the typed API of the originals leaves out or adds as it prints: empty objects,
+// counts of zero, and "restarts" of JobSets.
+inline json normalised(const json& value) {
+  if (value.is_array()) {
+    json list = json::array();
+    for (const json& item : value) list.push_back(normalised(item));
+    return list;
+  }
+  if (!value.is_object()) return value;
+  json object = json::object();
+  for (const auto& [key, item] : value.items()) {
+    json kept = normalised(item);
+    const bool empty = kept.is_null() || (kept.is_structured() && kept.empty());
+    const bool zero = kept == 0 && (key == "observedGeneration" || key == "restarts" || key == "active" ||
+                                    key == "succeeded" || key == "failed");
+    const bool no_text = (key == "completedIndexes" || key == "priorityClass") && kept == "";
+    if (!empty && !zero && !no_text) object[key] = std::move(kept);
+  }
+  return object;
+}
+
+// Conditions as a map by type.
+inline json comparable(const json& given) {
+  json object = normalised(given);
+  if (!object.is_object() || object.empty()) return object;
+  object["metadata"].erase("resourceVersion");
+  object["metadata"].erase("generation");
+  if (!object.contains("status") || !object["status"].contains("conditions")) return object;
+  json by_type;
+  for (const json& condition : object["status"]["conditions"]) by_type[string_at(condition, {"type"})] = condition;
+  object["status"]["conditions"] = std::move(by_type);
+  return object;
+}
+
+inline json comparable_list(const json& list) {
+  json result = json::array();
+  for (const json& item : list) result.push_back(comparable(item));
+  return result;
+}
+
+inline ReconcilerSettings settings_of(const json& config) {
+  ReconcilerSettings settings;
+  QueueSettings& queues = settings.queues;
+  queues.rules.manage_jobs_without_queue_name = bool_at(config, {"manageJobsWithoutQueueName"});
+  for (const JobKind* kind : job_kinds()) queues.rules.frameworks.emplace(kind->framework);
+  queues.label_keys_to_copy = strings_at(config, {"labelKeysToCopy"});
+  if (bool_at(config, {"waitForPodsReady"})) queues.wait_for_pods_ready.emplace();
+  json selector = object_at(config, {"managedJobsNamespaceSelector"});
+  if (selector.empty()) {
+    selector = {{"matchExpressions", json::array({{{"key", "kubernetes.io/metadata.name"},
+                                                   {"operator", "NotIn"},
+                                                   {"values", {"kube-system", "kueue-system"}}}})}};
+  }
+  queues.rules.managed_jobs_namespace_selector = *LabelSelector::parse(selector);
+  return settings;
+}
+
+inline const ResourceType& type_of_json(const json& object) {
+  for (const ResourceType* type :
+       {&kWorkloads, &kResourceFlavors, &kPriorityClasses, &kWorkloadPriorityClasses, &kNamespaces}) {
+    if (type->kind == string_at(object, {"kind"})) return *type;
+  }
+  for (const ResourceType* type : queued_types()) {
+    if (type->kind == string_at(object, {"kind"})) return *type;
+  }
+  FAIL("a vector has an object of an unknown kind: ", object.dump());
+  return kJobs;
+}
+
+inline JobCluster cluster_of(const json& input) {
+  JobCluster cluster;
+  cluster.settings = settings_of(object_at(input, {"config"}));
+  json ns = {{"apiVersion", "v1"},
+             {"kind", "Namespace"},
+             {"metadata", {{"name", "team-a"}, {"labels", object_at(input, {"namespaceLabels"})}}}};
+  ns["metadata"]["labels"]["kubernetes.io/metadata.name"] = "team-a";
+  cluster.put(kNamespaces, ns);
+  for (const json& object : array_at(input, {"objects"})) cluster.put(type_of_json(object), object);
+  for (const json& workload : array_at(input, {"workloads"})) cluster.put(kWorkloads, workload);
+  cluster.put(type_of_json(input["job"]), input["job"]);
+  return cluster;
+}
+
+inline bool is_stop_step(const Plan& plan, const ResourceType& job_type) {
+  for (const Write& write : plan.writes) {
+    if (write.target.type->plural != job_type.plural) continue;
+    for (const ObjectEvent& event : write.events) {
+      if (event.reason == "Started" || event.note == "Not admitted by cluster queue") return false;
+    }
+    return true;
+  }
+  return false;
+}
+
+// The Workload's spec was brought in line with the job's.
+inline bool is_alignment(const Plan& plan) {
+  for (const Write& write : plan.writes) {
+    const json& spec = object_at(write.body, {"spec"});
+    const bool of_workload = write.target.type->plural == kWorkloads.plural && write.verb == Verb::kPatch;
+    if (of_workload && (spec.contains("podSets") || spec.contains("priority"))) return true;
+  }
+  return false;
+}
+
+// A stop that waits until no pod runs any more, since Kubernetes refuses a change of the template
+// before. The API server of the recordings did not mind, so here they are gone for one step.
+inline Plan step_of_stop(JobCluster& cluster, const ObjectKey& key) {
+  Plan plan = cluster.reconcile(key);
+  const json job = cluster.get(*key.type, key.name);
+  const int64_t active = int_at(job, {"status", "active"}).value_or(0);
+  const bool stopping = object_at(job, {"metadata", "annotations"}).contains("kueue.x-k8s.io/stopping");
+  if (!plan.writes.empty() || active == 0 || !stopping || !bool_at(job, {"spec", "suspend"})) return plan;
+  const auto set_active = [&](int64_t pods) {
+    cluster.edit(*key.type, key.name, [&](json& edited) { edited["status"]["active"] = pods; });
+  };
+  set_active(0);
+  plan = cluster.reconcile(key);
+  set_active(active);
+  return plan;
+}
+
+// Upstream does several of our plans in one pass: the steps of a stop with what follows
+// it, and bringing a Workload in line with its job.
+inline void run_pass(JobCluster& cluster, const ObjectKey& key) {
+  for (int step = 0; step < 8; ++step) {
+    const Plan plan = step_of_stop(cluster, key);
+    if (!is_stop_step(plan, *key.type) && !is_alignment(plan)) return;
+  }
+  FAIL("a pass does not end");
+}
+
+// Kueue lets an elastic Job run before it is admitted, since its pods wait behind a gate. muster has no
+// such gate, and stops it as any other Job.
+inline bool runs_behind_gate(const json& line) {
+  const json& annotations = object_at(line, {"input", "job", "metadata", "annotations"});
+  if (string_at(annotations, {"kueue.x-k8s.io/elastic-job"}) != "true") return false;
+  const auto is_admitted = [](const json& workload) { return !object_at(workload, {"status", "admission"}).empty(); };
+  const json& workloads = array_at(line, {"input", "workloads"});
+  return !bool_at(line, {"input", "job", "spec", "suspend"}) &&
+         std::none_of(workloads.begin(), workloads.end(), is_admitted);
+}
+
+inline void check_reconcile(const json& line) {
+  const json& input = line["input"];
+  const json& output = line["output"];
+  JobCluster cluster = cluster_of(input);
+  const ResourceType& type = type_of_json(input["job"]);
+  run_pass(cluster, {&type, "team-a", std::string(string_at(input["job"], {"metadata", "name"}))});
+  if (runs_behind_gate(line)) {
+    CHECK(bool_at(cluster.list(type)[0], {"spec", "suspend"}));
+    return;
+  }
+  CHECK(comparable(cluster.list(type)[0]) == comparable(output["job"]));
+  CHECK(comparable_list(cluster.list(kWorkloads)) == comparable_list(array_at(output, {"workloads"})));
+  json events = json::array();
+  for (const ObjectEvent& event : cluster.events) {
+    events.push_back(
+        {{"object", event.regarding.name}, {"type", event.type}, {"reason", event.reason}, {"message", event.note}});
+  }
+  CHECK(events == array_at(output, {"events"}));
+}
+
+// --- Direct calls ---
+
+template <class Check>
+inline void with_job(const json& object, Check check) {
+  const TypedObject job = read_object(type_of_json(object), object);
+  check(QueuedJob::of(job).value());
+}
+
+inline std::vector<PodSetInfo> read_infos(const json& list) {
+  std::vector<PodSetInfo> infos;
+  for (const json& item : list) {
+    PodSetInfo info = info_of_template({{"metadata", item}, {"spec", item}});
+    info.name = string_at(item, {"name"});
+    info.count = int32_at(item, {"count"});
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+// With the templates where they were recorded.
+inline json print(const std::vector<PodSet>& pod_sets, const json& recorded) {
+  json list = json::array();
+  for (const PodSet& pod_set : pod_sets) {
+    list.push_back({{"name", pod_set.name},
+                    {"count", pod_set.count},
+                    {"minCount", pod_set.min_count ? json(*pod_set.min_count) : json()},
+                    {"topologyRequest", json::parse(pod_set.topology_request_text)}});
+    if (!recorded.empty() && recorded[0].contains("template"))
+      list.back()["template"] = normalised(pod_set.pod_template.to_json());
+  }
+  return list;
+}
+
+inline void check_status(const json& input, const json& output) {
+  with_job(input["job"], [&](const QueuedJob& job) {
+    json pods = json::array();
+    for (const ReclaimablePod& pod : job.reclaimable_pods()) pods.push_back({{"name", pod.name}, {"count", pod.count}});
+    const auto end = job.end();
+    CHECK(job.pods_ready() == output["podsReady"]);
+    CHECK(job.active() == output["isActive"]);
+    CHECK(job.stopped() == output["isSuspended"]);
+    if (output.contains("reclaimablePods")) CHECK(pods == output["reclaimablePods"]);
+    // Values that are no truths are refused when a job is made; of one that is older they count as absent.
+    if (!output.contains("podSetsError")) {
+      json recorded = output["podSets"];
+      for (json& pod_set : recorded) {
+        if (pod_set.contains("template")) pod_set["template"] = normalised(pod_set["template"]);
+      }
+      CHECK(print(job.pod_sets({}), recorded) == recorded);
+    }
+    CHECK(end.has_value() == output["finished"]["finished"]);
+    CHECK((end ? end->message : "") == output["finished"]["message"]);
+    // Of a job that has not finished upstream says different things for different kinds.
+    if (end) CHECK(end->success == output["finished"]["success"]);
+  });
+}
+
+inline void check_start(const json& input, const json& output) {
+  with_job(input["job"], [&](const QueuedJob& job) {
+    const auto patch = job.start_patch(read_infos(array_at(input, {"podSetsInfo"})));
+    const std::string error = patch ? "" : patch.error().message;
+    CHECK(error == string_at(output, {"error"}));
+    if (!patch || output.contains("error")) return;
+    json started = input["job"];
+    started.merge_patch(*patch);
+    CHECK(comparable(started) == comparable(output["job"]));
+  });
+}
+
+inline void check_stop(const json& input, const json& output) {
+  with_job(input["job"], [&](const QueuedJob& job) {
+    const json patch = job.restore_patch(read_infos(array_at(input, {"podSetsInfo"})));
+    CHECK(!patch.is_null() == output["changed"]);
+    json stopped = input["job"];
+    job.kind().set_suspend(stopped, true);
+    if (!patch.is_null()) stopped.merge_patch(patch);
+    CHECK(comparable(stopped) == comparable(output["job"]));
+  });
+}
+
+inline void check_job_line(const json& line) {
+  const std::string kind = line["input"]["kind"];
+  if (kind == "reconcile") check_reconcile(line);
+  if (kind == "status") check_status(line["input"], line["output"]);
+  if (kind == "start") check_start(line["input"], line["output"]);
+  if (kind == "stop") check_stop(line["input"], line["output"]);
+}
+
+}  // namespace muster::test
