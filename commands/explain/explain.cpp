@@ -41,6 +41,8 @@ Result<Target> read_target(const std::string& kind, const std::string& name) {
 
 // {"job", "train"}, {"job/train"} or {"train"}, the likeliest first; the namespace comes later.
 Result<std::vector<Target>> read_targets(const std::vector<std::string>& words) {
+  if (words.size() > 2)
+    return fail("name one object, as job NAME, and not " + std::to_string(words.size()) + " words");
   std::string kind, name = words.back();
   if (words.size() == 2) {
     kind = words[0];
@@ -145,7 +147,7 @@ void add_explain(CLI::App& app, ExplainOptions& options) {
                   "job NAME, jobset NAME or workload NAME, also as job/NAME; a bare NAME is of a job, a JobSet or a "
                   "Workload; other kinds are told of")
       ->required()
-      ->expected(1, 2)
+      ->expected(1, 64)
       ->type_name("")
       ->option_text("KIND NAME");
   add_choice(explain, "-o,--output", options.format, parse_explain_format, "text (default) or json")

@@ -146,6 +146,7 @@ func TestKubectlMusterStopsAndResumesAQueue(t *testing.T) {
 	cluster.HollowNodes(t)
 	startQueueMuster(t)
 	queues := cluster.Queues(t)
+	cluster.Patch(t, harness.ClusterQueues, "", queues.ClusterQueue, `{"spec":{"stopPolicy":"None"}}`)
 	cluster.CreateJob(t, queues.Namespace, queuedJob("run", 1))
 	cluster.WaitForWorkload(t, queues.Namespace, "run", "is admitted", harness.HasCondition("Admitted", "True", ""))
 
@@ -255,6 +256,7 @@ func TestKueuectlsCallsWork(t *testing.T) {
 	cluster.HollowNodes(t)
 	startQueueMuster(t)
 	queues := cluster.Queues(t)
+	cluster.Patch(t, harness.ClusterQueues, "", queues.ClusterQueue, `{"spec":{"stopPolicy":"None"}}`)
 	cluster.CreateJob(t, queues.Namespace, queuedJob("run", 1))
 	workload := cluster.WaitForWorkload(t, queues.Namespace, "run", "is admitted", harness.HasCondition("Admitted", "True", ""))
 	for _, version := range []string{"v1beta1", "v1beta2"} {

@@ -54,7 +54,7 @@ TEST_CASE("command line: what is wrong is said in a sentence, with exit code 2")
       {{"review", "-f", "-", "--config", "/"}, "/: cannot be read; is it a folder?"},
       {{"explain", "configmap/x"}, "\"configmap/x\" is not job/NAME, jobset/NAME or workload/NAME"},
       {{"explain", "job/UPPER"}, "no object can be named \"UPPER\""},
-      {{"explain", "job", "x", "y"}, "explain: the argument"},
+      {{"explain", "job", "x", "y"}, "name one object, as job NAME, and not 3 words"},
       {{"explain", "configmap", "x"}, "\"configmap/x\" is not job/NAME, jobset/NAME or workload/NAME"},
       {{"explain", "job", "x", "-n", "Team"}, "no namespace can be named \"Team\""},
       {{"explain", "job", "x", "--request-timeout", "soon"}, "a timeout is a duration as 10s or 1m"},

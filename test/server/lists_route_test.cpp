@@ -32,7 +32,7 @@ std::shared_ptr<const QueueSnapshot> snapshot() {
   for (const char* ns : {"team-a", "team-b"}) {
     const std::string suffix(1, ns[5]);
     queue.holders.push_back({workload(ns, "holder-" + suffix, true)});
-    queue.pending.push_back({.object = workload(ns, "waits-" + suffix, false)});
+    queue.pending.push_back({.object = workload(ns, "waits-" + suffix, false), .queued_since = {}});
     listed.local_queues.push_back(
         {read_local_queue({{"metadata", {{"namespace", ns}, {"name", "lq"}}}, {"spec", {{"clusterQueue", "cq"}}}}),
          {}});

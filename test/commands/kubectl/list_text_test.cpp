@@ -83,9 +83,9 @@ json cluster_queues() {
 
 TEST_CASE("list text: queues show what they use and have borrowed") {
   CHECK(list_text(cluster_queues(), {}, kNow) ==
-        "NAME  COHORT  STATE    PENDING  RESERVING  LONGEST WAIT  USAGE                BORROWED\n"
-        "cq    all     Active   2        1          120m          spot/cpu=12 of 10    spot/cpu=2\n"
-        "lone  -       Stopped  0        0          -             -                    -\n");
+        "NAME  COHORT  STATE    PENDING  RESERVING  LONGEST WAIT  USAGE              BORROWED\n"
+        "cq    all     Active   2        1          120m          spot/cpu=12 of 10  spot/cpu=2\n"
+        "lone  -       Stopped  0        0          -             -                  -\n");
   const auto wide = list_rows(cluster_queues(), {.format = ListFormat::kWide}, kNow);
   CHECK(wide[1].back() == "-");
   CHECK(wide[1][8] == "StrictFIFO");
