@@ -23,7 +23,7 @@
 #include "runtime/leadership.h"
 #include "runtime/memory_limit.h"
 #include "runtime/policy_binding.h"
-#include "runtime/queue_lists.h"
+#include "runtime/readers/queue_lists.h"
 #include "runtime/serving.h"
 #include "runtime/surroundings.h"
 #include "runtime/version.h"

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <optional>
+#include <system_error>
 #include <vector>
 
 #include "base/did_you_mean.h"

@@ -9,7 +9,6 @@
 
 #include "api/codec/json.h"
 #include "api/meta/names.h"
-#include "api/requests.h"
 #include "base/did_you_mean.h"
 #include "commands/terminal/cli_choice.h"
 

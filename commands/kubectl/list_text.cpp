@@ -1,6 +1,7 @@
 #include "commands/kubectl/list_text.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>

@@ -1,5 +1,6 @@
 #include "commands/kubectl/lists.h"
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <utility>
 

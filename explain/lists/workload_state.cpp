@@ -1,8 +1,6 @@
 #include "explain/lists/workload_state.h"
 
 #include <cctype>
-#include <iterator>
-#include <optional>
 
 #include "api/meta/constants.h"
 #include "api/workload_conditions.h"

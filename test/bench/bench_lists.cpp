@@ -11,7 +11,7 @@
 
 #include "explain/lists/pending_workloads.h"
 #include "explain/lists/workload_list.h"
-#include "runtime/queue_lists.h"
+#include "runtime/readers/queue_lists.h"
 #include "state/admissions.h"
 
 using namespace muster;

@@ -1,5 +1,5 @@
 // The snapshot that all readers of a second share.
-#include "runtime/queue_lists.h"
+#include "runtime/readers/queue_lists.h"
 
 #include <doctest/doctest.h>
 

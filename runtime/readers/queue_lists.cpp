@@ -1,4 +1,4 @@
-#include "runtime/queue_lists.h"
+#include "runtime/readers/queue_lists.h"
 
 #include <optional>
 #include <utility>
