@@ -3,11 +3,17 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <optional>
+#include <string_view>
 
 #include "api/meta/names.h"
 #include "api/meta/time.h"
 #include "base/did_you_mean.h"
 #include "commands/explain/explain.h"
+#include "commands/kubectl/completion.h"
+#include "commands/kubectl/create_command.h"
+#include "commands/kubectl/get_command.h"
+#include "commands/kubectl/stop_command.h"
 #include "commands/manifests.h"
 #include "commands/review/review_command.h"
 #include "commands/serve.h"
@@ -107,36 +113,6 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
       ->check(parsed_by(parse_log_level));
 }
 
-Result<ExplainFormat> parse_explain_format(std::string_view text) {
-  if (text == "text") return ExplainFormat::kText;
-  if (text == "json") return ExplainFormat::kJson;
-  return fail("there is no output format \"" + std::string(text) + "\"; there are text and json");
-}
-
-void add_explain(CLI::App& app, ExplainOptions& options) {
-  CLI::App& explain = *app.add_subcommand("explain",
-                                          "Say why a job does not run. Exit code 0: answered; 1: no such object, or no "
-                                          "answer; 2: wrong command line");
-  explain.add_option("object", options.object, "job/NAME, jobset/NAME or workload/NAME; other kinds are told of")
-      ->required()
-      ->type_name("")
-      ->option_text("KIND/NAME");
-  explain.add_option("-n,--namespace", options.ns, "Of the object; default: the context's");
-  add_choice(explain, "-o,--output", options.format, parse_explain_format, "text (default) or json")
-      ->type_name("FORMAT");
-  explain.add_option("--kubeconfig", options.kubeconfig, "Default: KUBECONFIG, the pod's account, ~/.kube/config");
-  explain.add_option("--context", options.context, "Context of the kubeconfig");
-  explain.add_flag("--local", options.local, "Evaluate on this machine, from the objects that you can list");
-  explain.add_option("--config", options.config_file, "muster's configuration, for an answer found here")
-      ->type_name("FILE");
-  explain.add_option("--muster-namespace", options.muster_namespace, "Where muster runs; default: muster-system");
-  explain.add_option("--service", options.service, "Service of its metrics listener; default: muster-metrics");
-  explain.add_option("--service-account", options.service_account,
-                     "In whose name muster is asked, NAME or NAMESPACE/NAME; default: your own, else muster-explain");
-  explain.add_option("--server", options.server, "URL of that listener, to ask without the API server's proxy");
-  explain.add_option("--server-ca", options.server_ca, "Certificates to trust for --server")->type_name("FILE");
-}
-
 // The commands, and the options that go with each.
 struct CommandLine {
   CommandLine() : app("muster: all-or-nothing start for batch jobs on Kubernetes", "muster") {
@@ -146,6 +122,24 @@ struct CommandLine {
     add_review(app, review_options);
     add_manifests(app, manifests_options);
     add_explain(app, explain_options);
+    add_get(app, get_options);
+    add_top(app, top_options);
+    add_tree(app, tree_options);
+    add_who(app, who_options);
+    add_stop(app, stop_options);
+    add_resume(app, resume_options);
+    add_create(app, create_options, created);
+    CLI::App& completion = *app.add_subcommand("completion", "Print the script that completes commands in a shell");
+    add_choice(
+        completion, "shell", shell,
+        [](std::string_view text) -> Result<std::string> {
+          if (auto script = completion_script(text); !script) return fail(script.error().message);
+          return std::string(text);
+        },
+        "bash, zsh or fish")
+        ->required()
+        ->type_name("")
+        ->option_text("SHELL");
     app.add_subcommand("version", "Print the version and those of the libraries");
     app.add_flag("--version", wants_version, "Print the version and those of the libraries");
   }
@@ -155,6 +149,10 @@ struct CommandLine {
   ReviewOptions review_options;
   ManifestsOptions manifests_options;
   ExplainOptions explain_options;
+  GetOptions get_options, top_options, tree_options, who_options;
+  StopOptions stop_options, resume_options;
+  CreateOptions create_options;
+  std::string created, shell;
   bool wants_version = false;
 };
 
@@ -204,10 +202,31 @@ std::string wrong_arguments(const CLI::App& app, const CLI::ParseError& error) {
   return name + "there is no flag " + word + did_you_mean(word, option_names(command));
 }
 
+// The commands that ask a cluster; nullopt: it is none of them.
+std::optional<int> run_for_people(const CommandLine& line, const ReviewStreams& streams) {
+  const CLI::App& app = line.app;
+  if (app.got_subcommand("explain")) return explain(line.explain_options, streams.out, streams.err);
+  if (app.got_subcommand("get")) return get(line.get_options, streams.out, streams.err);
+  if (app.got_subcommand("top")) return top(line.top_options, streams.out, streams.err);
+  if (app.got_subcommand("tree")) return tree(line.tree_options, streams.out, streams.err);
+  if (app.got_subcommand("who")) return who(line.who_options, streams.out, streams.err);
+  if (app.got_subcommand("stop")) return stop_queue(line.stop_options, streams.out, streams.err);
+  if (app.got_subcommand("resume")) return resume_queue(line.resume_options, streams.out, streams.err);
+  if (app.got_subcommand("create")) return create(line.created, line.create_options, streams.out, streams.err);
+  return std::nullopt;
+}
+
+// What a shell asks for, in words of the command line.
+constexpr const char* kCompleteCommand = "__complete";
+
 }  // namespace
 
 int run_command_line(const std::vector<std::string>& arguments, ReviewStreams streams) {
   CommandLine line;
+  if (!arguments.empty() && arguments.front() == kCompleteCommand) {
+    streams.out << complete(line.app, {arguments.begin() + 1, arguments.end()}, names_from_cluster);
+    return 0;
+  }
   CLI::App& app = line.app;
   const auto stop = [&](const std::string& why) {
     streams.err << "muster: " << why << "\nmuster --help says more\n";
@@ -229,14 +248,22 @@ int run_command_line(const std::vector<std::string>& arguments, ReviewStreams st
   }
   if (app.got_subcommand("serve")) return serve(line.serve_flags);
   if (app.got_subcommand("review")) return review(line.review_options, streams);
-  if (app.got_subcommand("explain")) return explain(line.explain_options, streams.out, streams.err);
   if (app.got_subcommand("manifests")) return print_manifests(line.manifests_options, streams.out, streams.err);
+  if (app.got_subcommand("completion")) {
+    streams.out << *completion_script(line.shell);
+    return 0;
+  }
+  if (const auto code = run_for_people(line, streams)) return *code;
   return stop("a command is missing; the commands are " + join(command_names(app), ", "));
 }
 
+// As a plugin of kubectl it is called by other names: kubectl-muster, and kubectl_complete-muster for completion.
 int run_command_line(int argc, char** argv) {
-  return run_command_line(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc),
-                          {std::cin, std::cout, std::cerr});
+  std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+  const std::string_view program = argc > 0 ? argv[0] : "";
+  if (program.substr(program.rfind('/') + 1) == "kubectl_complete-muster")
+    arguments.insert(arguments.begin(), kCompleteCommand);
+  return run_command_line(arguments, {std::cin, std::cout, std::cerr});
 }
 
 }  // namespace muster

@@ -23,6 +23,7 @@
 #include "runtime/leadership.h"
 #include "runtime/memory_limit.h"
 #include "runtime/policy_binding.h"
+#include "runtime/readers/queue_lists.h"
 #include "runtime/serving.h"
 #include "runtime/surroundings.h"
 #include "runtime/version.h"
@@ -101,6 +102,7 @@ class Process {
   Outcome<> start_serving();
   Authorizer metrics_authorizer();
   std::optional<Explainer> explainer();
+  std::optional<Lister> lister();
   void start_certificates();
   void issue_bundle(const std::string& bundle) EXCLUDES(mutex_);
 
@@ -367,6 +369,7 @@ Outcome<> Process::start_serving() {
                                 .view = std::move(view),
                                 .authorizer = metrics_authorizer(),
                                 .explainer = explainer(),
+                                .lister = lister(),
                                 .webhook_clients = webhook_clients_ ? webhook_clients_->clients() : nullptr,
                                 .memory_limit = memory_limit().value_or(kDefaultMemoryLimit)});
   if (!serving) return fail(serving.error().message);
@@ -398,6 +401,12 @@ std::optional<Explainer> Process::explainer() {
         return reconciler_settings_of(settings_, native_jobsets_, namespace_);
       },
       [this] { return cluster_->metrics().watch_ages()->notes(); }, clock_);
+}
+
+std::optional<Lister> Process::lister() {
+  if (!cluster_) return std::nullopt;
+  return make_lister(
+      *explain_authorizer_, [this] { return deciding(); }, clock_);
 }
 
 void Process::start_certificates() {

@@ -27,6 +27,7 @@ json attributes_of(const AccessQuestion& question) {
   json attributes = {{"verb", question.verb}, {"group", question.group}, {"resource", question.resource}};
   if (!question.ns.empty()) attributes["namespace"] = question.ns;
   if (!question.name.empty()) attributes["name"] = question.name;
+  if (!question.subresource.empty()) attributes["subresource"] = question.subresource;
   return {{"resourceAttributes", std::move(attributes)}};
 }
 

@@ -28,6 +28,7 @@ struct AccessQuestion {
   std::string group{}, resource{};
   std::string ns{};    // empty: in all namespaces
   std::string name{};  // empty: to all objects
+  std::string subresource{};
 };
 
 // Thread-safe. Answers are remembered: who a token is for 1 minute, an allowance for

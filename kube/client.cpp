@@ -93,6 +93,9 @@ HttpRequest KubeClient::wire_request(const KubeRequest& request, const Identity&
   wire.headers.emplace_back("User-Agent", options_.user_agent);
   if (!request.body.empty()) wire.headers.emplace_back("Content-Type", request.content_type);
   if (!identity.authorization.empty()) wire.headers.emplace_back("Authorization", identity.authorization);
+  const ClusterAccess& access = credentials_.access();
+  if (!access.impersonate_user.empty()) wire.headers.emplace_back("Impersonate-User", access.impersonate_user);
+  for (const std::string& group : access.impersonate_groups) wire.headers.emplace_back("Impersonate-Group", group);
   wire.headers.insert(wire.headers.end(), request.headers.begin(), request.headers.end());
   return wire;
 }
@@ -150,8 +153,8 @@ KubeClient::Attempt KubeClient::attempt(const KubeRequest& request, const Identi
   }
   // What a leader has sent must not be done, or be waited for, after its term; so the server is
   // told as well, and gives up by itself.
-  const Duration timeout =
-      request.not_after ? std::min(request.timeout, Duration(*request.not_after - started)) : request.timeout;
+  const Duration most = std::min(request.timeout, options_.request_timeout.value_or(request.timeout));
+  const Duration timeout = request.not_after ? std::min(most, Duration(*request.not_after - started)) : most;
   HttpRequest wire = wire_request(request, identity);
   if (request.not_after)
     wire.target += (request.query.empty() ? "?timeout=" : "&timeout=") + milliseconds_text(timeout);

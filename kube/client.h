@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,8 @@ struct ClientOptions {
   size_t max_in_flight = 64;
   RateLimit rate_limit;  // no limit by default
   size_t max_answer_bytes = 256 * 1024 * 1024;
+  // Instead of each request's own timeout, where that is longer.
+  std::optional<Duration> request_timeout{};
 };
 
 // "muster/0.1.0 (linux/amd64) 1a2b3c4": the form of Kubernetes' own components.

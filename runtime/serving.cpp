@@ -42,7 +42,7 @@ Serving::Serving(Options options, std::shared_ptr<TlsContext> tls)
   }
   if (!is_off(options_.addresses.metrics)) {
     metrics_server_ = std::make_unique<MetricsServer>(listener(options_.addresses.metrics, tls_, 4), metrics_,
-                                                      options_.authorizer, Routes{explain_route(options_.explainer)});
+                                                      options_.authorizer, reader_routes());
   }
   metrics_.watch_connections("webhook", [this] { return webhook_.open_connections(); });
 }
@@ -50,6 +50,12 @@ Serving::Serving(Options options, std::shared_ptr<TlsContext> tls)
 Routes Serving::webhook_routes() {
   Routes routes = handler_.routes();
   for (Route& route : converter_.routes()) routes.push_back(std::move(route));
+  return routes;
+}
+
+Routes Serving::reader_routes() const {
+  Routes routes = list_routes(options_.lister);
+  routes.push_back(explain_route(options_.explainer));
   return routes;
 }
 

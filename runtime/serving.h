@@ -11,6 +11,7 @@
 #include "server/convert_handler.h"
 #include "server/explain_route.h"
 #include "server/http_server.h"
+#include "server/lists_route.h"
 #include "server/metrics/metrics.h"
 #include "server/metrics/watch_ages.h"
 #include "server/metrics_server.h"
@@ -35,6 +36,7 @@ class Serving {
     ViewProvider view;
     Authorizer authorizer;                 // of the metrics; empty: everybody may read them
     std::optional<Explainer> explainer{};  // nullopt: no cluster
+    std::optional<Lister> lister{};        // the same
     // Who may ask for reviews; null: everybody.
     std::shared_ptr<const ClientCertificates> webhook_clients{};
     size_t memory_limit = kDefaultMemoryLimit;
@@ -74,6 +76,7 @@ class Serving {
  private:
   Serving(Options options, std::shared_ptr<TlsContext> tls);
   Routes webhook_routes();
+  Routes reader_routes() const;
   MemoryBudgets budgets() const { return budgets_of(options_.memory_limit); }
   HttpServerOptions webhook_listener();
   HttpServerOptions listener(const std::string& address, std::shared_ptr<TlsContext> tls, size_t workers);

@@ -1,28 +1,24 @@
 #include "commands/explain/explain.h"
 
-#include <cstdlib>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
+#include <utility>
 
 #include "api/codec/json.h"
 #include "api/meta/names.h"
 #include "commands/explain/explain_local.h"
 #include "commands/explain/explain_text.h"
-#include "commands/explain/explain_token.h"
 #include "commands/explain/explain_unqueued.h"
-#include "kube/client.h"
-#include "runtime/load_settings.h"
-#include "runtime/version.h"
+#include "commands/kubectl/reader.h"
+#include "commands/terminal/cli_choice.h"
 #include "server/explain_route.h"
 
 namespace muster {
 namespace {
 
-std::optional<std::string> environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value && *value ? std::optional<std::string>(value) : std::nullopt;
-}
+constexpr Duration kWatchInterval = std::chrono::seconds(2);
 
 // What is asked about: an object of a kind that muster queues (`type`), or of one that it does not.
 struct Target {
@@ -31,132 +27,138 @@ struct Target {
   std::string ns, name;
 };
 
-// "job/train"; its namespace comes later.
-Result<Target> read_target(const std::string& object) {
-  const size_t slash = object.find('/');
-  const std::string kind = object.substr(0, slash);
-  Target target{explainable_type(kind), find_unqueued_kind(kind), {}, {}};
-  if (slash == std::string::npos || (target.type == nullptr && target.unqueued == nullptr))
-    return fail("\"" + object + "\" is not job/NAME, jobset/NAME or workload/NAME");
-  target.name = object.substr(slash + 1);
-  if (const auto wrong = is_dns1123_subdomain(target.name); !wrong.empty())
-    return fail("no object can be named \"" + target.name + "\": " + join(wrong, "; "));
+// A name without a kind is of the first of these kinds that has such an object.
+constexpr const char* kKindsOfBareNames[] = {"job", "jobset", "workload"};
+
+Result<Target> read_target(const std::string& kind, const std::string& name) {
+  Target target{explainable_type(kind), find_unqueued_kind(kind), {}, name};
+  if (target.type == nullptr && target.unqueued == nullptr)
+    return fail("\"" + kind + "/" + name + "\" is not job/NAME, jobset/NAME or workload/NAME");
+  if (const auto wrong = is_dns1123_subdomain(name); !wrong.empty())
+    return fail("no object can be named \"" + name + "\": " + join(wrong, "; "));
   return target;
 }
 
-Outcome<> set_namespace(Target& target, const std::string& ns) {
-  if (const auto wrong = is_dns1123_label(ns); !wrong.empty())
-    return fail("no namespace can be named \"" + ns + "\": " + join(wrong, "; "));
-  target.ns = ns;
-  return Done{};
+// {"job", "train"}, {"job/train"} or {"train"}, the likeliest first; the namespace comes later.
+Result<std::vector<Target>> read_targets(const std::vector<std::string>& words) {
+  if (words.size() > 2)
+    return fail("name one object, as job NAME, and not " + std::to_string(words.size()) + " words");
+  std::string kind, name = words.back();
+  if (words.size() == 2) {
+    kind = words[0];
+  } else if (const size_t slash = name.find('/'); slash != std::string::npos) {
+    kind = name.substr(0, slash);
+    name = name.substr(slash + 1);
+  }
+  std::vector<Target> targets;
+  if (!kind.empty()) {
+    auto target = read_target(kind, name);
+    if (!target) return fail(target.error().message);
+    targets.push_back(std::move(*target));
+    return targets;
+  }
+  for (const char* each : kKindsOfBareNames) {
+    auto target = read_target(each, name);
+    if (!target) return fail(target.error().message);
+    targets.push_back(std::move(*target));
+  }
+  return targets;
 }
 
-// No answer, and whether it is worth looking for one here.
-struct NoAnswer {
-  std::string message;
-  bool look_here = false;
-};
+Result<Explained> look_here(MusterReader& reader, const ObjectKey& key) {
+  auto settings = reader.settings();
+  if (!settings) return fail(settings.error().message);
+  return explain_locally(reader.api(), key, *settings, system_clock());
+}
 
-class Asking {
- public:
-  Asking(const ExplainOptions& options, kube::ClusterAccess access)
-      : options_(options), access_(std::move(access)), clock_(system_clock()) {}
+Result<Explained, NoAnswer> ask_muster(MusterReader& reader, const ObjectKey& key) {
+  auto answer = reader.ask(explain_path(key), {}, key.ns);
+  if (!answer) return fail_with(answer.error());
+  auto explained = read_explained(*answer);
+  if (!explained) return fail_with(NoAnswer{explained.error().message, true});
+  return std::move(*explained);
+}
 
-  Outcome<> connect() {
-    auto client = make_client(access_);
-    if (!client) return fail(client.error().message);
-    client_ = std::move(*client);
-    return Done{};
-  }
-
-  // Of no use to ask muster about.
-  Explained look_at_unqueued(const UnqueuedKind& kind, const std::string& ns, const std::string& name) {
-    return ask_about_unqueued(*client_, kind, ns, name);
-  }
-
-  // Of muster, over the network.
-  Result<Explained, NoAnswer> ask_muster(const ObjectKey& key) {
-    const auto token = make_explain_token(*client_, options_.service_account, key.ns);
-    if (!token) return fail_with(NoAnswer{token.error().message, true});
-    const auto answer =
-        options_.server.empty() ? ask_through_proxy(key, token->token) : ask_directly(key, token->token);
-    if (!answer) return fail_with(judge(answer.error(), *token));
-    auto explained = read_explained(*answer);
-    if (!explained) return fail_with(NoAnswer{explained.error().message, true});
-    return std::move(*explained);
-  }
-
-  Result<Explained> look_here(const ObjectKey& key) {
-    SettingsFlags flags;
-    flags.config_file = options_.config_file;
-    auto settings = load_settings(flags, options_.muster_namespace);
-    if (!settings) return fail(settings.error().message);
-    const bool native = settings->configuration.muster.jobset_controller == JobSetController::kNative;
-    return explain_locally(*client_, key, reconciler_settings_of(*settings, native, options_.muster_namespace), clock_);
-  }
-
- private:
-  Result<std::unique_ptr<kube::KubeClient>> make_client(kube::ClusterAccess access) {
-    kube::ClientOptions client_options;
-    client_options.user_agent = kube::user_agent(kVersion, kCommit);
-    return kube::KubeClient::make(std::move(access), std::move(client_options),
-                                  {clock_, kube::system_sleeper(), [] { return 0.5; }}, observer_);
-  }
-
-  kube::KubeApi::Answer ask_through_proxy(const ObjectKey& key, const std::string& token) {
-    kube::KubeRequest request;
-    request.path = "/api/v1/namespaces/" + options_.muster_namespace + "/services/https:" + options_.service + ":" +
-                   std::string(kMetricsPortName) + "/proxy" + explain_path(key);
-    request.headers = {{"X-Muster-Token", token}};
-    request.once = true;
-    return client_->send(request, {});
-  }
-
-  kube::KubeApi::Answer ask_directly(const ObjectKey& key, const std::string& token) {
-    kube::ClusterAccess direct;
-    direct.source = "--server";
-    direct.server = options_.server;
-    direct.certificate_authority.path = options_.server_ca;
-    direct.token.data = token;
-    auto client = make_client(std::move(direct));
-    if (!client) return fail_with(kube::unanswered(kube::kUnreachableReason, client.error().message));
-    kube::KubeRequest request;
-    request.path = explain_path(key);
-    request.once = true;
-    return (*client)->send(request, {});
-  }
-
-  // muster's own refusal of who asks is final; what refuses another account, the caller may see.
-  static NoAnswer judge(const kube::StatusError& error, const ExplainToken& token) {
-    const bool proxy = error.forbidden() && error.message.find("services/proxy") != std::string::npos;
-    const bool away = error.unanswered() || error.code >= 500 || error.code == 404;
-    const bool refused = error.code == 401 || (error.forbidden() && !token.own);
-    return {error.message + (refused ? " (asked as " + token.account + ")" : ""), proxy || away || refused};
-  }
-
-  const ExplainOptions& options_;
-  const kube::ClusterAccess access_;
-  const Clock& clock_;
-  kube::KubeObserver observer_;
-  std::unique_ptr<kube::KubeClient> client_;
-};
-
-Result<Explained> find_answer(Asking& asking, const ExplainOptions& options, const Target& target) {
-  if (target.type == nullptr) return asking.look_at_unqueued(*target.unqueued, target.ns, target.name);
+Result<Explained> find_answer(MusterReader& reader, const ExplainOptions& options, const Target& target) {
+  if (target.type == nullptr) return ask_about_unqueued(reader.api(), *target.unqueued, target.ns, target.name);
   const ObjectKey key{target.type, target.ns, target.name};
   std::string why_not;
-  if (!options.local) {
-    auto answer = asking.ask_muster(key);
+  if (!options.cluster.local) {
+    auto answer = ask_muster(reader, key);
     if (answer) return std::move(*answer);
     if (!answer.error().look_here) return fail(answer.error().message);
     why_not = answer.error().message;
   }
-  auto answer = asking.look_here(key);
+  auto answer = look_here(reader, key);
   if (answer && !why_not.empty()) answer->notes.push_back("muster did not answer: " + why_not);
   return answer;
 }
 
+// Of the first that exists; else what is said about the first.
+Result<Explained> find_answer(MusterReader& reader, const ExplainOptions& options, const std::vector<Target>& targets) {
+  std::optional<Result<Explained>> first;
+  for (const Target& target : targets) {
+    auto answer = find_answer(reader, options, target);
+    if (answer && answer->found) return answer;
+    if (!first) first.emplace(std::move(answer));
+  }
+  return std::move(*first);
+}
+
+std::string text_of(const Explained& answer, ExplainFormat format) {
+  return format == ExplainFormat::kJson ? to_text(to_json(answer)) + "\n" : explain_text(answer);
+}
+
+// Says what has changed since the last answer, until nothing can change any more.
+int watch(MusterReader& reader, const ExplainOptions& options, const std::vector<Target>& targets, Explained last,
+          std::ostream& out, std::ostream& err) {
+  std::string failed;
+  while (last.found && last.reason != "Finished") {
+    out.flush();
+    kube::system_sleeper().sleep(kWatchInterval, {});
+    auto answer = find_answer(reader, options, targets);
+    if (!answer) {
+      if (std::exchange(failed, answer.error().message) != failed) err << "muster explain: " << failed << "\n";
+      continue;
+    }
+    failed.clear();
+    if (answer->headline != last.headline)
+      out << (options.format == ExplainFormat::kJson ? text_of(*answer, options.format)
+                                                     : format_rfc3339(answer->at) + "  " + answer->headline + "\n");
+    last = std::move(*answer);
+  }
+  return last.found ? kExplainAnswered : kExplainNoAnswer;
+}
+
+Result<ExplainFormat> parse_explain_format(std::string_view text) {
+  if (text == "text") return ExplainFormat::kText;
+  if (text == "json") return ExplainFormat::kJson;
+  return fail("there is no output format \"" + std::string(text) + "\"; there are text and json");
+}
+
 }  // namespace
+
+void add_explain(CLI::App& app, ExplainOptions& options) {
+  CLI::App& explain = *app.add_subcommand("explain",
+                                          "Say why a job does not run. Exit code 0: answered; 1: no such object, or no "
+                                          "answer; 2: wrong command line");
+  explain
+      .add_option("object", options.object,
+                  "job NAME, jobset NAME or workload NAME, also as job/NAME; a bare NAME is of a job, a JobSet or a "
+                  "Workload; other kinds are told of")
+      ->required()
+      ->expected(1, 64)
+      ->type_name("")
+      ->option_text("KIND NAME");
+  add_choice(explain, "-o,--output", options.format, parse_explain_format, "text (default) or json")
+      ->type_name("FORMAT");
+  explain.add_flag("-w,--watch", options.watch, "Go on, and say what changes, until the job is finished");
+  add_cluster_flags(explain, options.cluster);
+  add_reader_flags(explain, options.cluster);
+  explain.footer(
+      "Examples:\n  kubectl muster explain job train -n team-a\n  kubectl muster explain train -w\n"
+      "  muster explain workload/job-train-1a2b3 -o json");
+}
 
 int explain(const ExplainOptions& options, std::ostream& out, std::ostream& err) {
   const auto stop = [&](int code, const std::string& why) {
@@ -164,22 +166,15 @@ int explain(const ExplainOptions& options, std::ostream& out, std::ostream& err)
     return code;
   };
   // What is wrong with the command line is said first, with a cluster or without.
-  auto target = read_target(options.object);
-  if (!target) return stop(kExplainUnusable, target.error().message);
-  if (!options.ns.empty()) {
-    if (auto named = set_namespace(*target, options.ns); !named) return stop(kExplainUnusable, named.error().message);
-  }
-  auto access = kube::find_cluster_access(
-      {.kubeconfig = options.kubeconfig, .context = options.context, .environment = environment});
-  if (!access) return stop(kExplainNoAnswer, access.error().message);
-  if (options.ns.empty()) {
-    if (auto named = set_namespace(*target, access->ns); !named) return stop(kExplainUnusable, named.error().message);
-  }
-  Asking asking(options, std::move(*access));
-  if (auto connected = asking.connect(); !connected) return stop(kExplainNoAnswer, connected.error().message);
-  const auto answer = find_answer(asking, options, *target);
+  auto targets = read_targets(options.object);
+  if (!targets) return stop(kExplainUnusable, targets.error().message);
+  auto reader = MusterReader::connect(options.cluster);
+  if (!reader) return stop(kExplainNoAnswer, reader.error().message);
+  for (Target& target : *targets) target.ns = (*reader)->ns();
+  const auto answer = find_answer(**reader, options, *targets);
   if (!answer) return stop(kExplainNoAnswer, answer.error().message);
-  out << (options.format == ExplainFormat::kJson ? to_text(to_json(*answer)) + "\n" : explain_text(*answer));
+  out << text_of(*answer, options.format);
+  if (options.watch) return watch(**reader, options, *targets, *answer, out, err);
   return answer->found ? kExplainAnswered : kExplainNoAnswer;
 }
 

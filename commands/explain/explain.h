@@ -1,4 +1,4 @@
-// `muster explain job/NAME`: why it does not run, or what else it does.
+// `muster explain job NAME`, `job/NAME` or `NAME`: why it does not run, or what else it does.
 //
 // muster itself is asked, through the API server's service proxy and with a short-lived token
 // that is for muster alone (explain_token.h); the user's own credentials are never shown to it.
@@ -8,29 +8,26 @@
 
 #include <iosfwd>
 #include <string>
+#include <vector>
 
-#include "manifests/names.h"
+#include "commands/kubectl/cluster_flags.h"
+
+namespace CLI {
+class App;
+}
 
 namespace muster {
 
 enum class ExplainFormat { kText, kJson };
 
 struct ExplainOptions {
-  std::string object{};  // "job/train"
-  std::string ns{};      // empty: the context's
+  std::vector<std::string> object{};  // {"job/train"}, {"job", "train"} or {"train"}
   ExplainFormat format = ExplainFormat::kText;
-  std::string kubeconfig{}, context{};
-  bool local = false;         // muster is not asked
-  std::string config_file{};  // muster's, for an answer that is found here
-
-  // How muster is reached: its Service, or a URL of its metrics listener.
-  std::string muster_namespace{kDefaultNamespace};
-  std::string service{kMetricsServiceName};
-  // In whose name muster is asked: a service account; empty: see explain_token.h.
-  std::string service_account{};
-  std::string server{};
-  std::string server_ca{};  // a file; empty: the system's roots
+  bool watch = false;  // goes on until the job is finished, and says what changes
+  ClusterFlags cluster{};
 };
+
+void add_explain(CLI::App& app, ExplainOptions& options);
 
 // Exit codes, part of the interface that scripts rely on.
 inline constexpr int kExplainAnswered = 0;

@@ -48,6 +48,9 @@ struct ClusterAccess {
   std::string username;
   std::string password;
   std::optional<ExecPlugin> exec;
+  // In whose name requests are made, besides the credentials' own (Impersonate-User, -Group); empty: nobody's.
+  std::string impersonate_user{};
+  std::vector<std::string> impersonate_groups{};
   // The context's namespace, or the pod's; "default" when nobody says.
   std::string ns = "default";
 };

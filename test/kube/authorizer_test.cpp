@@ -84,6 +84,13 @@ TEST_CASE("the review of an object names what is done to what and where") {
       {"a list in all namespaces",
        {.verb = "list", .group = "kueue.x-k8s.io", .resource = "workloads"},
        {{"verb", "list"}, {"group", "kueue.x-k8s.io"}, {"resource", "workloads"}}},
+      {"a subresource",
+       {.verb = "get", .group = "g", .resource = "clusterqueues", .name = "cq", .subresource = "pendingworkloads"},
+       {{"verb", "get"},
+        {"group", "g"},
+        {"resource", "clusterqueues"},
+        {"name", "cq"},
+        {"subresource", "pendingworkloads"}}},
   };
   for (const Row& row : rows) {
     INFO(std::string(row.name));

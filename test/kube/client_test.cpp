@@ -69,6 +69,36 @@ TEST_CASE("managedFields come only where a request asks for them") {
   CHECK(with->at("metadata").at("managedFields").at(0).at("manager") == "kubectl");
 }
 
+TEST_CASE("requests are made in the name of whoever is impersonated") {
+  FakeApiServer server(kEcho);
+  VirtualTime time;
+  RecordingObserver observer;
+  ClusterAccess access = access_to(server);
+  access.impersonate_user = "jane";
+  access.impersonate_groups = {"team"};
+  const auto client = make_client(std::move(access), test_options(), time.timing(), observer);
+  REQUIRE(client->get(kConfigMaps, "ns", "one").ok());
+  const auto sent = server.requests();
+  REQUIRE(sent.size() == 1);
+  CHECK(sent[0].headers.at("impersonate-user") == "jane");
+  CHECK(sent[0].headers.at("impersonate-group") == "team");
+}
+
+TEST_CASE("a shorter timeout for all requests ends one that is not answered") {
+  FakeApiServer server([](const FakeRequest&, FakeExchange& exchange) { exchange.wait_for_close(); });
+  const Timing real{system_clock(), system_sleeper(), [] { return 0.5; }};
+  RecordingObserver observer;
+  ClientOptions options = test_options();
+  options.request_timeout = 50ms;
+  const auto client = make_client(access_to(server), options, real, observer);
+  KubeRequest request;
+  request.path = "/version";
+  request.once = true;
+  const auto answer = client->send(request, {});
+  REQUIRE_FALSE(answer.ok());
+  CHECK(answer.error().reason == kNoAnswerInTimeReason);
+}
+
 TEST_CASE("requests in a row share one connection and are counted by code") {
   FakeApiServer server([](const FakeRequest& request, FakeExchange& exchange) {
     exchange.respond(request.path.ends_with("/none") ? 404 : 200, status_body(404, "NotFound", "not there"));

@@ -1,4 +1,4 @@
-#include "commands/explain/explain_token.h"
+#include "commands/kubectl/explain_token.h"
 
 #include <nlohmann/json.hpp>
 #include <vector>

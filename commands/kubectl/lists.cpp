@@ -1,0 +1,138 @@
+#include "commands/kubectl/lists.h"
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "api/codec/json.h"
+#include "commands/kubectl/local_reading.h"
+#include "explain/lists/holder_list.h"
+#include "explain/lists/queue_list.h"
+#include "explain/lists/workload_list.h"
+#include "server/lists_route.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+std::string path_of_list(ListKind kind) {
+  switch (kind) {
+    case ListKind::kWorkloadList:
+      return std::string(kListsPath) + "workloads";
+    case ListKind::kLocalQueueList:
+      return std::string(kListsPath) + "localqueues";
+    case ListKind::kClusterQueueList:
+      return std::string(kListsPath) + "clusterqueues";
+    case ListKind::kCohortList:
+      return std::string(kListsPath) + "cohorts";
+    case ListKind::kHolderList:
+      return std::string(kListsPath) + "holders";
+  }
+  return "";
+}
+
+kube::Query query_of(const ListQuestion& question) {
+  kube::Query query;
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) query.emplace_back(name, value);
+  };
+  add("namespace", question.ns);
+  add("queue", question.local_queue);
+  add("clusterQueue", question.cluster_queue);
+  add("resource", question.resource);
+  return query;
+}
+
+Result<json, NoAnswer> ask_muster(MusterReader& reader, const ListQuestion& question) {
+  json all;
+  for (size_t got = 0;;) {
+    kube::Query query = query_of(question);
+    if (question.kind == ListKind::kWorkloadList) {
+      query.emplace_back("limit", std::to_string(WorkloadFilter::kMostLimit));
+      query.emplace_back("offset", std::to_string(got));
+    }
+    auto part = reader.ask(path_of_list(question.kind), query, question.ns.empty() ? reader.ns() : question.ns);
+    if (!part) return fail_with(part.error());
+    if (!part->is_object() || string_at(*part, {"apiVersion"}) != kListsApiVersion)
+      return fail_with(NoAnswer{"this muster does not serve lists", true});
+    const json items = array_at(*part, {"items"});
+    const int64_t remaining = int_at(*part, {"metadata", "remaining"}).value_or(0);
+    got += items.size();
+    if (all.is_null())
+      all = std::move(*part);
+    else
+      all["items"].insert(all["items"].end(), items.begin(), items.end());
+    if (remaining <= 0 || items.empty()) break;
+  }
+  if (all["metadata"].contains("remaining")) all["metadata"]["remaining"] = 0;
+  return all;
+}
+
+// What the scheduler goes by; jobs and pods are not in these lists.
+bool matters(const ResourceType& type) {
+  for (const ResourceType* no : {&kJobs, &kJobSets, &kPods, &kConfigMaps, &kServices}) {
+    if (no->plural == type.plural) return false;
+  }
+  return true;
+}
+
+const ResourceType& type_of(ListKind kind) {
+  if (kind == ListKind::kLocalQueueList) return kLocalQueues;
+  if (kind == ListKind::kClusterQueueList) return kClusterQueues;
+  return kind == ListKind::kCohortList ? kCohorts : kWorkloads;
+}
+
+Result<json> make_list(const QueueSnapshot& snapshot, const ListQuestion& question) {
+  switch (question.kind) {
+    case ListKind::kWorkloadList:
+      return workload_list(snapshot, {.ns = question.ns,
+                                      .local_queue = question.local_queue,
+                                      .cluster_queue = question.cluster_queue,
+                                      .limit = INT64_MAX});
+    case ListKind::kLocalQueueList:
+      return local_queue_list(snapshot, question.ns);
+    case ListKind::kClusterQueueList:
+      return cluster_queue_list(snapshot);
+    case ListKind::kCohortList:
+      return cohort_list(snapshot);
+    case ListKind::kHolderList:
+      // Whoever could list them may know them.
+      return holder_list(snapshot, {question.resource, question.cluster_queue, question.ns, question.local_queue},
+                         [](const std::string&) { return true; });
+  }
+  return fail("there is no such list");
+}
+
+Result<FetchedList> look_here(MusterReader& reader, const ListQuestion& question) {
+  auto settings = reader.settings();
+  if (!settings) return fail(settings.error().message);
+  const Now now = system_clock().now();
+  LocalReading reading(*settings);
+  const std::string ns = question.ns.empty() ? reader.ns() : question.ns;
+  if (auto read = reading.read(reader.api(), type_of(question.kind), ns, matters, now); !read)
+    return fail(read.error().message);
+  if (question.ns.empty() && reading.partial().contains(type_of(question.kind).plural))
+    return fail("you cannot list " + std::string(type_of(question.kind).plural) +
+                " in all namespaces; name one with -n");
+  auto list = make_list(QueueSnapshot(take_queue_listing(reading.engine().state(), false, now)), question);
+  if (!list) return fail(list.error().message);
+  return FetchedList{std::move(*list), reading.notes()};
+}
+
+}  // namespace
+
+Result<FetchedList> fetch_list(MusterReader& reader, const ListQuestion& question, bool local) {
+  std::string why_not;
+  if (!local) {
+    auto answer = ask_muster(reader, question);
+    if (answer) return FetchedList{std::move(*answer), {}};
+    if (!answer.error().look_here) return fail(answer.error().message);
+    why_not = answer.error().message;
+  }
+  auto found = look_here(reader, question);
+  if (found && !why_not.empty()) found->notes.push_back("muster did not answer: " + why_not);
+  return found;
+}
+
+}  // namespace muster

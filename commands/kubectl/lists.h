@@ -1,0 +1,30 @@
+// Lists of Workloads and queues, from muster or, where it cannot be asked, from what the person may list. Both
+// have one form (explain/lists), so that what is printed is the same.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "commands/kubectl/reader.h"
+
+namespace muster {
+
+enum class ListKind { kWorkloadList, kLocalQueueList, kClusterQueueList, kCohortList, kHolderList };
+
+struct ListQuestion {
+  ListKind kind = ListKind::kWorkloadList;
+  std::string ns{};  // empty: all namespaces
+  std::string local_queue{}, cluster_queue{};
+  std::string resource{};  // of holders
+};
+
+struct FetchedList {
+  nlohmann::json list;             // all parts of it
+  std::vector<std::string> notes;  // what it does not know, and why muster was not asked
+};
+
+Result<FetchedList> fetch_list(MusterReader& reader, const ListQuestion& question, bool local);
+
+}  // namespace muster

@@ -1,0 +1,41 @@
+// What a person may list, read once into an engine that never leads: the ground of answers that are found on this
+// machine, without muster.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "engine/engine.h"
+#include "kube/api.h"
+
+namespace muster {
+
+class LocalReading {
+ public:
+  explicit LocalReading(const ReconcilerSettings& settings)
+      : engine_({.keep_webhook_configurations = false, .reconcilers = settings}) {}
+
+  // Every kind that muster watches and that is `wanted`; what may be listed in `ns` alone is read there. An error when
+  // `asked`, the kind that it is about, cannot be listed at all, or no answer comes.
+  Outcome<> read(kube::KubeApi& api, const ResourceType& asked, const std::string& ns,
+                 const std::function<bool(const ResourceType&)>& wanted, Now now);
+
+  const Engine& engine() const { return engine_; }
+  // Plurals of what could not be read at all, and of what only in the namespace.
+  const std::set<std::string_view>& missing() const { return missing_; }
+  const std::set<std::string_view>& partial() const { return partial_; }
+  // Sentences for the reader: that muster was not asked, and what was not seen.
+  std::vector<std::string> notes() const;
+
+ private:
+  Engine engine_;
+  std::string ns_;
+  std::set<std::string_view> missing_, partial_;
+};
+
+}  // namespace muster

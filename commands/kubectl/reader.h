@@ -1,0 +1,54 @@
+// A connection of a person's: to the API server with the person's own credentials, and through it to muster,
+// to whom only a short-lived token made for muster is shown (explain_token.h).
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "commands/kubectl/cluster_flags.h"
+#include "commands/kubectl/explain_token.h"
+#include "kube/client.h"
+#include "reconcilers/reconciler.h"
+
+namespace muster {
+
+// No answer, and whether it is worth looking for one in what the person may list.
+struct NoAnswer {
+  std::string message;
+  bool look_here = false;
+};
+
+class MusterReader {
+ public:
+  // Reads the credentials; sends nothing. `flags` must outlive it.
+  static Result<std::unique_ptr<MusterReader>> connect(const ClusterFlags& flags);
+
+  // The namespace that is meant: the flag's, or the context's.
+  const std::string& ns() const { return ns_; }
+  kube::KubeApi& api() { return *client_; }
+  // GET of a path of muster's metrics listener, in the name of a service account of `ns`.
+  Result<nlohmann::json, NoAnswer> ask(const std::string& path, const kube::Query& query, const std::string& ns);
+  // What an evaluation on this machine goes by.
+  Result<ReconcilerSettings> settings() const;
+
+ private:
+  MusterReader(const ClusterFlags& flags, kube::ClusterAccess access) : flags_(flags), access_(std::move(access)) {}
+
+  Result<std::unique_ptr<kube::KubeClient>> make_client(kube::ClusterAccess access);
+  kube::KubeApi::Answer ask_through_proxy(kube::KubeRequest request, const std::string& token);
+  kube::KubeApi::Answer ask_directly(const kube::KubeRequest& request, const std::string& token);
+
+  const ClusterFlags& flags_;
+  const kube::ClusterAccess access_;
+  std::string ns_;
+  kube::KubeObserver observer_;
+  std::unique_ptr<kube::KubeClient> client_;
+  ExplainToken made_{};  // for the first question; a watch makes others
+  std::string made_for_{};
+  MonotonicTime made_until_{};
+};
+
+}  // namespace muster

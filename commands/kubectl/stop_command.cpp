@@ -1,0 +1,165 @@
+#include "commands/kubectl/stop_command.h"
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "api/codec/json.h"
+#include "base/did_you_mean.h"
+#include "commands/kubectl/dry_run.h"
+#include "commands/kubectl/lists.h"
+#include "commands/terminal/cli_choice.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+Result<std::string> parse_stoppable(std::string_view text) {
+  if (stoppable_type(text) != nullptr) return std::string(text);
+  static const std::vector<std::string> kKnown = {"clusterqueue", "localqueue", "workload"};
+  return fail("\"" + std::string(text) + "\" cannot be stopped; clusterqueue, localqueue and workload can" +
+              did_you_mean(text, kKnown));
+}
+
+std::string display(const ResourceType& type, const std::string& name) {
+  std::string singular(type.plural);
+  singular.pop_back();
+  return singular + "." + std::string(type.group) + "/" + name;
+}
+
+void add_stop_flags(CLI::App& command, StopOptions& options, bool stops) {
+  add_choice(command, "kind", options.kind, parse_stoppable, "clusterqueue, localqueue or workload")
+      ->required()
+      ->type_name("")
+      ->option_text("KIND");
+  command.add_option("name", options.names, "One or several")->required()->type_name("")->option_text("NAME");
+  if (stops)
+    command.add_flag("--keep-already-running", options.keep_running,
+                     "Admit nothing more, and evict nothing (stopPolicy Hold instead of HoldAndDrain)");
+  add_dry_run(command, options.dry_run);
+  add_cluster_flags(command, options.cluster);
+  add_reader_flags(command, options.cluster);
+}
+
+// What would be evicted, as far as this person may list it.
+void print_evicted(MusterReader& reader, const StopOptions& options, const ResourceType& type, const std::string& name,
+                   std::ostream& out) {
+  ListQuestion question;
+  if (type.plural == kClusterQueues.plural) question.cluster_queue = name;
+  if (type.plural != kClusterQueues.plural) question.ns = reader.ns();
+  if (type.plural == kLocalQueues.plural) question.local_queue = name;
+  const auto fetched = fetch_list(reader, question, options.cluster.local);
+  if (!fetched) {
+    out << "  which workloads are evicted is not known: " << fetched.error().message << "\n";
+    return;
+  }
+  const auto evicted =
+      evicted_by_stop(fetched->list, type.plural == kWorkloads.plural ? std::string_view(name) : std::string_view());
+  out << "  " << evicted.size() << (evicted.size() == 1 ? " workload is" : " workloads are") << " evicted"
+      << (evicted.empty() ? "" : ":") << "\n";
+  for (const std::string& workload : evicted) out << "    " << workload << "\n";
+}
+
+int change(const StopOptions& options, bool stops, std::ostream& out, std::ostream& err) {
+  const std::string command = stops ? "muster stop: " : "muster resume: ";
+  const ResourceType& type = *stoppable_type(options.kind);
+  if (options.keep_running && type.plural == kWorkloads.plural) {
+    err << command << "--keep-already-running is for queues: a workload that is stopped is evicted\n";
+    return 2;
+  }
+  auto reader = MusterReader::connect(options.cluster);
+  if (!reader) {
+    err << command << reader.error().message << "\n";
+    return 1;
+  }
+  const DryRun dry_run = dry_run_of(options.dry_run);
+  const json patch = stops ? stop_patch(type, options.keep_running) : resume_patch(type);
+  const std::string ns = type.namespaced ? (*reader)->ns() : "";
+  int code = 0;
+  for (const std::string& name : options.names) {
+    kube::KubeApi& api = (*reader)->api();
+    const kube::Resource resource = kube::resource_of(type);
+    // A dry run on this machine reads the object at least: a name that is not there is an error.
+    const auto answer =
+        dry_run == DryRun::kClient
+            ? api.get(resource, ns, name)
+            : api.patch_merge(resource, ns, name, patch,
+                              {.field_manager = "kubectl-muster", .dry_run = dry_run == DryRun::kServer});
+    if (!answer) {
+      err << command << answer.error().message << "\n";
+      code = 1;
+      continue;
+    }
+    out << display(type, name) << (stops ? " stopped" : " resumed") << suffix_of(dry_run) << "\n";
+    if (stops && dry_run != DryRun::kNone && !options.keep_running) print_evicted(**reader, options, type, name, out);
+  }
+  return code;
+}
+
+}  // namespace
+
+const ResourceType* stoppable_type(std::string_view word) {
+  static const std::map<std::string_view, const ResourceType*> kTypes = {{"clusterqueue", &kClusterQueues},
+                                                                         {"clusterqueues", &kClusterQueues},
+                                                                         {"cq", &kClusterQueues},
+                                                                         {"localqueue", &kLocalQueues},
+                                                                         {"localqueues", &kLocalQueues},
+                                                                         {"lq", &kLocalQueues},
+                                                                         {"queue", &kLocalQueues},
+                                                                         {"queues", &kLocalQueues},
+                                                                         {"workload", &kWorkloads},
+                                                                         {"workloads", &kWorkloads},
+                                                                         {"wl", &kWorkloads}};
+  const auto found = kTypes.find(word);
+  return found == kTypes.end() ? nullptr : found->second;
+}
+
+json stop_patch(const ResourceType& type, bool keep_running) {
+  if (type.plural == kWorkloads.plural) return {{"spec", {{"active", false}}}};
+  return {{"spec", {{"stopPolicy", keep_running ? "Hold" : "HoldAndDrain"}}}};
+}
+
+json resume_patch(const ResourceType& type) {
+  if (type.plural == kWorkloads.plural) return {{"spec", {{"active", true}}}};
+  return {{"spec", {{"stopPolicy", "None"}}}};
+}
+
+std::vector<std::string> evicted_by_stop(const json& workloads, std::string_view only_workload) {
+  std::vector<std::string> evicted;
+  for (const json& item : array_at(workloads, {"items"})) {
+    const std::string_view state = string_at(item, {"state"}), name = string_at(item, {"name"});
+    if (state != "Admitted" && state != "QuotaReserved") continue;
+    if (!only_workload.empty() && name != only_workload) continue;
+    evicted.push_back(std::string(string_at(item, {"namespace"})) + "/" + std::string(name));
+  }
+  return evicted;
+}
+
+void add_stop(CLI::App& app, StopOptions& options) {
+  CLI::App& command =
+      *app.add_subcommand("stop", "Stop a queue or a Workload: what it has admitted is evicted; --dry-run says whom");
+  add_stop_flags(command, options, true);
+  command.footer(
+      "Examples:\n  kubectl muster stop clusterqueue research --dry-run\n"
+      "  kubectl muster stop localqueue team --keep-already-running\n"
+      "  kubectl muster stop workload job-train-1a2b3");
+}
+
+void add_resume(CLI::App& app, StopOptions& options) {
+  CLI::App& command = *app.add_subcommand("resume", "Let a queue admit again, or activate a Workload again");
+  add_stop_flags(command, options, false);
+  command.footer(
+      "Examples:\n  kubectl muster resume clusterqueue research\n  kubectl muster resume workload job-train-1a2b3");
+}
+
+int stop_queue(const StopOptions& options, std::ostream& out, std::ostream& err) {
+  return change(options, true, out, err);
+}
+
+int resume_queue(const StopOptions& options, std::ostream& out, std::ostream& err) {
+  return change(options, false, out, err);
+}
+
+}  // namespace muster

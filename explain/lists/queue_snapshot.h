@@ -1,0 +1,85 @@
+// All queues and Workloads at one moment, sorted and numbered, for lists that people read: many readers
+// share one snapshot, so that 500 of them cost the engine what one does. Immutable once made.
+//
+// It is made in two steps. take() reads the engine's state, on the engine's thread: it copies pointers
+// and numbers. The constructor of QueueSnapshot sorts, on the thread of the reader who needs it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/listing.h"
+#include "state/cluster_state.h"
+
+namespace muster {
+
+struct ListedLocalQueue {
+  LocalQueuePtr object;
+  QueueCounts counts;
+};
+struct QueueListing {
+  Listing listing;
+  std::vector<ListedLocalQueue> local_queues;  // by namespace and name
+  Timestamp at;
+  bool leads = false;
+};
+// One thread: that of the state. Linear in the number of Workloads.
+QueueListing take_queue_listing(const ClusterState& state, bool leads, Now now);
+
+// A Workload in its place.
+struct ListedWorkload {
+  enum class Place { kPending, kHolding, kElsewhere };
+  WorkloadPtr object;
+  Place place = Place::kElsewhere;
+  bool assumed = false;  // holds quota by a decision that is not written yet
+  uint32_t queue = 0;    // index of the ClusterQueue, unless kElsewhere
+  // Of pending ones, from 0: the positions of Kueue's visibility API.
+  int32_t position_in_cluster_queue = 0;
+  int32_t position_in_local_queue = 0;
+};
+
+class QueueSnapshot {
+ public:
+  explicit QueueSnapshot(QueueListing listed);
+
+  Timestamp at() const { return listed_.at; }
+  bool leads() const { return listed_.leads; }
+  const std::vector<ListedClusterQueue>& cluster_queues() const { return listed_.listing.cluster_queues; }
+  const std::vector<ListedCohort>& cohorts() const { return listed_.listing.cohorts; }
+  const std::vector<ListedLocalQueue>& local_queues() const { return listed_.local_queues; }
+  std::optional<uint32_t> find_cluster_queue(std::string_view name) const;
+  const ListedLocalQueue* find_local_queue(std::string_view ns, std::string_view name) const;
+
+  // By ClusterQueue: first those that hold its quota, the longest first, then the pending ones in the order
+  // of the queue. At the end those that are in no ClusterQueue.
+  const std::vector<ListedWorkload>& workloads() const { return workloads_; }
+  // Indices into workloads(), in its order.
+  using Rows = std::vector<uint32_t>;
+  const Rows& of_namespace(std::string_view ns) const;
+  // Of one LocalQueue: all, and the pending ones.
+  const Rows& of_local_queue(std::string_view ns, std::string_view name) const;
+  const Rows& pending_of_local_queue(std::string_view ns, std::string_view name) const;
+  // Of a ClusterQueue: [first, first_pending) hold quota, [first_pending, end) are pending.
+  struct Range {
+    uint32_t first = 0, first_pending = 0, end = 0;
+  };
+  const Range& of_cluster_queue(uint32_t queue) const { return ranges_[queue]; }
+
+ private:
+  using Index = std::map<std::string, Rows, std::less<>>;
+  static const Rows& rows_of(const Index& index, std::string_view key);
+  void add_queue(uint32_t queue);
+  void add(ListedWorkload workload);
+
+  QueueListing listed_;
+  std::vector<ListedWorkload> workloads_;
+  std::vector<Range> ranges_;  // by ClusterQueue
+  Index by_namespace_;
+  Index by_local_queue_, pending_;  // by "namespace/name"
+};
+
+}  // namespace muster

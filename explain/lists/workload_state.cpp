@@ -1,0 +1,152 @@
+#include "explain/lists/workload_state.h"
+
+#include <cctype>
+
+#include "api/meta/constants.h"
+#include "api/workload_conditions.h"
+
+namespace muster {
+namespace {
+
+using Place = ListedWorkload::Place;
+
+const Condition* condition(const Workload& workload, std::string_view type) {
+  return find_condition(workload.status.conditions, type);
+}
+
+Timestamp transition(const Workload& workload, std::string_view type) {
+  const Condition* found = condition(workload, type);
+  return found == nullptr ? Timestamp{} : found->last_transition;
+}
+
+bool backs_off(const QueueSnapshot& snapshot, const Workload& workload) {
+  const auto& state = workload.status.requeue_state;
+  if (state && state->requeue_at > snapshot.at()) return true;
+  const Condition* requeued = condition(workload, kRequeuedCondition);
+  return requeued != nullptr && requeued->status == "False" &&
+         (requeued->reason == kPodsReadyTimeoutReason || requeued->reason == kAdmissionCheckReason);
+}
+
+std::string queue_reason(const ListedClusterQueue& queue) {
+  if (queue.inactive_reason.empty()) return "";
+  return queue.inactive_reason == kStoppedReason ? std::string(kClusterQueueStoppedReason) : "ClusterQueueInactive";
+}
+
+std::string written_reason(const Workload& workload) {
+  const Condition* reserved = condition(workload, kQuotaReservedCondition);
+  if (reserved == nullptr || reserved->is_true() || reserved->reason.empty())
+    return std::string(kPendingEvaluationReason);
+  return reserved->reason;
+}
+
+std::string reason_of_pending(const QueueSnapshot& snapshot, const ListedWorkload& listed) {
+  if (std::string stopped = queue_reason(snapshot.cluster_queues()[listed.queue]); !stopped.empty()) return stopped;
+  if (backs_off(snapshot, *listed.object)) return "Backoff";
+  return written_reason(*listed.object);
+}
+
+std::string reason_of_holder(const ListedWorkload& listed) {
+  if (listed.assumed) return "BeingAdmitted";
+  const Workload& workload = *listed.object;
+  if (workload.evicted()) return condition(workload, kEvictedCondition)->reason;
+  if (!workload.admitted()) return std::string(kUnsatisfiedChecksReason);
+  const Condition* ready = condition(workload, kPodsReadyCondition);
+  return ready != nullptr && !ready->is_true() ? "PodsNotReady" : "Running";
+}
+
+// In no ClusterQueue: the first link that is missing.
+std::string reason_elsewhere(const QueueSnapshot& snapshot, const Workload& workload) {
+  if (!workload.active) return std::string(kDeactivatedReason);
+  const ListedLocalQueue* local = snapshot.find_local_queue(workload.meta.ns, workload.queue_name);
+  if (local == nullptr) return "LocalQueueMissing";
+  if (local->object->stop_policy != StopPolicy::kNone) return std::string(kLocalQueueStoppedReason);
+  const auto cluster = snapshot.find_cluster_queue(local->object->cluster_queue);
+  if (!cluster) return "ClusterQueueMissing";
+  if (std::string stopped = queue_reason(snapshot.cluster_queues()[*cluster]); !stopped.empty()) return stopped;
+  // One that is gated is in no queue.
+  if (!workload.meta.annotation(kAdmissionGatedByAnnotation).empty()) return std::string(kAdmissionGatedReason);
+  return written_reason(workload);
+}
+
+}  // namespace
+
+std::string state_of(const ListedWorkload& listed) {
+  const Workload& workload = *listed.object;
+  if (!workload.active && listed.place != Place::kHolding) return "Inactive";
+  if (listed.place != Place::kHolding) return "Pending";
+  if (listed.assumed) return std::string(kQuotaReservedReason);
+  if (workload.evicted()) return "Evicted";
+  return std::string(workload.admitted() ? kAdmittedReason : kQuotaReservedReason);
+}
+
+std::string reason_of(const QueueSnapshot& snapshot, const ListedWorkload& listed) {
+  switch (listed.place) {
+    case Place::kPending:
+      return reason_of_pending(snapshot, listed);
+    case Place::kHolding:
+      return reason_of_holder(listed);
+    case Place::kElsewhere:
+      return reason_elsewhere(snapshot, *listed.object);
+  }
+  return "";
+}
+
+std::string in_words(std::string_view reason) {
+  struct Words {
+    std::string_view token, words;
+  };
+  static constexpr Words kWords[] = {
+      {kWaitingForQuotaReason, "waiting for quota"},
+      {kExceedsMaxQuotaReason, "exceeds max quota"},
+      {kNoMatchingFlavorReason, "no matching flavor"},
+      {kWaitingForPreemptedWorkloadsReason, "waiting for victims"},
+      {kWaitingForPodsReadyReason, "admission is blocked"},
+      {kPendingEvaluationReason, "not evaluated yet"},
+      {kAdmissionGatedReason, "admission gate set"},
+      {kMisconfiguredReason, "invalid request"},
+      {kSuspendedReason, "queue is stopped"},
+      {kUnsatisfiedChecksReason, "waiting for checks"},
+      {kClusterQueueStoppedReason, "ClusterQueue is stopped"},
+      {kLocalQueueStoppedReason, "LocalQueue is stopped"},
+      {"ClusterQueueInactive", "ClusterQueue is inactive"},
+      {"ClusterQueueMissing", "ClusterQueue is missing"},
+      {"LocalQueueMissing", "LocalQueue is missing"},
+      {"PodsNotReady", "pods not ready"},
+      {kPodsReadyTimeoutReason, "pods not ready"},
+      {kAdmissionCheckReason, "admission check failed"},
+      {"BeingAdmitted", "being admitted"},
+      {"Backoff", "waits for retry"},
+      {"Running", "running"},
+  };
+  for (const Words& known : kWords) {
+    if (known.token == reason) return std::string(known.words);
+  }
+  // "DeactivatedDueToRequeuingLimitExceeded": its first three words.
+  std::string words;
+  int count = 0;
+  for (const char letter : reason) {
+    if (std::isupper(static_cast<unsigned char>(letter)) && ++count > 1) {
+      if (count > 3) break;
+      words += ' ';
+    }
+    words += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  return words;
+}
+
+Timestamp in_state_since(const ListedWorkload& listed) {
+  const Workload& workload = *listed.object;
+  if (workload.evicted()) return transition(workload, kEvictedCondition);
+  if (listed.place != Place::kHolding || listed.assumed) return workload.meta.created;
+  return transition(workload, workload.admitted() ? kAdmittedCondition : kQuotaReservedCondition);
+}
+
+Timestamp holds_until(const Workload& workload) {
+  if (!workload.maximum_execution_seconds || !workload.admitted()) return {};
+  Timestamp until = transition(workload, kAdmittedCondition);
+  if (until.is_zero()) return {};
+  until.seconds += *workload.maximum_execution_seconds - workload.status.accumulated_past_execution_seconds;
+  return until;
+}
+
+}  // namespace muster

@@ -1,0 +1,23 @@
+// Where a Workload stands, in one token each: a state, and the reason for it in Kueue's words where Kueue
+// has one. What lists show; `muster explain` says more.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "explain/lists/queue_snapshot.h"
+
+namespace muster {
+
+// "Pending", "QuotaReserved", "Admitted", "Evicted" (it still holds its quota) or "Inactive".
+std::string state_of(const ListedWorkload& listed);
+// One token: "WaitingForQuota", "ClusterQueueStopped", "PodsNotReady", "Running".
+std::string reason_of(const QueueSnapshot& snapshot, const ListedWorkload& listed);
+// The reason in at most three words: "waiting for quota". Of a token that is not known, its own words.
+std::string in_words(std::string_view reason);
+// Since when it is in its state: a pending one since its creation or its last eviction.
+Timestamp in_state_since(const ListedWorkload& listed);
+// When the holder of quota is deactivated at the latest (spec.maximumExecutionTimeSeconds); zero: never.
+Timestamp holds_until(const Workload& workload);
+
+}  // namespace muster

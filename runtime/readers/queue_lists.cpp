@@ -1,0 +1,73 @@
+#include "runtime/readers/queue_lists.h"
+
+#include <optional>
+#include <utility>
+
+#include "runtime/explain_service.h"
+
+namespace muster {
+
+SharedSnapshot::~SharedSnapshot() {
+  {
+    const MutexLock lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  keeper_.join();
+}
+
+std::shared_ptr<const QueueSnapshot> SharedSnapshot::get() {
+  const MutexLock lock(mutex_);
+  const MonotonicTime now = clock_.now().monotonic;
+  if (!last_ || now >= fresh_until_) {
+    std::optional<QueueListing> listed = take_();
+    last_ = listed ? std::make_shared<const QueueSnapshot>(std::move(*listed)) : nullptr;
+    fresh_until_ = clock_.now().monotonic + times_.fresh;
+  }
+  kept_until_ = now + times_.kept;
+  changed_.notify_all();
+  return last_;
+}
+
+bool SharedSnapshot::kept() const {
+  const MutexLock lock(mutex_);
+  return last_ != nullptr;
+}
+
+void SharedSnapshot::drop_unused() {
+  MutexLock lock(mutex_);
+  while (!ending_) {
+    if (!last_) {
+      changed_.wait(mutex_);
+    } else if (clock_.now().monotonic >= kept_until_) {
+      last_.reset();
+    } else {
+      changed_.wait_until(mutex_, kept_until_);
+    }
+  }
+}
+
+Lister make_lister(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop, const Clock& clock) {
+  Lister lister;
+  lister.authorize = [&authorizer](std::string_view token, const ListAccess& access) {
+    return decide_access(authorizer, token,
+                         {.verb = access.verb,
+                          .group = std::string(access.type->group),
+                          .resource = std::string(access.type->plural),
+                          .ns = access.ns,
+                          .name = access.name,
+                          .subresource = access.subresource});
+  };
+  const auto take = [loop = std::move(loop), &clock]() -> std::optional<QueueListing> {
+    std::optional<QueueListing> listed;
+    if (EngineLoop* deciding = loop()) {
+      deciding->ask(
+          [&](const Engine& engine) { listed = take_queue_listing(engine.state(), engine.leads(), clock.now()); });
+    }
+    return listed;
+  };
+  lister.snapshot = [shared = std::make_shared<SharedSnapshot>(take, clock)] { return shared->get(); };
+  return lister;
+}
+
+}  // namespace muster

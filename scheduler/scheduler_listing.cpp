@@ -1,0 +1,94 @@
+// The scheduler's Workloads and quotas as values, for lists that people read.
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+
+#include "scheduler/listing.h"
+#include "scheduler/scheduler.h"
+
+namespace muster {
+namespace {
+
+ListedQuota quota_of(const SchedulerState& state, NodeId node, QuotaId quota) {
+  const auto [flavor, resource] = state.names.quota(quota);
+  ListedQuota listed;
+  listed.flavor = state.names.flavor_name(flavor);
+  listed.resource = state.names.resource_name(resource);
+  listed.nominal = state.ledger.nominal(node, quota);
+  listed.used = state.ledger.usage(node, quota);
+  return listed;
+}
+
+ListedQuota quota_of_queue(const SchedulerState& state, NodeId node, QuotaId quota) {
+  ListedQuota listed = quota_of(state, node, quota);
+  if (const int64_t limit = state.ledger.borrowing_limit(node, quota); limit != kUnlimited)
+    listed.borrowing_limit = limit;
+  listed.borrowed = std::max<int64_t>(0, listed.used - listed.nominal);
+  listed.free = state.ledger.available(node, quota);
+  listed.most = state.ledger.potential(node, quota);
+  return listed;
+}
+
+ListedQuota quota_of_cohort(const SchedulerState& state, NodeId node, QuotaId quota) {
+  ListedQuota listed = quota_of(state, node, quota);
+  listed.most = state.ledger.subtree_quota(node, quota);
+  listed.free = std::max<int64_t>(0, listed.most - listed.used);
+  return listed;
+}
+
+}  // namespace
+
+bool comes_before(const PendingEntry& a, const PendingEntry& b) {
+  if (a.preferred != b.preferred) return a.preferred;
+  if (a.priority != b.priority) return a.priority > b.priority;
+  const ObjectMeta &left = a.object->meta, &right = b.object->meta;
+  return std::tie(a.queued_since, left.uid, left.ns, left.name) <
+         std::tie(b.queued_since, right.uid, right.ns, right.name);
+}
+
+Listing Scheduler::listing() const {
+  Listing listing;
+  std::unordered_map<const QueueState*, size_t> places;
+  for (const auto& [name, queue] : queues_) {
+    if (queue->object == nullptr) continue;
+    places.emplace(queue.get(), listing.cluster_queues.size());
+    ListedClusterQueue& listed = listing.cluster_queues.emplace_back();
+    listed.object = queue->object;
+    if (const auto inactive = why_inactive(name)) {
+      listed.inactive_reason = inactive->reason;
+      listed.inactive_message = inactive->message;
+    }
+    listed.cohort = queue->object->cohort;
+    listed.pending.reserve(queue->pending.active() + queue->pending.parked());
+    listed.holders.reserve(queue->reserved.size());
+    // A tree with a cycle has no root, and no numbers.
+    if (state_.ledger.root(queue->node) == kNoNode) continue;
+    for (const QuotaId quota : state_.ledger.quotas(queue->node))
+      listed.quotas.push_back(quota_of_queue(state_, queue->node, quota));
+  }
+  for (const auto& [key, workload] : workloads_) {
+    const auto place = places.find(workload->queue);
+    const bool queued = workload->in_queue(), reserved = workload->place == WorkloadState::Place::kReserved;
+    if (place == places.end() || (!queued && !reserved)) {
+      listing.elsewhere.push_back(workload->object);
+    } else if (reserved) {
+      listing.cluster_queues[place->second].holders.push_back({workload->object, workload->assumed});
+    } else {
+      const bool preferred = workload->queue->pending.preferred() == workload.get();
+      listing.cluster_queues[place->second].pending.push_back(
+          {workload->object, workload->rank, workload->queued_since, preferred});
+    }
+  }
+  for (const auto& [name, node] : state_.ledger.cohorts()) {
+    const NodeId parent = state_.ledger.parent(node);
+    ListedCohort& listed = listing.cohorts.emplace_back();
+    listed.name = name;
+    listed.parent = parent == kNoNode ? "" : state_.ledger.name(parent);
+    if (state_.ledger.root(node) == kNoNode) continue;
+    for (const QuotaId quota : state_.ledger.quotas(node))
+      listed.quotas.push_back(quota_of_cohort(state_, node, quota));
+  }
+  return listing;
+}
+
+}  // namespace muster

@@ -1,0 +1,207 @@
+#include "server/lists_route.h"
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "api/meta/names.h"
+#include "explain/lists/holder_list.h"
+#include "explain/lists/pending_workloads.h"
+#include "explain/lists/queue_list.h"
+#include "explain/lists/workload_list.h"
+#include "server/reader_answers.h"
+#include "server/request_query.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+using Names = std::set<std::string_view>;
+
+// The largest answers: 100,000 items of the visibility API, or some thousand queues as a tree.
+constexpr size_t kListMemory = 48UL * 1024 * 1024;
+
+constexpr ResourceType kVisibleClusterQueues{kVisibilityGroup, "v1beta2", "clusterqueues",
+                                             "ClusterQueue",   false,     "visibility.kueue.x-k8s.io/v1beta2"};
+constexpr ResourceType kVisibleLocalQueues{kVisibilityGroup, "v1beta2", "localqueues",
+                                           "LocalQueue",     true,      "visibility.kueue.x-k8s.io/v1beta2"};
+
+std::string sentence(const ListAccess& access) {
+  std::string text = "this user cannot " + access.verb + " " + resource_name(*access.type);
+  if (!access.subresource.empty()) text += "/" + access.subresource;
+  if (!access.name.empty()) text += " \"" + access.name + "\"";
+  if (!access.type->namespaced) return text;
+  return text + (access.ns.empty() ? " in all namespaces (name a namespace to see that one)"
+                                   : " in namespace \"" + access.ns + "\"");
+}
+
+HttpResponse bad_request(const std::string& why) {
+  return refuse(400, "BadRequest", why);
+}
+
+// One request: who asks, and for what.
+class Question {
+ public:
+  Question(const Lister& lister, const HttpRequest& request) : lister_(lister), request_(request) {}
+
+  HttpResponse answer_list();
+  HttpResponse answer_visibility();
+
+ private:
+  std::optional<HttpResponse> read(const Names& parameters);
+  std::optional<HttpResponse> authorize(const ListAccess& access) const;
+  template <class Make>
+  HttpResponse from_snapshot(const Make& make) const;
+  HttpResponse workloads();
+  HttpResponse local_queues();
+  HttpResponse cluster_scoped(const ResourceType& type, json (*make)(const QueueSnapshot&));
+  HttpResponse holders();
+  std::string value(std::string_view name) const { return value_of(values_, name); }
+
+  const Lister& lister_;
+  const HttpRequest& request_;
+  QueryValues values_;
+};
+
+// Names in a query are checked as the API server would: nothing else is looked up, or sent to it.
+std::optional<HttpResponse> Question::read(const Names& parameters) {
+  auto values = parse_query(request_.query, parameters);
+  if (!values) return bad_request(values.error().message);
+  values_ = std::move(*values);
+  for (const std::string_view name : {"namespace", "queue", "clusterQueue"}) {
+    const std::string given = value(name);
+    if (given.empty()) continue;
+    const auto wrong = name == "namespace" ? is_dns1123_label(given) : is_dns1123_subdomain(given);
+    if (!wrong.empty()) return bad_request(std::string(name) + ": " + join(wrong, "; "));
+  }
+  return std::nullopt;
+}
+
+std::optional<HttpResponse> Question::authorize(const ListAccess& access) const {
+  return refusal_of(lister_.authorize(token_of(request_), access), sentence(access));
+}
+
+// `make` gives the list, or says what does not exist.
+template <class Make>
+HttpResponse Question::from_snapshot(const Make& make) const {
+  const auto snapshot = lister_.snapshot();
+  if (!snapshot) return not_synced();
+  Result<json> list = make(*snapshot);
+  if (!list) return refuse(404, "NotFound", list.error().message);
+  return answer_json(200, *list);
+}
+
+HttpResponse Question::workloads() {
+  if (auto wrong = read({"namespace", "queue", "clusterQueue", "limit", "offset"})) return *wrong;
+  WorkloadFilter filter{
+      .ns = value("namespace"), .local_queue = value("queue"), .cluster_queue = value("clusterQueue")};
+  const auto limit = number_of(values_, "limit", filter.limit), offset = number_of(values_, "offset", 0);
+  if (!limit || !offset) return bad_request((limit ? offset : limit).error().message);
+  if (*limit > WorkloadFilter::kMostLimit)
+    return bad_request("limit is at most " + std::to_string(WorkloadFilter::kMostLimit) + "; go on with offset");
+  if (!filter.local_queue.empty() && filter.ns.empty()) return bad_request("queue needs a namespace");
+  if (!filter.local_queue.empty() && !filter.cluster_queue.empty())
+    return bad_request("name queue or clusterQueue, not both");
+  filter.limit = *limit;
+  filter.offset = *offset;
+  if (auto refused = authorize({"list", &kWorkloads, filter.ns})) return *refused;
+  return from_snapshot([&](const QueueSnapshot& snapshot) { return workload_list(snapshot, filter); });
+}
+
+HttpResponse Question::local_queues() {
+  if (auto wrong = read({"namespace"})) return *wrong;
+  const std::string ns = value("namespace");
+  if (auto refused = authorize({"list", &kLocalQueues, ns})) return *refused;
+  return from_snapshot([&](const QueueSnapshot& snapshot) { return Result<json>(local_queue_list(snapshot, ns)); });
+}
+
+HttpResponse Question::cluster_scoped(const ResourceType& type, json (*make)(const QueueSnapshot&)) {
+  if (auto wrong = read({})) return *wrong;
+  if (auto refused = authorize({"list", &type})) return *refused;
+  return from_snapshot([&](const QueueSnapshot& snapshot) { return Result<json>(make(snapshot)); });
+}
+
+HttpResponse Question::holders() {
+  if (auto wrong = read({"resource", "namespace", "queue", "clusterQueue"})) return *wrong;
+  const HolderQuestion question{value("resource"), value("clusterQueue"), value("namespace"), value("queue")};
+  if (question.resource.empty()) return bad_request("name the resource: resource=cpu");
+  if (question.local_queue.empty() == question.cluster_queue.empty())
+    return bad_request("name queue and namespace, or clusterQueue");
+  if (!question.local_queue.empty() && question.ns.empty()) return bad_request("queue needs a namespace");
+  const ListAccess access = question.local_queue.empty()
+                                ? ListAccess{"get", &kClusterQueues, "", question.cluster_queue}
+                                : ListAccess{"list", &kWorkloads, question.ns};
+  if (auto refused = authorize(access)) return *refused;
+  std::optional<bool> everywhere;
+  const auto may_know = [&](const std::string& ns) {
+    const auto may = [&](const std::string& where) {
+      return lister_.authorize(token_of(request_), {"list", &kWorkloads, where}) == AuthDecision::kAllowed;
+    };
+    if (!everywhere) everywhere = may("");
+    return *everywhere || may(ns);
+  };
+  return from_snapshot([&](const QueueSnapshot& snapshot) { return holder_list(snapshot, question, may_know); });
+}
+
+HttpResponse Question::answer_list() {
+  const std::string_view list = request_.path.substr(kListsPath.size());
+  if (list == "workloads") return workloads();
+  if (list == "localqueues") return local_queues();
+  if (list == "clusterqueues") return cluster_scoped(kClusterQueues, cluster_queue_list);
+  if (list == "cohorts") return cluster_scoped(kCohorts, cohort_list);
+  if (list == "holders") return holders();
+  return refuse(404, "NotFound",
+                "there is no such list; there are workloads, localqueues, clusterqueues, cohorts, holders");
+}
+
+HttpResponse Question::answer_visibility() {
+  const std::vector<std::string_view> parts = path_parts(request_.path.substr(kVisibilityPath.size()));
+  const bool versioned = parts[0] == "v1beta1" || parts[0] == "v1beta2";
+  const bool cluster = versioned && parts.size() == 4 && parts[1] == "clusterqueues" && parts[3] == "pendingworkloads";
+  const bool local = versioned && parts.size() == 6 && parts[1] == "namespaces" && parts[3] == "localqueues" &&
+                     parts[5] == "pendingworkloads";
+  if (!cluster && !local)
+    return refuse(404, "NotFound",
+                  "ask for .../{v1beta1,v1beta2}/clusterqueues/NAME/pendingworkloads or "
+                  ".../namespaces/NAMESPACE/localqueues/NAME/pendingworkloads");
+  const std::string ns(local ? parts[2] : ""), name(local ? parts[4] : parts[2]);
+  if (local && !is_dns1123_label(ns).empty()) return bad_request("no namespace can be named \"" + ns + "\"");
+  if (!is_dns1123_subdomain(name).empty()) return bad_request("no queue can be named \"" + name + "\"");
+  if (auto wrong = read({"limit", "offset"})) return *wrong;
+  const auto limit = number_of(values_, "limit", PendingPage::kDefaultLimit), offset = number_of(values_, "offset", 0);
+  if (!limit || !offset) return bad_request((limit ? offset : limit).error().message);
+  const ResourceType& type = local ? kVisibleLocalQueues : kVisibleClusterQueues;
+  if (auto refused = authorize({"get", &type, ns, name, "pendingworkloads"})) return *refused;
+  const auto snapshot = lister_.snapshot();
+  if (!snapshot) return not_synced();
+  const PendingPage page{*limit, *offset};
+  Result<std::string> summary = local ? pending_of_local_queue(*snapshot, parts[0], ns, name, page)
+                                      : pending_of_cluster_queue(*snapshot, parts[0], name, page);
+  if (!summary) return refuse(404, "NotFound", summary.error().message);
+  return {200, "application/json", std::move(*summary)};
+}
+
+Route route(std::string_view path, const std::shared_ptr<const std::optional<Lister>>& lister,
+            HttpResponse (Question::*answer)()) {
+  return {.method = HttpMethod::kGet,
+          .path = std::string(path),
+          .handler = [lister, answer](const HttpRequest& request) -> HttpResponse {
+            if (!*lister)
+              return refuse(503, "ServiceUnavailable",
+                            "muster runs --standalone: it knows no cluster, and so no queues");
+            if (token_of(request).empty()) return unauthenticated(false);
+            return (Question(**lister, request).*answer)();
+          },
+          .prefix = true,
+          .memory = [](size_t) { return kListMemory; }};
+}
+
+}  // namespace
+
+Routes list_routes(std::optional<Lister> lister) {
+  const auto shared = std::make_shared<const std::optional<Lister>>(std::move(lister));
+  return {route(kListsPath, shared, &Question::answer_list),
+          route(kVisibilityPath, shared, &Question::answer_visibility)};
+}
+
+}  // namespace muster

@@ -1,0 +1,43 @@
+// What people list, as JSON beside the metrics and for those who may:
+//   GET /lists/v1/workloads?namespace=&queue=&clusterQueue=&limit=&offset=
+//   GET /lists/v1/localqueues?namespace=     /lists/v1/clusterqueues     /lists/v1/cohorts
+//   GET /lists/v1/holders?resource=&namespace=&queue= (or &clusterQueue=)
+//   GET /apis/visibility.kueue.x-k8s.io/{v1beta1,v1beta2}/clusterqueues/NAME/pendingworkloads?limit=&offset=
+//   GET /apis/visibility.kueue.x-k8s.io/{v1beta1,v1beta2}/namespaces/NS/localqueues/NAME/pendingworkloads
+// Tokens and refusals are those of explain_route.h. A list of a kind takes the right to list that kind in the
+// namespace, or in all where none is named; the visibility API takes `get` on Kueue's subresources.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/meta/resource_type.h"
+#include "explain/lists/queue_snapshot.h"
+#include "server/metrics_server.h"
+#include "server/transport/http.h"
+
+namespace muster {
+
+inline constexpr std::string_view kListsPath = "/lists/v1/";
+inline constexpr std::string_view kVisibilityPath = "/apis/visibility.kueue.x-k8s.io/";
+
+// What somebody wants to do with objects; an empty namespace means all, an empty name all of them.
+struct ListAccess {
+  std::string verb;
+  const ResourceType* type;
+  std::string ns{}, name{}, subresource{};
+};
+
+struct Lister {
+  std::function<AuthDecision(std::string_view token, const ListAccess& access)> authorize;
+  // The same for many readers; null: not everything was read from the API server yet, or muster is ending.
+  std::function<std::shared_ptr<const QueueSnapshot>()> snapshot;
+};
+
+// nullopt: there is no cluster to speak of (--standalone), and every answer is 503.
+Routes list_routes(std::optional<Lister> lister);
+
+}  // namespace muster

@@ -1,0 +1,34 @@
+// What the routes for readers answer (explain, lists): JSON, Kubernetes' Status objects for what is refused.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/meta/resource_type.h"
+#include "server/metrics_server.h"
+#include "server/transport/http.h"
+
+namespace muster {
+
+HttpResponse answer_json(int status, const nlohmann::json& body);
+// A Status of Kubernetes, with its reason ("Forbidden").
+HttpResponse refuse(int code, std::string_view reason, const std::string& message);
+
+// X-Muster-Token where it is there, since the API server's proxy takes the other header; else the bearer token.
+std::string_view token_of(const HttpRequest& request);
+// `sent`: there was a token, and it is not one for muster.
+HttpResponse unauthenticated(bool sent);
+// nullopt: go on. `forbidden` is the sentence for those who are known and lack the right.
+std::optional<HttpResponse> refusal_of(AuthDecision decision, const std::string& forbidden);
+// This replica does not know the cluster yet.
+HttpResponse not_synced();
+
+// "jobs.batch", as Kubernetes names a resource in messages.
+std::string resource_name(const ResourceType& type);
+// The parts of a path between slashes.
+std::vector<std::string_view> path_parts(std::string_view path);
+
+}  // namespace muster

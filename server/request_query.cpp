@@ -1,0 +1,67 @@
+#include "server/request_query.h"
+
+#include <charconv>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include "base/did_you_mean.h"
+
+namespace muster {
+namespace {
+
+std::optional<std::string> decoded(std::string_view text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      plain += text[i];
+      continue;
+    }
+    if (i + 3 > text.size()) return std::nullopt;
+    unsigned byte = 0;
+    const char* const end = text.data() + i + 3;
+    if (std::from_chars(text.data() + i + 1, end, byte, 16).ptr != end) return std::nullopt;
+    plain += static_cast<char>(byte);
+    i += 2;
+  }
+  return plain;
+}
+
+}  // namespace
+
+Result<QueryValues> parse_query(std::string_view query, const std::set<std::string_view>& known) {
+  QueryValues values;
+  while (!query.empty()) {
+    const size_t end = query.find('&');
+    const std::string_view item = query.substr(0, end);
+    query = end == std::string_view::npos ? std::string_view{} : query.substr(end + 1);
+    const size_t equals = item.find('=');
+    const auto name = decoded(item.substr(0, equals));
+    const auto value = decoded(equals == std::string_view::npos ? "" : item.substr(equals + 1));
+    if (!name || !value) return fail("the query is not percent-encoded well: " + std::string(item.substr(0, 100)));
+    if (!known.contains(*name)) {
+      const std::vector<std::string> names(known.begin(), known.end());
+      return fail("there is no parameter \"" + name->substr(0, 100) + "\" here" + did_you_mean(*name, names));
+    }
+    if (!values.emplace(*name, *value).second) return fail("the parameter \"" + *name + "\" is given twice");
+  }
+  return values;
+}
+
+std::string value_of(const QueryValues& values, std::string_view name) {
+  const auto found = values.find(name);
+  return found == values.end() ? "" : found->second;
+}
+
+Result<int64_t> number_of(const QueryValues& values, std::string_view name, int64_t absent) {
+  const auto found = values.find(name);
+  if (found == values.end()) return absent;
+  int64_t number = -1;
+  const std::string& text = found->second;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (read.ptr != text.data() + text.size() || read.ec != std::errc{} || number < 0)
+    return fail(std::string(name) + " is a whole number, 0 or more");
+  return number;
+}
+
+}  // namespace muster

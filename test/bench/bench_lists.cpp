@@ -1,0 +1,124 @@
+// What lists cost with 50,000 pending Workloads: the step on the engine's thread, sorting on the reader's, and a
+// first page as readers get it, for some seconds, with a snapshot that is shared for one.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "explain/lists/pending_workloads.h"
+#include "explain/lists/workload_list.h"
+#include "runtime/readers/queue_lists.h"
+#include "state/admissions.h"
+
+using namespace muster;
+using nlohmann::json;
+
+namespace {
+
+double milliseconds_since(MonotonicTime begin) {
+  return std::chrono::duration<double, std::milli>(system_clock().now().monotonic - begin).count();
+}
+
+void put(ClusterState& state, const ResourceType& type, const json& object) {
+  const TypedObject typed = read_object(type, object);
+  state.put_watched(typed);
+  const ObjectKey key = key_of(typed);
+  state.admissions().put(*state.find(type, key.ns, key.name), state, system_clock().now());
+}
+
+json meta(const std::string& name, const std::string& ns, int version) {
+  json made = {{"name", name},
+               {"uid", name},
+               {"resourceVersion", std::to_string(version)},
+               {"creationTimestamp", "2026-01-01T00:00:00Z"}};
+  if (!ns.empty()) made["namespace"] = ns;
+  return made;
+}
+
+void fill(ClusterState& state, int count) {
+  int version = 1;
+  put(state, kResourceFlavors, {{"metadata", meta("f", "", ++version)}});
+  put(state, kClusterQueues,
+      {{"metadata", meta("cq", "", ++version)},
+       {"spec",
+        {{"namespaceSelector", json::object()},
+         {"resourceGroups",
+          {{{"coveredResources", {"cpu"}},
+            {"flavors", {{{"name", "f"}, {"resources", {{{"name", "cpu"}, {"nominalQuota", "0"}}}}}}}}}}}}});
+  for (int team = 0; team < 100; ++team) {
+    const std::string ns = "team-" + std::to_string(team);
+    put(state, kNamespaces, {{"metadata", meta(ns, "", ++version)}});
+    put(state, kLocalQueues, {{"metadata", meta("lq", ns, ++version)}, {"spec", {{"clusterQueue", "cq"}}}});
+  }
+  json workload = {
+      {"spec",
+       {{"queueName", "lq"},
+        {"podSets",
+         {{{"name", "main"},
+           {"count", 1},
+           {"template",
+            {{"spec", {{"containers", {{{"name", "main"}, {"resources", {{"requests", {{"cpu", "1"}}}}}}}}}}}}}}}}}};
+  for (int i = 0; i < count; ++i) {
+    workload["metadata"] =
+        meta("job-" + std::to_string(i * 7919 % count), "team-" + std::to_string(i % 100), ++version);
+    workload["spec"]["priority"] = i % 10;
+    put(state, kWorkloads, workload);
+  }
+  state.admissions().follow(system_clock().now());
+}
+
+void print(const char* what, std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  const auto at = [&](double share) {
+    return times[static_cast<size_t>(share * static_cast<double>(times.size() - 1))];
+  };
+  std::printf("%-44s p50 %7.2f ms   p99 %7.2f ms   max %7.2f ms   (%zu)\n", what, at(0.5), at(0.99), times.back(),
+              times.size());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int count = argc > 1 ? std::atoi(argv[1]) : 50'000;
+  const int seconds = argc > 2 ? std::atoi(argv[2]) : 10;
+  ClusterState state;
+  fill(state, count);
+  std::vector<double> taken, sorted, pages, visible, whole;
+  for (int i = 0; i < 20; ++i) {
+    const MonotonicTime begin = system_clock().now().monotonic;
+    QueueListing listed = take_queue_listing(state, true, system_clock().now());
+    taken.push_back(milliseconds_since(begin));
+    const MonotonicTime sorting = system_clock().now().monotonic;
+    const QueueSnapshot snapshot(std::move(listed));
+    sorted.push_back(milliseconds_since(sorting));
+    const MonotonicTime all = system_clock().now().monotonic;
+    const auto everything = pending_of_cluster_queue(snapshot, "v1beta2", "cq", {.limit = 100'000});
+    whole.push_back(milliseconds_since(all));
+    if (!everything || everything->size() < static_cast<size_t>(count) * 100) return 1;
+  }
+  // Readers one after the other, each as soon as the last one is answered, with pauses of 1 ms.
+  SharedSnapshot shared([&] { return std::optional(take_queue_listing(state, true, system_clock().now())); },
+                        system_clock());
+  const MonotonicTime end = system_clock().now().monotonic + std::chrono::seconds(seconds);
+  while (system_clock().now().monotonic < end) {
+    const MonotonicTime begin = system_clock().now().monotonic;
+    const auto list = workload_list(*shared.get(), {});
+    if (!list || (*list)["items"].size() != 500 || list->dump().empty()) return 1;
+    pages.push_back(milliseconds_since(begin));
+    const MonotonicTime second = system_clock().now().monotonic;
+    if (!pending_of_cluster_queue(*shared.get(), "v1beta2", "cq", {.limit = 500})) return 1;
+    visible.push_back(milliseconds_since(second));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  std::printf("%d pending Workloads in one ClusterQueue, 100 LocalQueues\n", count);
+  print("engine's thread: pointers and numbers", taken);
+  print("reader's thread: sort and number", sorted);
+  print("first page of 500 Workloads, snapshot shared", pages);
+  print("visibility API, first 500", visible);
+  print("visibility API, all of them at once", whole);
+  return 0;
+}

@@ -1,0 +1,285 @@
+package cluster
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"muster.batch/test/cluster/harness"
+)
+
+// Lists for people: kubectl muster, its lists' rights, and Kueue's visibility API at muster's port.
+
+// runMuster runs a command of the binary.
+func runMuster(kubeconfig string, arguments ...string) (out string, code int, complaint string) {
+	command := exec.Command(harness.MusterBinary(), append(arguments, "--kubeconfig", kubeconfig)...)
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	_ = command.Run()
+	return stdout.String(), command.ProcessState.ExitCode(), stderr.String()
+}
+
+// listed is a list of muster's, as far as the tests look.
+type listed struct {
+	Metadata struct {
+		Hidden struct {
+			Count  int    `json:"count"`
+			Amount string `json:"amount"`
+		} `json:"hidden"`
+	} `json:"metadata"`
+	Items []struct {
+		Namespace              string                `json:"namespace"`
+		Name                   string                `json:"name"`
+		State                  string                `json:"state"`
+		Reason                 string                `json:"reason"`
+		Amount                 string                `json:"amount"`
+		PositionInClusterQueue *int                  `json:"positionInClusterQueue"`
+		PositionInLocalQueue   *int                  `json:"positionInLocalQueue"`
+		Job                    struct{ Name string } `json:"job"`
+		Metadata               struct {
+			Name      string `json:"name"`
+			Namespace string `json:"namespace"`
+		} `json:"metadata"`
+	} `json:"items"`
+}
+
+func listWithMuster(t *testing.T, kubeconfig string, arguments ...string) listed {
+	t.Helper()
+	out, code, complaint := runMuster(kubeconfig, append(arguments, "-o", "json")...)
+	if code != 0 || complaint != "" {
+		t.Fatalf("%v: exit code %d, %s%s", arguments, code, out, complaint)
+	}
+	var list listed
+	must(t, json.Unmarshal([]byte(out), &list))
+	return list
+}
+
+func TestListsAreForThoseWhoMayReadThem(t *testing.T) {
+	cluster := harness.Connect(t)
+	harness.ApplyRights(t, cluster, writeFile(t, "config.yaml", namesOfTheManifests))
+	address := hostAddress(t)
+	muster := startQueueMuster(t, "--metrics-bind-address", address)
+	serveThroughService(t, cluster, address)
+	mine, other := explainedNamespaces(t, cluster)
+	explainUsers(t, cluster, mine)
+	boss, dev, stranger := asServiceAccount(t, cluster, mine, "boss"), asServiceAccount(t, cluster, mine, "dev"), asServiceAccount(t, cluster, mine, "stranger")
+
+	harness.Eventually(t, 20*time.Second, "the list through the API server's proxy", func() error {
+		if out, code, complaint := runMuster(boss, "get", "jobs", "-n", mine); code != 0 || complaint != "" || !strings.Contains(out, "job/train") {
+			return fmt.Errorf("exit code %d, %s%s", code, out, complaint)
+		}
+		return nil
+	})
+	t.Run("a Workload has its position in both queues and its reason", func(t *testing.T) {
+		for _, kubeconfig := range []string{boss, dev} {
+			list := listWithMuster(t, kubeconfig, "get", "workloads", "-n", mine)
+			if len(list.Items) != 1 || list.Items[0].Job.Name != "train" || list.Items[0].Reason != "WaitingForQuota" ||
+				*list.Items[0].PositionInClusterQueue != 1 || *list.Items[0].PositionInLocalQueue != 0 {
+				t.Errorf("%+v", list)
+			}
+		}
+	})
+	t.Run("holders of another namespace are counted and not named", func(t *testing.T) {
+		list := listWithMuster(t, boss, "who", "cpu", "-q", harness.LocalQueueName, "-n", mine)
+		if len(list.Items) != 1 || list.Items[0].Namespace != other || list.Items[0].Job.Name != "holder" || list.Items[0].Amount != "20m" || list.Metadata.Hidden.Count != 0 {
+			t.Errorf("to the boss: %+v", list)
+		}
+		out, code, complaint := runMuster(dev, "who", "cpu", "-q", harness.LocalQueueName, "-n", mine, "-o", "json")
+		must(t, json.Unmarshal([]byte(out), &list))
+		if code != 0 || len(list.Items) != 0 || list.Metadata.Hidden.Count != 1 || list.Metadata.Hidden.Amount != "20m" ||
+			strings.Contains(out, other) || strings.Contains(out, "holder") {
+			t.Errorf("to dev: exit code %d, %s%s", code, out, complaint)
+		}
+	})
+	t.Run("who lacks the right gets no list", func(t *testing.T) {
+		for _, row := range []struct {
+			kubeconfig string
+			arguments  []string
+			says       string
+		}{
+			{stranger, []string{"get", "workloads", "-n", mine}, "cannot list workloads.kueue.x-k8s.io in namespace"},
+			{stranger, []string{"who", "cpu", "-q", harness.LocalQueueName, "-n", mine}, "cannot list workloads.kueue.x-k8s.io"},
+			{dev, []string{"get", "workloads", "-A", "-n", mine}, "in all namespaces"},
+			{dev, []string{"tree", "-n", mine}, "cannot list cohorts.kueue.x-k8s.io"},
+			{dev, []string{"get", "queues", "-n", mine}, "cannot list localqueues.kueue.x-k8s.io"},
+		} {
+			if out, code, complaint := runMuster(row.kubeconfig, row.arguments...); code != 1 || out != "" || !strings.Contains(complaint, row.says) {
+				t.Errorf("%v: exit code %d, %s%s", row.arguments, code, out, complaint)
+			}
+		}
+	})
+	t.Run("queues and their tree", func(t *testing.T) {
+		for _, arguments := range [][]string{{"tree"}, {"get", "clusterqueues"}, {"get", "queues"}, {"top", "queues"}} {
+			if out, code, complaint := runMuster(boss, append(arguments, "-n", mine)...); code != 0 || complaint != "" || len(strings.Split(out, "\n")) < 3 {
+				t.Errorf("%v: exit code %d, %s%s", arguments, code, out, complaint)
+			}
+		}
+	})
+	t.Run("the visibility API has the order of the queue", func(t *testing.T) {
+		token := explainToken(t, cluster, mine, "boss")
+		queue := cluster.Kubectl(t, "", "get", "localqueue", harness.LocalQueueName, "-n", mine, "-o", "jsonpath={.spec.clusterQueue}")
+		for _, version := range []string{"v1beta1", "v1beta2"} {
+			api := "/apis/visibility.kueue.x-k8s.io/" + version
+			status, body := askMetricsPort(t, muster, api+"/clusterqueues/"+strings.TrimSpace(queue)+"/pendingworkloads?limit=5", token)
+			var list listed
+			must(t, json.Unmarshal([]byte(body), &list))
+			if status != http.StatusOK || len(list.Items) != 2 || list.Items[0].Metadata.Namespace != other || list.Items[1].Metadata.Namespace != mine {
+				t.Errorf("%s: %d %s", version, status, body)
+			}
+			path := api + "/namespaces/" + mine + "/localqueues/" + harness.LocalQueueName + "/pendingworkloads"
+			if status, body := askMetricsPort(t, muster, path, explainToken(t, cluster, mine, "dev")); status != http.StatusForbidden {
+				t.Errorf("%s to dev: %d %s", version, status, body)
+			}
+		}
+	})
+}
+
+func TestKubectlMusterStopsAndResumesAQueue(t *testing.T) {
+	cluster := harness.Connect(t)
+	cluster.HollowNodes(t)
+	startQueueMuster(t)
+	queues := cluster.Queues(t)
+	cluster.Patch(t, harness.ClusterQueues, "", queues.ClusterQueue, `{"spec":{"stopPolicy":"None"}}`)
+	cluster.CreateJob(t, queues.Namespace, queuedJob("run", 1))
+	cluster.WaitForWorkload(t, queues.Namespace, "run", "is admitted", harness.HasCondition("Admitted", "True", ""))
+
+	out, code, complaint := runMuster(cluster.Kubeconfig, "stop", "clusterqueue", queues.ClusterQueue, "--dry-run")
+	if code != 0 || !strings.Contains(out, "stopped (dry run)\n  1 workload is evicted:\n    "+queues.Namespace+"/job-run-") {
+		t.Errorf("the preview: exit code %d, %s%s", code, out, complaint)
+	}
+	cluster.WaitForWorkload(t, queues.Namespace, "run", "is still admitted", harness.HasCondition("Admitted", "True", ""))
+	for _, step := range []struct {
+		arguments []string
+		status    string
+	}{
+		{[]string{"stop", "clusterqueue", queues.ClusterQueue}, "False"},
+		{[]string{"resume", "clusterqueue", queues.ClusterQueue}, "True"},
+		{[]string{"stop", "localqueue", harness.LocalQueueName, "-n", queues.Namespace}, "False"},
+		{[]string{"resume", "lq", harness.LocalQueueName, "-n", queues.Namespace}, "True"},
+	} {
+		if out, code, complaint := runMuster(cluster.Kubeconfig, step.arguments...); code != 0 {
+			t.Fatalf("%v: exit code %d, %s%s", step.arguments, code, out, complaint)
+		}
+		cluster.WaitForWorkload(t, queues.Namespace, "run", fmt.Sprintf("Admitted=%s after %v", step.status, step.arguments),
+			harness.HasCondition("Admitted", step.status, ""))
+	}
+	if _, code, complaint := runMuster(cluster.Kubeconfig, "stop", "clusterqueue", "there-is-none", "--dry-run"); code != 1 || !strings.Contains(complaint, "not found") {
+		t.Errorf("a queue that is not there: exit code %d, %s", code, complaint)
+	}
+	if _, code, complaint := runMuster(cluster.Kubeconfig, "stop", "clusterqueue", queues.ClusterQueue, "--as", "nobody-at-all"); code != 1 || !strings.Contains(complaint, "nobody-at-all") {
+		t.Errorf("in the name of somebody without rights: exit code %d, %s", code, complaint)
+	}
+}
+
+func TestKubectlMusterCreatesQueues(t *testing.T) {
+	cluster := harness.Connect(t)
+	startQueueMuster(t)
+	namespace := cluster.Namespace(t, nil)
+	name := namespace + "-made"
+	t.Cleanup(func() {
+		_, _ = cluster.TryKubectl("", "delete", "localqueue", name, "-n", namespace, "--wait=false")
+		_, _ = cluster.TryKubectl("", "delete", "clusterqueue", name, "--wait=false")
+		_, _ = cluster.TryKubectl("", "delete", "resourceflavor", name, "--wait=false")
+	})
+	commands := [][]string{
+		{"create", "flavor", name, "--node-labels", "pool=spot", "--node-taints", "spot=yes:NoSchedule", "--tolerations", "spot=yes:NoSchedule"},
+		{"create", "clusterqueue", name, "--cohort", name, "--nominal-quota", name + ":cpu=4;memory=8Gi", "--borrowing-limit", name + ":cpu=1;memory=1Gi", "--queuing-strategy", "StrictFIFO"},
+		{"create", "localqueue", name, "-c", name, "-n", namespace},
+	}
+	for _, dryRun := range []string{"--dry-run=client", "--dry-run=server", "--dry-run=none"} {
+		for i, command := range commands {
+			// A LocalQueue is checked against the ClusterQueue, which a dry run has not made.
+			if i == 2 && dryRun == "--dry-run=server" {
+				continue
+			}
+			out, code, complaint := runMuster(cluster.Kubeconfig, append(command, dryRun)...)
+			if code != 0 || !strings.Contains(out, name+" created") {
+				t.Fatalf("%v %s: exit code %d, %s%s", command, dryRun, code, out, complaint)
+			}
+		}
+		_, err := cluster.TryKubectl("", "get", "clusterqueue", name)
+		if exists := err == nil; exists != (dryRun == "--dry-run=none") {
+			t.Errorf("%s: the ClusterQueue exists: %v", dryRun, exists)
+		}
+	}
+	if _, code, complaint := runMuster(cluster.Kubeconfig, "create", "localqueue", "lost", "-c", "there-is-none", "-n", namespace); code != 1 || !strings.Contains(complaint, "--ignore-unknown-cq") {
+		t.Errorf("a LocalQueue of no ClusterQueue: exit code %d, %s", code, complaint)
+	}
+	harness.Eventually(t, 20*time.Second, "the queue is active and listed", func() error {
+		out, code, complaint := runMuster(cluster.Kubeconfig, "get", "queues", name, "-n", namespace)
+		if code != 0 || !strings.Contains(out, "Active") {
+			return fmt.Errorf("exit code %d, %s%s", code, out, complaint)
+		}
+		return nil
+	})
+}
+
+// The same binary under the names by which kubectl finds a plugin and its completion.
+func TestKubectlFindsMusterAsAPlugin(t *testing.T) {
+	cluster := harness.Connect(t)
+	startQueueMuster(t)
+	queues := cluster.Queues(t)
+	folder := t.TempDir()
+	for _, name := range []string{"kubectl-muster", "kubectl_complete-muster"} {
+		must(t, os.Symlink(harness.MusterBinary(), filepath.Join(folder, name)))
+	}
+	run := func(program string, arguments ...string) string {
+		command := exec.Command(program, arguments...)
+		command.Env = append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"), "KUBECONFIG="+cluster.Kubeconfig)
+		out, err := command.Output()
+		must(t, err)
+		return string(out)
+	}
+	if out := run("kubectl", "muster", "get", "queues", "-n", queues.Namespace, "-o", "name"); out != "localqueue.kueue.x-k8s.io/"+harness.LocalQueueName+"\n" {
+		t.Errorf("kubectl muster get queues: %q", out)
+	}
+	if out := run(filepath.Join(folder, "kubectl_complete-muster"), "get", "queues", "-n", queues.Namespace, ""); out != harness.LocalQueueName+"\n:4\n" {
+		t.Errorf("completion of names: %q", out)
+	}
+	script := run(filepath.Join(folder, "kubectl-muster"), "completion", "bash")
+	out := run("bash", "-c", script+"\nCOMP_WORDS=(kubectl-muster get cl)\nCOMP_CWORD=2\n_muster_complete\necho ${COMPREPLY[@]}\n")
+	if out != "clusterqueues\n" {
+		t.Errorf("completion in bash: %q", out)
+	}
+}
+
+// What kueuectl asks of the API server: lists with a limit in both versions, and merge patches that stop and resume.
+func TestKueuectlsCallsWork(t *testing.T) {
+	cluster := harness.Connect(t)
+	cluster.HollowNodes(t)
+	startQueueMuster(t)
+	queues := cluster.Queues(t)
+	cluster.Patch(t, harness.ClusterQueues, "", queues.ClusterQueue, `{"spec":{"stopPolicy":"None"}}`)
+	cluster.CreateJob(t, queues.Namespace, queuedJob("run", 1))
+	workload := cluster.WaitForWorkload(t, queues.Namespace, "run", "is admitted", harness.HasCondition("Admitted", "True", ""))
+	for _, version := range []string{"v1beta1", "v1beta2"} {
+		api := "/apis/kueue.x-k8s.io/" + version
+		for _, path := range []string{api + "/clusterqueues?limit=500", api + "/namespaces/" + queues.Namespace + "/localqueues?limit=500",
+			api + "/namespaces/" + queues.Namespace + "/workloads?limit=500", api + "/resourceflavors?limit=500"} {
+			if list := cluster.Kubectl(t, "", "get", "--raw", path); !strings.Contains(list, `"items":[{`) {
+				t.Errorf("%s: %s", path, list)
+			}
+		}
+	}
+	for _, step := range []struct {
+		patch  string
+		status string
+	}{{`{"spec":{"active":false}}`, "False"}, {`{"spec":{"active":true}}`, "True"}} {
+		cluster.Kubectl(t, "", "patch", "workloads.v1beta1.kueue.x-k8s.io", workload.GetName(), "-n", queues.Namespace, "--type=merge", "-p", step.patch)
+		cluster.WaitForWorkload(t, queues.Namespace, "run", "Admitted="+step.status, harness.HasCondition("Admitted", step.status, ""))
+	}
+	for _, step := range []struct {
+		patch  string
+		status string
+	}{{`{"spec":{"stopPolicy":"HoldAndDrain"}}`, "False"}, {`{"spec":{"stopPolicy":"None"}}`, "True"}} {
+		cluster.Kubectl(t, "", "patch", "clusterqueues.v1beta1.kueue.x-k8s.io", queues.ClusterQueue, "--type=merge", "-p", step.patch)
+		cluster.WaitForWorkload(t, queues.Namespace, "run", "Admitted="+step.status, harness.HasCondition("Admitted", step.status, ""))
+	}
+}

@@ -1,0 +1,51 @@
+// The snapshot that all readers of a second share.
+#include "runtime/readers/queue_lists.h"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+using namespace muster;
+
+TEST_CASE("shared snapshot: many readers at once cost one question, and a later one another") {
+  std::atomic<int> asked = 0;
+  SharedSnapshot shared(
+      [&]() -> std::optional<QueueListing> {
+        ++asked;
+        return QueueListing{};
+      },
+      system_clock(), {.fresh = std::chrono::milliseconds(500), .kept = std::chrono::minutes(1)});
+  CHECK_FALSE(shared.kept());
+  std::vector<std::thread> readers;
+  std::atomic<int> answered = 0;
+  for (int i = 0; i < 16; ++i) readers.emplace_back([&] { answered += shared.get() != nullptr ? 1 : 0; });
+  for (std::thread& reader : readers) reader.join();
+  CHECK(answered == 16);
+  CHECK(asked == 1);
+  const auto first = shared.get();
+  const MonotonicTime end = system_clock().now().monotonic + std::chrono::seconds(20);
+  while (shared.get() == first && system_clock().now().monotonic < end) std::this_thread::yield();
+  CHECK(asked == 2);
+}
+
+TEST_CASE("shared snapshot: it is dropped when nobody reads, and made again") {
+  SharedSnapshot shared([] { return std::optional(QueueListing{}); }, system_clock(),
+                        {.fresh = std::chrono::milliseconds(1), .kept = std::chrono::milliseconds(10)});
+  CHECK(shared.get() != nullptr);
+  const MonotonicTime end = system_clock().now().monotonic + std::chrono::seconds(20);
+  while (shared.kept() && system_clock().now().monotonic < end) std::this_thread::yield();
+  CHECK_FALSE(shared.kept());
+  CHECK(shared.get() != nullptr);
+}
+
+TEST_CASE("shared snapshot: what is not synced is asked again at once") {
+  int asked = 0;
+  SharedSnapshot shared(
+      [&]() -> std::optional<QueueListing> { return ++asked < 3 ? std::nullopt : std::optional(QueueListing{}); },
+      system_clock());
+  CHECK(shared.get() == nullptr);
+  CHECK(shared.get() == nullptr);
+  CHECK(shared.get() != nullptr);
+}
