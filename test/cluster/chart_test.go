@@ -40,9 +40,15 @@ func asManifest(t *testing.T, object *unstructured.Unstructured) map[string]any 
 	for _, own := range []string{"app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "app.kubernetes.io/version", "helm.sh/chart"} {
 		delete(labels, own)
 	}
+	if len(labels) == 0 {
+		labels = nil
+	}
 	object.SetLabels(labels)
 	annotations := object.GetAnnotations()
 	delete(annotations, "helm.sh/resource-policy")
+	if len(annotations) == 0 {
+		annotations = nil
+	}
 	object.SetAnnotations(annotations)
 	switch object.GetKind() {
 	case "Deployment":
@@ -115,7 +121,7 @@ func TestChartInstallsWhatTheManifestsDo(t *testing.T) {
 		"no groups":      {values: "configuration: {muster: {groupScheduling: false}}", config: kueue("") + "groupScheduling: false\n"},
 		"no JobSet CRD":  {values: "configuration: {muster: {patchJobSetDefinition: false}}", config: kueue("") + "patchJobSetDefinition: false\n"},
 		"deny":           {values: "configuration: {muster: {unqueuedKinds: Deny}}", config: kueue("") + "unqueuedKinds: Deny\n"},
-		"fair sharing":   {values: "configuration: {kueue: {fairSharing: {}}}", config: kueue("fairSharing: {}\n")},
+		"fair sharing":   {values: "configuration: {kueue: {fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}}}", config: kueue("fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}\n")},
 		"another Secret": {values: "configuration: {kueue: {internalCertManagement: {webhookSecretName: other}}}", config: strings.Replace(kueue(""), "muster-webhook-cert", "other", 1)},
 		"another Lease":  {values: "configuration: {kueue: {leaderElection: {resourceName: other}}}", config: kueue("leaderElection: {leaderElect: true, resourceName: other}\n")},
 		"retention": {values: "configuration: {kueue: {objectRetentionPolicies: {workloads: {afterDeactivatedByKueue: 1h}}}}",
