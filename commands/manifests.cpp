@@ -11,7 +11,8 @@ namespace muster {
 
 void add_manifests(CLI::App& app, ManifestsOptions& options) {
   CLI::App& command = *app.add_subcommand("manifests", "Print the objects that install muster, as YAML");
-  command.add_option("--only", options.only, "all, crds, rbac, deployment, policies, webhooks or samples");
+  command.add_option("--only", options.only,
+                     "all, crds, rbac, deployment, policies, webhooks or samples; chart: tables of the Helm chart");
   command.add_option("--config", options.config_file, "Fit the webhooks and the ConfigMap to this configuration")
       ->type_name("FILE");
   command.add_option("--webhook-url", options.webhook_url, "Register this URL instead of the Service");
@@ -35,6 +36,10 @@ int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ost
   };
   auto set = parse_manifest_set(options.only);
   if (!set) return unusable("--only: " + set.error().message);
+  ManifestsOptions alone;
+  alone.only = options.only;
+  if (*set == ManifestSet::kChart && options != alone)
+    return unusable("--only chart prints what every installation by Helm has in common, so it takes no other option");
 
   ManifestOptions fitted;
   fitted.image = options.image;

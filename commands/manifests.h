@@ -22,6 +22,8 @@ struct ManifestsOptions {
   std::optional<bool> group_scheduling;
   std::optional<std::string> unqueued_kinds;
   bool serves_v1beta1 = true;
+
+  bool operator==(const ManifestsOptions&) const = default;
 };
 
 void add_manifests(CLI::App& app, ManifestsOptions& options);

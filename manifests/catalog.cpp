@@ -7,7 +7,9 @@
 
 #include "api/codec/json.h"
 #include "api/codec/yaml.h"
+#include "manifests/chart.h"
 #include "manifests/embedded.h"
+#include "manifests/user_roles.h"
 
 namespace muster {
 namespace {
@@ -23,7 +25,7 @@ constexpr std::array kSetNames = {
     SetName{"all", ManifestSet::kAll},           SetName{"crds", ManifestSet::kCrds},
     SetName{"rbac", ManifestSet::kRbac},         SetName{"deployment", ManifestSet::kDeployment},
     SetName{"policies", ManifestSet::kPolicies}, SetName{"webhooks", ManifestSet::kWebhooks},
-    SetName{"samples", ManifestSet::kSamples},
+    SetName{"samples", ManifestSet::kSamples},   SetName{"chart", ManifestSet::kChart},
 };
 
 // The embedded files are part of the program: one that cannot be read is a broken build.
@@ -109,6 +111,12 @@ Documents deployment(const ManifestOptions& options) {
                 options);
 }
 
+Documents rights(const ManifestOptions& options) {
+  Documents all = rbac_objects(options.registration.own_namespace, options.rights);
+  for (json& role : user_roles()) all.push_back(std::move(role));
+  return all;
+}
+
 Documents policies(const ManifestOptions& options) {
   return unqueued_kinds_policy(options.registration.own_namespace, options.unqueued_kinds, options.external_frameworks);
 }
@@ -143,7 +151,7 @@ Documents manifests(ManifestSet set, const ManifestOptions& options) {
       return fitted(std::move(definitions), options);
     }
     case ManifestSet::kRbac:
-      return rbac_objects(options.registration.own_namespace, options.rights);
+      return rights(options);
     case ManifestSet::kDeployment:
       return deployment(options);
     case ManifestSet::kPolicies:
@@ -152,6 +160,8 @@ Documents manifests(ManifestSet set, const ManifestOptions& options) {
       return webhooks(options);
     case ManifestSet::kSamples:
       return samples(options);
+    case ManifestSet::kChart:
+      return {chart_tables()};
     case ManifestSet::kAll:
       break;
   }
@@ -159,9 +169,7 @@ Documents manifests(ManifestSet set, const ManifestOptions& options) {
   // is asked of muster before it has been told to start.
   Documents all = deployment(options);
   Documents before = fitted(queue_definitions(), options);
-  for (json& document : rbac_objects(options.registration.own_namespace, options.rights)) {
-    before.push_back(std::move(document));
-  }
+  for (json& document : rights(options)) before.push_back(std::move(document));
   all.insert(all.begin() + 1, before.begin(), before.end());
   for (json& document : policies(options)) all.push_back(std::move(document));
   for (json& document : webhooks(options)) all.push_back(std::move(document));

@@ -22,14 +22,15 @@ enum class ManifestSet {
   // What `kubectl kustomize manifests` gives, in the order in which it is to be applied:
   // all but the samples and the JobSet CRD, which must not replace an upstream one unasked.
   kAll,
-  kCrds,  // LocalQueue and JobSet
-  kRbac,
+  kCrds,        // LocalQueue and JobSet
+  kRbac,        // muster's own rights, and the user-facing roles
   kDeployment,  // Namespace, ConfigMap, Services, NetworkPolicy, Deployment, PodDisruptionBudget
   kPolicies,    // of admission, which the API server evaluates itself
   kWebhooks,
   kSamples,
+  kChart,  // no objects: what the Helm chart is made from (chart.h), whatever the options
 };
-// "all", "crds", "rbac", "deployment", "policies", "webhooks", "samples"; the error lists them.
+// "all", "crds", "rbac", "deployment", "policies", "webhooks", "samples", "chart"; the error lists them.
 Result<ManifestSet> parse_manifest_set(std::string_view text);
 
 struct ManifestOptions {

@@ -101,6 +101,17 @@ TEST_CASE("manifests command: the admission policy warns or denies as the flag o
   CHECK(parsed.unqueued_kinds == "Deny");
 }
 
+TEST_CASE("manifests command: the tables of the chart are the same for all, so no option goes with them") {
+  ManifestsOptions options;
+  options.only = "chart";
+  const Printed tables = print(options);
+  CHECK(tables.code == 0);
+  CHECK(has(tables.out, "clusterRules:"));
+  options.own_namespace = "batch";
+  CHECK(print(options).code == 2);
+  CHECK(has(print(options).err, "--only chart prints what every installation by Helm has in common"));
+}
+
 TEST_CASE("manifests command: v1beta1 is served unless the flag says no") {
   for (const bool wanted : {true, false}) {
     CLI::App app;

@@ -1,5 +1,5 @@
-// The files of the image, made here as the Dockerfile makes them, and muster run with nothing
-// else around it.
+// The image and its files, made here as scripts/image makes them for a release and for the node of the cluster tests,
+// and muster run with nothing else around it.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -9,13 +9,14 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sstream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 namespace {
 
 namespace fs = std::filesystem;
+using nlohmann::json;
 
 constexpr uid_t kUser = 65532;
 
@@ -84,6 +85,19 @@ class Image {
   fs::path scratch_, root_;
 };
 
+// Its digest, with the end of the line.
+std::string make_image(const fs::path& build, const fs::path& layout) {
+  const fs::path output = layout.string() + ".digest";
+  const std::string command = "'" MUSTER_SOURCE_DIR "/scripts/image' '" + build.string() + "' '" + layout.string() +
+                              "' >'" + output.string() + "'";
+  REQUIRE(std::system(command.c_str()) == 0);
+  return contents(output);
+}
+
+fs::path blob(const fs::path& layout, const std::string& digest) {
+  return layout / "blobs/sha256" / digest.substr(digest.find(':') + 1);
+}
+
 bool may_change_root() {
   if (geteuid() == 0) return true;
   MESSAGE("[skipped] only root may change the root folder");
@@ -133,8 +147,6 @@ void check_user() {
   CHECK(contents(Image::get().root() / "etc/passwd") ==
         "muster:x:" + user + ":" + user + ":muster:/nonexistent:/nonexistent\n");
   CHECK(contents(MUSTER_SOURCE_DIR "/manifests/deployment.yaml").find("runAsUser: " + user) != std::string::npos);
-  const std::string dockerfile = contents(MUSTER_SOURCE_DIR "/Dockerfile");
-  CHECK(dockerfile.find("\nUSER " + user + ":" + user + "\n") != std::string::npos);
 }
 
 void check_data() {
@@ -181,15 +193,55 @@ TEST_CASE("The image has no shell, nothing that its user may change, and all tha
   }
 }
 
-TEST_CASE("The Dockerfile's last stage starts from nothing and only copies these files") {
-  std::istringstream lines(contents(MUSTER_SOURCE_DIR "/Dockerfile"));
-  std::vector<std::string> last_stage;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("FROM ")) last_stage.clear();
-    if (!line.empty() && line[0] != '#') last_stage.push_back(line);
+TEST_CASE("Two images of the same programs have the same digest, whatever folders they were made in") {
+  const fs::path scratch = Image::get().root().parent_path();
+  std::vector<std::string> digests;
+  for (const std::string name : {"one", "a longer name"}) {
+    const fs::path build = scratch / name / "build";
+    fs::create_directories(build);
+    for (const char* program : {"muster", "muster-wait"}) {
+      fs::copy_file(fs::path(MUSTER_BUILD_DIR) / program, build / program);
+    }
+    digests.push_back(make_image(build, scratch / name / "image"));
   }
-  REQUIRE(last_stage.size() >= 2);
-  CHECK(last_stage[0] == "FROM scratch");
-  CHECK(last_stage[1] == "COPY --from=build /image/ /");
-  for (const std::string& line : last_stage) CHECK_FALSE(line.starts_with("RUN"));
+  CHECK(digests[0].starts_with("sha256:"));
+  CHECK(digests[0] == digests[1]);
+
+  // Another program is another image.
+  const fs::path build = scratch / "one" / "build";
+  fs::remove(build / "muster-wait");
+  fs::copy_file(build / "muster", build / "muster-wait");
+  CHECK(make_image(build, scratch / "other") != digests[0]);
+}
+
+TEST_CASE("The image runs muster serve, as a user who is not root, and is named by its version") {
+  const fs::path layout = Image::get().root().parent_path() / "layout";
+  const std::string digest = make_image(MUSTER_BUILD_DIR, layout);
+  const json index = json::parse(contents(layout / "index.json"));
+  REQUIRE(index.at("manifests").size() == 1);
+  const json& named = index.at("manifests").at(0);
+  CHECK(named.at("digest").get<std::string>() + "\n" == digest);
+  CHECK(named.at("annotations").at("org.opencontainers.image.ref.name") == MUSTER_VERSION);
+  const json manifest = json::parse(contents(blob(layout, named.at("digest"))));
+  CHECK(manifest.at("layers").size() == 1);
+  const json config = json::parse(contents(blob(layout, manifest.at("config").at("digest"))));
+  const std::string user = std::to_string(kUser);
+  CHECK(config.at("os") == "linux");
+  CHECK(config.at("config").at("User") == user + ":" + user);
+  CHECK(config.at("config").at("Entrypoint") == json{"/muster"});
+  CHECK(config.at("config").at("Cmd") == json{"serve"});
+  CHECK(config.at("config").at("Labels").at("org.opencontainers.image.version") == MUSTER_VERSION);
+}
+
+TEST_CASE("With MUSTER_RELATIVE_PATHS the programs do not say in which folder they were built") {
+  if (MUSTER_RELATIVE_PATHS == 0) {
+    MESSAGE("[skipped] the build is without MUSTER_RELATIVE_PATHS");
+    return;
+  }
+  for (const char* program : {"muster", "muster-wait"}) {
+    const std::string bytes = contents(Image::get().root() / program);
+    CAPTURE(program);
+    CHECK(bytes.size() > 1000);
+    CHECK(bytes.find(MUSTER_SOURCE_DIR "/") == std::string::npos);
+  }
 }

@@ -235,12 +235,13 @@ TEST_CASE("muster explain finds the Service by the name that its Role allows to 
 }
 
 TEST_CASE("the parts of the manifests have names") {
-  for (const char* name : {"all", "crds", "rbac", "deployment", "policies", "webhooks", "samples"}) {
+  for (const char* name : {"all", "crds", "rbac", "deployment", "policies", "webhooks", "samples", "chart"}) {
     const auto set = parse_manifest_set(name);
     REQUIRE(set.ok());
     CHECK_FALSE(manifests(*set, {}).empty());
   }
   const auto wrong = parse_manifest_set("crd");
   REQUIRE_FALSE(wrong.ok());
-  CHECK(wrong.error().message.find("all, crds, rbac, deployment, policies, webhooks, samples") != std::string::npos);
+  CHECK(wrong.error().message.find("all, crds, rbac, deployment, policies, webhooks, samples, chart") !=
+        std::string::npos);
 }

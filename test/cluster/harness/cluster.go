@@ -7,6 +7,7 @@
 //	MUSTER_BIN              muster (default ../../build/muster)
 //	MUSTER_LAB_BIN          the lab binary, which is also the kubectl (default:
 //	                        beside the test program, or ../../build/cluster/lab)
+//	MUSTER_IMAGE            folder with muster's image; without it one is made of MUSTER_BIN
 //	MUSTER_SOAK             not empty: tests that have a long form run in it
 //
 // Relative paths are relative to test/cluster, the folder to run the tests in.
@@ -20,6 +21,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -49,6 +51,7 @@ var (
 	errShared  error
 	connecting sync.Once
 	ownLab     *exec.Cmd // nil if the cluster was there before us
+	madeImages []string  // folders
 )
 
 // Connect returns the cluster that all tests of this program share.
@@ -76,17 +79,28 @@ func Main(m *testing.M) {
 			code = max(code, 1)
 		}
 	}
+	for _, folder := range madeImages {
+		_ = os.RemoveAll(folder)
+	}
 	os.Exit(code)
 }
 
 func connect() (*Cluster, error) {
 	kubeconfig := os.Getenv("MUSTER_TEST_KUBECONFIG")
 	if kubeconfig == "" {
-		var err error
-		if kubeconfig, err = startLab(); err != nil {
+		folder, err := os.MkdirTemp("", "lab-ready-")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(folder)
+		if kubeconfig, ownLab, err = startLab(folder, 10); err != nil {
 			return nil, err
 		}
 	}
+	return connectTo(kubeconfig)
+}
+
+func connectTo(kubeconfig string) (*Cluster, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, err
@@ -114,33 +128,70 @@ func connect() (*Cluster, error) {
 	}, nil
 }
 
-// startLab starts `lab up` and returns its kubeconfig. The lab ends with this
-// program, whatever way that ends.
-func startLab() (string, error) {
-	folder, err := os.MkdirTemp("", "lab-ready-")
+// OwnLab is a cluster for one test alone, as empty as Kubernetes makes it, with the real node where
+// this is root. It ends with the test.
+func OwnLab(t testing.TB) *Cluster {
+	t.Helper()
+	folder := t.TempDir()
+	kubeconfig, lab, err := startLab(folder, 0)
 	if err != nil {
-		return "", err
+		t.Fatal(err)
 	}
-	defer os.RemoveAll(folder)
+	t.Cleanup(func() {
+		_ = lab.Process.Signal(syscall.SIGTERM)
+		if err := lab.Wait(); err != nil {
+			t.Errorf("the lab did not end well: %v", err)
+		}
+	})
+	cluster, err := connectTo(kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cluster
+}
+
+// startLab starts `lab up` and returns its kubeconfig. The lab ends with this
+// program, whatever way that ends. The folder is for what is needed at its start.
+func startLab(folder string, hollowNodes int) (string, *exec.Cmd, error) {
 	ready := filepath.Join(folder, "ready")
-	arguments := []string{"up", "--die-with-parent", "--ready-file", ready, "--hollow-nodes", "10"}
+	arguments := []string{"up", "--die-with-parent", "--ready-file", ready, "--hollow-nodes", strconv.Itoa(hollowNodes)}
 	if os.Geteuid() == 0 {
-		arguments = append(arguments, "--kubelet", "--muster-binaries", filepath.Dir(MusterBinary()))
+		layout, err := MusterLayout()
+		if err != nil {
+			return "", nil, err
+		}
+		arguments = append(arguments, "--kubelet", "--muster-image", layout)
 	} // else the tests that need the kubelet say so
 	lab := exec.Command(LabBinary(), arguments...)
 	lab.Stderr = os.Stderr
 	if err := lab.Start(); err != nil {
-		return "", fmt.Errorf("%w (build it with test/cluster/build)", err)
+		return "", nil, fmt.Errorf("%w (build it with test/cluster/build)", err)
 	}
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if path, err := os.ReadFile(ready); err == nil {
-			ownLab = lab
-			return string(path[:len(path)-1]), nil // without the newline
+			return string(path[:len(path)-1]), lab, nil // without the newline
 		}
 	}
 	_ = lab.Process.Signal(syscall.SIGTERM)
-	return "", fmt.Errorf("lab up was not ready within two minutes: %v", lab.Wait())
+	return "", nil, fmt.Errorf("lab up was not ready within two minutes: %v", lab.Wait())
 }
+
+// MusterLayout is a folder with muster's image: the shared cluster's, or one that is made now and removed by Main.
+var MusterLayout = sync.OnceValues(func() (string, error) {
+	if layout := os.Getenv("MUSTER_IMAGE"); layout != "" {
+		return layout, nil
+	}
+	folder, err := os.MkdirTemp("", "muster-image-")
+	if err != nil {
+		return "", err
+	}
+	madeImages = append(madeImages, folder)
+	layout := filepath.Join(folder, "layout")
+	if output, err := exec.Command("../../scripts/image", filepath.Dir(MusterBinary()), layout).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("scripts/image: %w: %s", err, output)
+	}
+	return layout, nil
+})
 
 // Server is where the API server listens.
 func (c *Cluster) Server(t testing.TB) *url.URL {

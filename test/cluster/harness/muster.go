@@ -72,10 +72,10 @@ func SpawnMuster(t testing.TB, before func(), flags ...string) *Muster {
 	t.Helper()
 	cluster := Connect(t)
 	cluster.EnsureMusterNamespace(t)
-	address, health, metrics := cluster.webhookAddress(t), freeAddress(t), flagValue(flags, "--metrics-bind-address")
+	address, health, metrics := cluster.webhookAddress(t), FreeAddress(t), flagValue(flags, "--metrics-bind-address")
 	ownMetrics := metrics == ""
 	if ownMetrics {
-		metrics = freeAddress(t)
+		metrics = FreeAddress(t)
 	}
 	m := &Muster{
 		URL:     "https://" + address,
@@ -336,8 +336,8 @@ func Manifests(t testing.TB, arguments ...string) string {
 	return text
 }
 
-// freeAddress picks a port that is free now; muster binds it a moment later.
-func freeAddress(t testing.TB) string {
+// FreeAddress picks a port that is free now; muster binds it a moment later.
+func FreeAddress(t testing.TB) string {
 	t.Helper()
 	for {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -62,16 +62,16 @@ func (c *Cluster) webhookAddress(t testing.TB) string {
 	t.Helper()
 	found, err := c.Dynamic.Resource(definitions).Get(Context(t), "workloads."+KueueGroup, metav1.GetOptions{})
 	if err != nil {
-		return freeAddress(t)
+		return FreeAddress(t)
 	}
 	text, _, _ := unstructured.NestedString(found.Object, "spec", "conversion", "webhook", "clientConfig", "url")
 	parsed, err := url.Parse(text)
 	if err != nil || parsed.Host == "" {
-		return freeAddress(t)
+		return FreeAddress(t)
 	}
 	listener, err := net.Listen("tcp", parsed.Host)
 	if err != nil {
-		return freeAddress(t)
+		return FreeAddress(t)
 	}
 	listener.Close()
 	addressesGiven.Store(parsed.Host, true)

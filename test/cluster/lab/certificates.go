@@ -88,6 +88,16 @@ func createCertificates(directory string) (*certificates, error) {
 	return made, nil
 }
 
+// serveAlsoAt makes the control plane's serving certificate good for one more address.
+func (c *certificates) serveAlsoAt(address net.IP) error {
+	serving, err := issue(c.serving.certificate.Subject, &c.ca, x509.ExtKeyUsageServerAuth, address)
+	if err != nil {
+		return err
+	}
+	c.serving = *serving
+	return serving.write(c.directory, "serving")
+}
+
 // cert and key are the paths of a pair's files.
 func (c *certificates) cert(file string) string { return filepath.Join(c.directory, file+".crt") }
 func (c *certificates) key(file string) string  { return filepath.Join(c.directory, file+".key") }

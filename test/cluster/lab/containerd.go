@@ -59,7 +59,7 @@ const cniConfig = `{
 `
 
 // startContainerd starts containerd with the room's network and the images.
-func startContainerd(ctx context.Context, s *supervisor, images []image) error {
+func startContainerd(ctx context.Context, s *supervisor, images []archived) error {
 	room := s.room
 	for _, file := range []struct{ path, content string }{
 		{room.path("containerd.toml"), fmt.Sprintf(containerdConfig, room.directory, room.socket(), pauseImage, cniPlugins)},
@@ -113,7 +113,7 @@ func startBridge(room *nodeRoom) error {
 	return nil
 }
 
-func importImages(ctx context.Context, room *nodeRoom, images []image) error {
+func importImages(ctx context.Context, room *nodeRoom, images []archived) error {
 	began := time.Now()
 	for _, one := range images {
 		path := room.path("image.tar")
@@ -129,7 +129,7 @@ func importImages(ctx context.Context, room *nodeRoom, images []image) error {
 			err = ctr(ctx, room, "--namespace", criNamespace, "images", "import", path)
 		}
 		if err != nil {
-			return fmt.Errorf("image %s: %w", one.tags[0], err)
+			return fmt.Errorf("image %s: %w", one.name(), err)
 		}
 		if err := os.Remove(path); err != nil {
 			return err

@@ -121,12 +121,18 @@ func etcdArguments(s *supervisor, ports controlPlanePorts) []string {
 
 func apiserverArguments(s *supervisor, ports controlPlanePorts) []string {
 	c := s.certificates
-	return append(servingArguments(c, ports.apiserver),
+	listen := "127.0.0.1"
+	if s.room != nil {
+		listen = "0.0.0.0" // pods come by the bridge, which is made later
+	}
+	return append(servingArguments(c, listen, ports.apiserver),
 		"--etcd-servers=http://"+loopback(ports.etcdClients),
 		"--advertise-address=127.0.0.1",
 		// Endpoints may not be loopback addresses; nothing here routes to them.
 		"--endpoint-reconciler-type=none",
 		"--service-cluster-ip-range="+serviceNetwork,
+		// There is no kube-proxy: webhooks behind a Service are called at the addresses of its pods.
+		"--enable-aggregator-routing",
 		"--authorization-mode=Node,RBAC",
 		"--allow-privileged",
 		"--client-ca-file="+c.cert("ca"),
@@ -179,7 +185,7 @@ func schedulerArguments(s *supervisor, ports controlPlanePorts) []string {
 // clientArguments are what the controller manager and the scheduler share.
 func clientArguments(c *certificates, port int, user string) []string {
 	kubeconfig := c.kubeconfig(user)
-	return append(servingArguments(c, port),
+	return append(servingArguments(c, "127.0.0.1", port),
 		"--kubeconfig="+kubeconfig,
 		"--authentication-kubeconfig="+kubeconfig,
 		"--authorization-kubeconfig="+kubeconfig,
@@ -192,9 +198,9 @@ func clientArguments(c *certificates, port int, user string) []string {
 }
 
 // servingArguments are what all three servers share.
-func servingArguments(c *certificates, port int) []string {
+func servingArguments(c *certificates, listen string, port int) []string {
 	return []string{
-		"--bind-address=127.0.0.1",
+		"--bind-address=" + listen,
 		fmt.Sprintf("--secure-port=%d", port),
 		"--tls-cert-file=" + c.cert("serving"),
 		"--tls-private-key-file=" + c.key("serving"),

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -21,6 +20,12 @@ const (
 	busyboxImage = "busybox:latest"
 	busyboxPath  = "/bin/busybox"
 )
+
+// archived is a container image that containerd can import from an archive.
+type archived interface {
+	name() string
+	archive(w io.Writer) error
+}
 
 // image is a container image of one layer, to be written as a docker-archive.
 type image struct {
@@ -47,7 +52,7 @@ type imageProcess struct {
 }
 
 // labImages are what the node itself and the tests' plain containers run.
-func labImages() ([]image, error) {
+func labImages() ([]archived, error) {
 	output, err := exec.Command(busyboxPath, "--list").Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s --list: %w", busyboxPath, err)
@@ -62,40 +67,12 @@ func labImages() ([]image, error) {
 		}
 	}
 	environment := []string{"PATH=/bin"}
-	return []image{
-		{[]string{busyboxImage}, entries, imageProcess{Environment: environment, Command: []string{"sh"}}},
-		{[]string{pauseImage}, entries[:4], imageProcess{
+	return []archived{
+		image{[]string{busyboxImage}, entries, imageProcess{Environment: environment, Command: []string{"sh"}}},
+		image{[]string{pauseImage}, entries[:4], imageProcess{
 			Environment: environment, Entrypoint: []string{"/bin/busybox", "sleep", "2000000000"},
 		}},
 	}, nil
-}
-
-// musterImage is what muster's Dockerfile makes, with the libraries of this
-// machine below the program: `muster:dev` and `muster:<version>`.
-func musterImage(binaries string) (image, error) {
-	program := filepath.Join(binaries, "muster")
-	entries := []imageEntry{
-		{path: "muster", from: program, mode: 0o755},
-		{path: "muster-wait", from: filepath.Join(binaries, "muster-wait"), mode: 0o755},
-	}
-	version, err := exec.Command(program, "version").Output()
-	fields := strings.Fields(string(version))
-	if err != nil || len(fields) < 2 {
-		return image{}, fmt.Errorf("%s version says %q: %w", program, version, err)
-	}
-	libraries, err := exec.Command("ldd", program).Output()
-	if err != nil {
-		return image{}, fmt.Errorf("ldd %s: %w", program, err)
-	}
-	// Lines are "name => /path (address)" or "/path (address)".
-	for _, word := range strings.Fields(string(libraries)) {
-		if strings.HasPrefix(word, "/") {
-			entries = append(entries, imageEntry{path: word[1:], from: word, mode: 0o755})
-		}
-	}
-	return image{[]string{"muster:dev", "muster:" + fields[1]}, entries, imageProcess{
-		Entrypoint: []string{"/muster"}, Command: []string{"serve"}, User: "65532:65532",
-	}}, nil
 }
 
 // isStatic tells whether a program needs no library and no loader.
@@ -107,6 +84,8 @@ func isStatic(path string) (bool, error) {
 	defer file.Close()
 	return !slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }), nil
 }
+
+func (i image) name() string { return i.tags[0] }
 
 // archive writes the image as `docker save` would.
 func (i image) archive(w io.Writer) error {

@@ -48,7 +48,7 @@ func dispatch(arguments []string) int {
 func usage() int {
 	names := slices.Sorted(maps.Keys(components))
 	fmt.Fprintf(os.Stderr, `usage: lab up [--dir DIR] [--kubeconfig-out FILE] [--ready-file FILE] [--die-with-parent]
-              [--kubelet [--muster-binaries DIR]] [--hollow-nodes N]
+              [--kubelet [--muster-image DIR]] [--hollow-nodes N]
        lab %s [ARGUMENT...]
 `, strings.Join(names, "|"))
 	return 2

@@ -59,14 +59,14 @@ func isFile(path string) bool {
 }
 
 // startRealNode runs containerd and a kubelet, and returns when the node is
-// ready. musterBinaries, if not empty, is a folder with muster and muster-wait.
-func startRealNode(ctx context.Context, s *supervisor, server, musterBinaries string) error {
+// ready. layout, if not empty, is a folder with muster's image, as scripts/image makes it.
+func startRealNode(ctx context.Context, s *supervisor, server, layout string) error {
 	images, err := labImages()
 	if err != nil {
 		return err
 	}
-	if musterBinaries != "" {
-		muster, err := musterImage(musterBinaries)
+	if layout != "" {
+		muster, err := readLayout(layout)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,6 +69,16 @@ func (s *supervisor) claim() error {
 	}
 	s.lock = file
 	return nil
+}
+
+// claimRoom takes a room for the real node. Its address is one of the API server's: pods find it there.
+func (s *supervisor) claimRoom() error {
+	room, err := claimRoom()
+	if err != nil {
+		return err
+	}
+	s.room = room
+	return s.certificates.serveAlsoAt(net.ParseIP(room.address()))
 }
 
 func (s *supervisor) logs() string       { return filepath.Join(s.directory, "logs") }

@@ -13,13 +13,13 @@ import (
 
 // options of `lab up`.
 type options struct {
-	directory      string
-	kubeconfigOut  string
-	readyFile      string
-	dieWithParent  bool
-	kubelet        bool
-	musterBinaries string
-	hollowNodes    int
+	directory     string
+	kubeconfigOut string
+	readyFile     string
+	dieWithParent bool
+	kubelet       bool
+	musterImage   string
+	hollowNodes   int
 }
 
 func parseOptions(arguments []string) (options, error) {
@@ -30,15 +30,15 @@ func parseOptions(arguments []string) (options, error) {
 	flags.StringVar(&o.readyFile, "ready-file", "", "write the kubeconfig's path here when the cluster can be used; removed at the end")
 	flags.BoolVar(&o.dieWithParent, "die-with-parent", false, "stop as soon as the process that started this one is gone")
 	flags.BoolVar(&o.kubelet, "kubelet", false, "add a real node: containerd and a kubelet (needs root)")
-	flags.StringVar(&o.musterBinaries, "muster-binaries", "", "with --kubelet: folder of muster and muster-wait, which become the image muster:dev")
+	flags.StringVar(&o.musterImage, "muster-image", "", "with --kubelet: folder that scripts/image has made; its image is muster:dev")
 	flags.IntVar(&o.hollowNodes, "hollow-nodes", 0, "add so many nodes that only say that they run pods")
 	err := flags.Parse(arguments)
 	if err == nil && flags.NArg() > 0 {
 		err = errors.New("lab up takes no arguments besides its flags: " + flags.Arg(0))
 		say("%v", err)
 	}
-	if err == nil && (o.hollowNodes < 0 || o.musterBinaries != "" && !o.kubelet) {
-		err = errors.New("--hollow-nodes takes a number from 0 on, and --muster-binaries goes with --kubelet")
+	if err == nil && (o.hollowNodes < 0 || o.musterImage != "" && !o.kubelet) {
+		err = errors.New("--hollow-nodes takes a number from 0 on, and --muster-image goes with --kubelet")
 		say("%v", err)
 	}
 	return o, err
@@ -96,6 +96,11 @@ func up(arguments []string) int {
 
 // serve starts the cluster, tells where it is, and blocks until its end.
 func serve(ctx context.Context, s *supervisor, o options, crashes <-chan os.Signal) error {
+	if o.kubelet {
+		if err := s.claimRoom(); err != nil {
+			return err
+		}
+	}
 	server, err := startControlPlane(ctx, s)
 	if err != nil {
 		return err
@@ -127,11 +132,7 @@ func serve(ctx context.Context, s *supervisor, o options, crashes <-chan os.Sign
 // startNodes adds the nodes that were asked for.
 func startNodes(ctx context.Context, s *supervisor, o options, server string) error {
 	if o.kubelet {
-		var err error
-		if s.room, err = claimRoom(); err != nil {
-			return err
-		}
-		if err := startRealNode(ctx, s, server, o.musterBinaries); err != nil {
+		if err := startRealNode(ctx, s, server, o.musterImage); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,84 @@
+#include "manifests/user_roles.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "manifests/names.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kBatchAdmin = "rbac.kueue.x-k8s.io/batch-admin";
+constexpr std::string_view kBatchUser = "rbac.kueue.x-k8s.io/batch-user";
+constexpr std::string_view kView = "rbac.authorization.k8s.io/aggregate-to-view";
+constexpr std::string_view kEdit = "rbac.authorization.k8s.io/aggregate-to-edit";
+
+struct UserKind {
+  std::string_view group, resource, name;
+  // Who submits jobs edits or reads it; view and edit: also by Kubernetes' roles of these names. Kubernetes grants
+  // Jobs by them already.
+  bool users_edit = false, users_view = false, view = false, edit = false;
+};
+constexpr std::string_view kQueueGroup = "kueue.x-k8s.io";
+constexpr std::array kKinds = {
+    UserKind{kQueueGroup, "admissionchecks", "admissioncheck"},
+    UserKind{kQueueGroup, "clusterqueues", "clusterqueue"},
+    UserKind{kQueueGroup, "cohorts", "cohort"},
+    UserKind{.group = "batch", .resource = "jobs", .name = "job", .users_edit = true, .users_view = true},
+    UserKind{.group = "jobset.x-k8s.io",
+             .resource = "jobsets",
+             .name = "jobset",
+             .users_edit = true,
+             .users_view = true,
+             .view = true,
+             .edit = true},
+    UserKind{.group = kQueueGroup, .resource = "localqueues", .name = "localqueue", .users_view = true, .view = true},
+    UserKind{kQueueGroup, "resourceflavors", "resourceflavor"},
+    UserKind{.group = kQueueGroup, .resource = "workloads", .name = "workload", .users_view = true, .view = true},
+    UserKind{.group = kQueueGroup,
+             .resource = "workloadpriorityclasses",
+             .name = "workloadpriorityclass",
+             .users_view = true},
+};
+
+json role(const std::string& name) {
+  return {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+          {"kind", "ClusterRole"},
+          {"metadata", {{"name", "muster-" + name}, {"labels", {{kAppNameLabel, kAppName}}}}}};
+}
+
+json kind_role(const UserKind& kind, bool edits) {
+  json made = role(std::string(kind.name) + (edits ? "-editor" : "-viewer"));
+  json& labels = made["metadata"]["labels"];
+  labels[kBatchAdmin] = "true";
+  if (edits ? kind.users_edit : kind.users_view) labels[kBatchUser] = "true";
+  if (edits ? kind.edit : kind.view) labels[edits ? kEdit : kView] = "true";
+  json verbs = {"get", "list", "watch"};
+  if (edits) verbs = {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
+  made["rules"] = {{{"apiGroups", {kind.group}}, {"resources", {kind.resource}}, {"verbs", verbs}}};
+  return made;
+}
+
+// Without rules: the controller manager fills them in, and whoever applies none does not contest them.
+json aggregated(const std::string& name, std::string_view label) {
+  json made = role(name);
+  made["aggregationRule"] = {{"clusterRoleSelectors", json::array({{{"matchLabels", {{label, "true"}}}}})}};
+  return made;
+}
+
+}  // namespace
+
+std::vector<json> user_roles() {
+  std::vector<json> roles = {aggregated("batch-admin", kBatchAdmin), aggregated("batch-user", kBatchUser)};
+  for (const UserKind& kind : kKinds) {
+    roles.push_back(kind_role(kind, true));
+    roles.push_back(kind_role(kind, false));
+  }
+  return roles;
+}
+
+}  // namespace muster

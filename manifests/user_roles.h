@@ -1,0 +1,23 @@
+// User-facing ClusterRoles: an editor and a viewer of each kind that people work with, and two that are aggregated
+// from them, for administrators of queues and for those who submit jobs. Pure.
+//
+//   muster-<kind>-editor, muster-<kind>-viewer   rights on one kind
+//   muster-batch-admin   everything of queues and jobs; bind it with a ClusterRoleBinding
+//   muster-batch-user    creates jobs and reads queues and Workloads; bind it in a namespace
+//
+// What a user of a namespace needs is aggregated to Kubernetes' own roles view and edit (and by these to admin). Nobody
+// gets a right to write a status, or Workloads and LocalQueues by view, edit or admin: quota is for administrators of
+// queues to give. The labels rbac.kueue.x-k8s.io/batch-admin and batch-user are Kueue's, so that roles which
+// administrators have labelled for Kueue are aggregated here as well.
+//
+// Source: https://kubernetes.io/docs/reference/access-authn-authz/rbac/#aggregated-clusterroles
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+namespace muster {
+
+std::vector<nlohmann::json> user_roles();
+
+}  // namespace muster

@@ -1,0 +1,219 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.batch/test/cluster/harness"
+)
+
+// boxes are the commands of a page, by the heading that they stand under.
+func boxes(t *testing.T, page string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/" + page)
+	must(t, err)
+	found, heading, open := map[string]string{}, "", false
+	for _, line := range strings.Split(string(text), "\n") {
+		switch {
+		case line == "```sh":
+			open = true
+		case line == "```":
+			open = false
+		case open:
+			found[heading] += line + "\n"
+		case strings.HasPrefix(line, "## "):
+			heading = line[3:]
+		}
+	}
+	return found
+}
+
+// follow runs the commands of some headings, one heading after the other.
+func follow(t *testing.T, cluster *harness.Cluster, page string, headings ...string) (output string) {
+	t.Helper()
+	all := boxes(t, page)
+	for _, heading := range headings {
+		if all[heading] == "" {
+			t.Fatalf("docs/%s has no commands under %q", page, heading)
+		}
+		began := time.Now()
+		said, err := cluster.Shell(t, all[heading])
+		t.Logf("%s: %.0f s", heading, time.Since(began).Seconds())
+		if err != nil {
+			t.Fatalf("docs/%s, %s: %v\n%s\n%s", page, heading, err, said, state(cluster))
+		}
+		output += said
+	}
+	return output
+}
+
+// state is what a person would look at after a failure.
+func state(cluster *harness.Cluster) string {
+	text := ""
+	for _, arguments := range [][]string{{"get", "pods,jobs,workloads.kueue.x-k8s.io", "-A", "-o", "wide"},
+		{"-n", "muster-system", "logs", "-l", "app.kubernetes.io/name=muster", "--tail=30", "--prefix"}} {
+		said, err := cluster.TryKubectl("", arguments...)
+		text += said
+		if err != nil {
+			text += err.Error() + "\n"
+		}
+	}
+	return text
+}
+
+// The pods of muster in the cluster, by name.
+func musterPods(t *testing.T, cluster *harness.Cluster) []corev1.Pod {
+	t.Helper()
+	pods, err := cluster.Client.CoreV1().Pods("muster-system").List(harness.Context(t), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=muster"})
+	must(t, err)
+	return pods.Items
+}
+
+// A new user follows docs/install.md in an empty cluster: muster runs in two pods from its image, and a queued Job ends.
+func TestInstallPageByKubectl(t *testing.T) {
+	cluster := harness.OwnLab(t)
+	cluster.RealNode(t)
+	began := time.Now()
+	output := follow(t, cluster, "install.md", "With kubectl", "Check", "First queue and first Job")
+	if !strings.Contains(output, "hello from the queue") {
+		t.Errorf("the commands say\n%s", output)
+	}
+	harness.Figure(t, "from an empty cluster to a Job that has run: %.0f s", time.Since(began).Seconds())
+	if pods := musterPods(t, cluster); len(pods) != 2 {
+		t.Errorf("there are %d pods of muster", len(pods))
+	}
+}
+
+// The same with Helm; then the page about uninstalling, to its end.
+func TestInstallPageByHelm(t *testing.T) {
+	cluster := harness.OwnLab(t)
+	cluster.RealNode(t)
+	output := follow(t, cluster, "install.md", "With Helm", "Check", "First queue and first Job")
+	if !strings.Contains(output, "hello from the queue") {
+		t.Errorf("the commands say\n%s", output)
+	}
+	for _, pod := range musterPods(t, cluster) {
+		if !strings.HasPrefix(pod.Spec.Containers[0].Image, "muster:") || len(pod.Status.ContainerStatuses) == 0 || !pod.Status.ContainerStatuses[0].Ready {
+			t.Errorf("%s runs %s: %+v", pod.Name, pod.Spec.Containers[0].Image, pod.Status.ContainerStatuses)
+		}
+	}
+	uninstallAsThePageSays(t, cluster)
+}
+
+// withAnotherSetting makes every `helm upgrade` of a script one that changes a setting, so that all pods are replaced.
+const withAnotherSetting = `eval "$(declare -f helm | sed '1s/helm/helm_as_it_is/')"
+helm() {
+  if [[ $1 == upgrade ]]; then set -- "$@" --set configuration.muster.logFormat=text; fi
+  helm_as_it_is "$@"
+}
+`
+
+// The upgrade and the rollback of docs/upgrade.md replace all pods, twice, while Jobs are created: none is refused, and
+// what runs is not touched.
+func TestUpgradePageRefusesNoJob(t *testing.T) {
+	cluster := harness.OwnLab(t)
+	cluster.RealNode(t)
+	follow(t, cluster, "install.md", "With Helm", "First queue and first Job")
+	running := realJob("running", 1, "sleep 600")
+	running.Labels = harness.Queue("main")
+	cluster.CreateJob(t, "default", running)
+	before := cluster.WaitForPods(t, "default", "running", 1, time.Minute, "running", harness.Phase(corev1.PodRunning))[0].UID
+
+	ctx, cancel := context.WithCancel(harness.Context(t))
+	defer cancel()
+	var outcome harness.Outcome
+	var load sync.WaitGroup
+	load.Go(func() {
+		outcome = harness.SteadyLoad(ctx, 20, func(number int) error {
+			_, err := cluster.Client.BatchV1().Jobs("default").Create(ctx, harness.Job(fmt.Sprintf("load-%d", number), harness.Queue("main")), harness.DryRun)
+			return err
+		})
+	})
+	old := map[string]bool{}
+	for _, pod := range musterPods(t, cluster) {
+		old[pod.Name] = true
+	}
+	if output, err := cluster.Shell(t, withAnotherSetting+boxes(t, "upgrade.md")["With Helm"]); err != nil {
+		t.Errorf("%v\n%s\n%s", err, output, state(cluster))
+	}
+	cancel()
+	load.Wait()
+	harness.Figure(t, "all pods replaced twice at 20 creates/s: %s", outcome)
+	if outcome.Failed > 0 || outcome.Total() < 50 {
+		t.Errorf("creates: %s", outcome)
+	}
+	for _, pod := range musterPods(t, cluster) {
+		if old[pod.Name] && pod.DeletionTimestamp == nil {
+			t.Errorf("%s has not been replaced", pod.Name)
+		}
+	}
+	if after := cluster.PodsOfJob(t, "default", "running"); len(after) != 1 || after[0].UID != before {
+		t.Error("the running Job's pod is another one")
+	}
+}
+
+// uninstallAsThePageSays follows docs/uninstall.md: what runs runs on, nothing that is left blocks anything.
+func uninstallAsThePageSays(t *testing.T, cluster *harness.Cluster) {
+	t.Helper()
+	running := realJob("running", 1, "sleep 600")
+	running.Labels = harness.Queue("main")
+	cluster.CreateJob(t, "default", running)
+	cluster.WaitForPods(t, "default", "running", 1, time.Minute, "running", harness.Phase(corev1.PodRunning))
+	waiting := realJob("waiting", 1, "sleep 600")
+	waiting.Labels = harness.Queue("main")
+	waiting.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100")}
+	cluster.CreateJob(t, "default", waiting)
+	if output := follow(t, cluster, "uninstall.md", "1. See what waits"); !strings.Contains(output, "default/waiting\n") || strings.Contains(output, "running") {
+		t.Errorf("waiting Jobs are %q", output)
+	}
+	follow(t, cluster, "uninstall.md", "2. Remove muster")
+	ctx := harness.Context(t)
+
+	// The CRDs and what is in them stay, in the version that needs no conversion.
+	if queues := cluster.Kubectl(t, "", "get", "clusterqueues", "-o", "name"); !strings.Contains(queues, "team-a") {
+		t.Errorf("queues that are left: %q", queues)
+	}
+	// Jobs are created and start by themselves, with a queue or without.
+	for name, labels := range map[string]map[string]string{"plain": nil, "queued": harness.Queue("main")} {
+		job := realJob(name, 1, "true")
+		job.Labels = labels
+		cluster.CreateJob(t, "default", job)
+		cluster.WaitForJob(t, "default", name, time.Minute, batchv1.JobComplete)
+	}
+	if pods := cluster.PodsOfJob(t, "default", "running"); len(pods) != 1 || pods[0].Status.Phase != corev1.PodRunning {
+		t.Errorf("the running Job has %d pods", len(pods))
+	}
+	// What was suspended is the user's to start.
+	cluster.Kubectl(t, "", "patch", "job", "waiting", "-p", `{"spec":{"suspend":false}}`)
+
+	follow(t, cluster, "uninstall.md", "3. Remove finalizers", "4. Delete the definitions", "5. Delete the namespace")
+	if left := cluster.Kubectl(t, "", "get", "crds", "-o", "name"); strings.Contains(left, "kueue.x-k8s.io") {
+		t.Errorf("CRDs that are left: %q", left)
+	}
+	_, err := cluster.Client.CoreV1().Namespaces().Get(ctx, "muster-system", metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("the namespace: %v", errors.Join(err, errors.New("is still there")))
+	}
+	if left := leftOfMuster(t, cluster); left != "" {
+		t.Errorf("left of muster: %s", left)
+	}
+}
+
+// leftOfMuster names cluster-wide objects with muster's label.
+func leftOfMuster(t *testing.T, cluster *harness.Cluster) string {
+	t.Helper()
+	return cluster.Kubectl(t, "", "get", "clusterroles,clusterrolebindings,mutatingwebhookconfigurations,validatingwebhookconfigurations,"+
+		"validatingadmissionpolicies,validatingadmissionpolicybindings", "-l", "app.kubernetes.io/name=muster", "-o", "name")
+}

@@ -1,0 +1,114 @@
+#include "manifests/chart.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "api/codec/json.h"
+#include "api/codec/yaml.h"
+#include "manifests/catalog.h"
+#include "manifests/rbac.h"
+#include "test/support/vectors.h"
+
+using namespace muster;
+using nlohmann::json;
+
+namespace {
+
+using Rights = std::set<std::string>;
+
+// One for each group, resource, verb and name.
+void add_rights(const json& rules, Rights& rights) {
+  for (const json& rule : rules) {
+    for (const json& group : rule.at("apiGroups")) {
+      for (const json& resource : rule.at("resources")) {
+        for (const json& verb : rule.at("verbs")) {
+          for (const json& name : rule.value("resourceNames", json{""}))
+            rights.insert(group.dump() + resource.dump() + verb.dump() + name.dump());
+        }
+      }
+    }
+  }
+}
+
+struct Setting {
+  std::string name;
+  bool RightsOptions::*flag;
+};
+const Setting kSettings[] = {{"deletesDeactivated", &RightsOptions::deletes_deactivated},
+                             {"keepsPolicy", &RightsOptions::keeps_policy},
+                             {"patchesJobSetDefinition", &RightsOptions::patches_jobset_definition},
+                             {"writesCohorts", &RightsOptions::writes_cohorts}};
+
+Rights rights_of(const RightsOptions& options) {
+  Rights rights;
+  for (const json& object : rbac_objects("muster-system", options)) {
+    if (object.at("kind") == "ClusterRole" && object.at("metadata").at("name") == "muster")
+      add_rights(object.at("rules"), rights);
+  }
+  return rights;
+}
+
+void check_mode(const json& tables, const std::string& mode, RightsOptions options) {
+  // Every choice of the settings.
+  for (unsigned choice = 0; choice < 16; ++choice) {
+    Rights chosen;
+    add_rights(tables.at("clusterRules").at(mode), chosen);
+    for (size_t i = 0; i < 4; ++i) {
+      const bool on = (choice >> i) % 2 == 1;
+      options.*kSettings[i].flag = on;
+      if (on) add_rights(tables.at("furtherRules").at(mode).at(kSettings[i].name), chosen);
+    }
+    INFO(mode, " ", choice);
+    CHECK(chosen == rights_of(options));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("chart: the tables in charts/muster are those of the binary") {
+  INFO("if the change is wanted: build/muster manifests --only chart > charts/muster/files/tables.yaml");
+  CHECK(test::read_source_file("charts/muster/files/tables.yaml") == print_yaml({chart_tables()}));
+}
+
+TEST_CASE("chart: muster's rights are those of muster manifests, in every mode and with every setting") {
+  const json tables = chart_tables();
+  for (const bool groups : {true, false}) {
+    const std::string suffix = groups ? "" : "-without-groups";
+    RightsOptions options;
+    options.group_scheduling = groups;
+    check_mode(tables, "auto" + suffix, options);
+    options.external_jobsets = false;
+    check_mode(tables, "native" + suffix, options);
+    options.external_jobsets = true;
+    options.native_jobsets = false;
+    check_mode(tables, "external" + suffix, options);
+  }
+}
+
+TEST_CASE("chart: the namespace is a placeholder everywhere, and braces are left to the templates") {
+  const std::string text = chart_tables().dump();
+  CHECK(text.find("muster-system") == std::string::npos);
+  CHECK(text.find("{{") == std::string::npos);
+  CHECK(text.find(kChartNamespace) != std::string::npos);
+}
+
+TEST_CASE("chart: its version and that of muster are the release's") {
+  const json chart = read_yaml(test::read_source_file("charts/muster/Chart.yaml"))->at(0).value;
+  CHECK(chart.at("version") == chart.at("appVersion"));
+  const std::string cmake = test::read_source_file("CMakeLists.txt");
+  CHECK(cmake.find("project(muster VERSION " + chart.at("appVersion").get<std::string>() + " ") != std::string::npos);
+}
+
+TEST_CASE("chart: the schema of the values knows every value and refuses others") {
+  const json values = read_yaml(test::read_source_file("charts/muster/values.yaml"))->at(0).value;
+  const json schema = json::parse(test::read_source_file("charts/muster/values.schema.json"));
+  CHECK(schema.at("additionalProperties") == false);
+  std::set<std::string> known, given;
+  for (const auto& property : schema.at("properties").items()) known.insert(property.key());
+  for (const auto& value : values.items()) given.insert(value.key());
+  given.insert("global");  // of Helm
+  CHECK(known == given);
+}
