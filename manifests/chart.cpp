@@ -6,6 +6,7 @@
 #include <string>
 
 #include "api/codec/json.h"
+#include "api/kinds/kind_description.h"
 #include "manifests/catalog.h"
 #include "manifests/user_roles.h"
 
@@ -85,6 +86,8 @@ json chart_tables() {
       tables["webhooks"][name] = manifests(ManifestSet::kWebhooks, options);
     }
   }
+  tables["describedFrameworks"] = json::array();
+  for (const KindDescriptionPtr& kind : described_kinds()) tables["describedFrameworks"].push_back(kind->framework);
   tables["userRoles"] = user_roles();
   tables["policies"] = manifests(ManifestSet::kPolicies, usual);
   tables["namespaced"] = json::array();

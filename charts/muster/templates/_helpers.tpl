@@ -74,4 +74,10 @@
 {{- if .Values.configuration.muster.webhookClientCAFile -}}
 {{- fail "configuration.muster.webhookClientCAFile: the chart mounts no such file" -}}
 {{- end -}}
+{{- $described := (include "muster.tables" . | fromYaml).describedFrameworks -}}
+{{- range $framework := dig "integrations" "frameworks" list $kueue -}}
+{{- if has $framework $described -}}
+{{- fail (printf "configuration.kueue.integrations.frameworks: the chart has no webhook rules and rights for %s yet (apply `muster manifests --config FILE` instead of the chart)" $framework) -}}
+{{- end -}}
+{{- end -}}
 {{- end }}
