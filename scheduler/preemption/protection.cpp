@@ -30,11 +30,10 @@ std::optional<MonotonicTime> protected_until(const SchedulerState& state, const 
   // Without a limit a ClusterQueue respects as much as it grants.
   const Duration most = respects.limit ? *respects.limit : (respects.*kind).value_or(Duration::zero());
   if (most <= Duration::zero() || !candidate.started_at) return std::nullopt;
-  if (preemptor.awaits_protected_since && *candidate.started_at > *preemptor.awaits_protected_since)
-    return std::nullopt;
   const Duration length = std::min(granted(state, candidate, kind), most);
   if (length <= Duration::zero()) return std::nullopt;
-  return *candidate.started_at + length;
+  // What comes while the preemptor waits does not make it wait longer.
+  return std::min(*candidate.started_at, preemptor.awaits_protected_since.value_or(*candidate.started_at)) + length;
 }
 
 void await_protection_end(SchedulerState& state, QueueState& queue, MonotonicTime end) {

@@ -2,9 +2,9 @@
 //
 // A victim's WorkloadPriorityClass or else its ClusterQueue says how long; the preemptor's
 // ClusterQueue says how much of that its Workloads respect. The time counts from the admission,
-// which only muster writes, by the clock that nobody sets. What was admitted after the preemptor began
-// to wait for protected Workloads is not protected from it: otherwise new victims could follow each
-// other for ever. Pure but for the index of times that the scheduler owns.
+// which only muster writes, by the clock that nobody sets. What was admitted after the preemptor began to wait for
+// protected Workloads is protected from it only as if it had been admitted then: otherwise new victims could follow
+// each other for ever. Pure but for the index of times that the scheduler owns.
 // Source: docs/preemption-protection.md.
 #pragma once
 

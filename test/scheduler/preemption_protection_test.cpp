@@ -189,7 +189,7 @@ TEST_CASE("protection: of several victims the first to become free is named and 
   CHECK(cluster.run(90) == "-second -first ?urgent:preempting");
 }
 
-TEST_CASE("protection: what is admitted while a preemptor waits is not protected from it") {
+TEST_CASE("protection: what is admitted while a preemptor waits does not make it wait longer") {
   ProtectedCluster cluster;
   cluster.put(protecting(cluster_queue("q", "", {{.nominal = 10}}), {.in_queue = 60s}));
   cluster.add(workload("a", "q"), 5, 0);
@@ -203,8 +203,10 @@ TEST_CASE("protection: what is admitted while a preemptor waits is not protected
   cluster.add(workload("c", "q"), 5, 50);
   CHECK(cluster.run(50).find("+c") != std::string::npos);
   CHECK(cluster.run(89).find('-') == std::string::npos);
-  const std::string decided = cluster.run(90);
-  CHECK(decided == "-c -b ?urgent:preempting");
+  // `c` is protected from it until 40 + 60.
+  CHECK(cluster.run(90) == "?urgent:preemptNoCandidates");
+  CHECK(cluster.scheduler.next_wake() == in(100));
+  CHECK(cluster.run(100) == "-c -b ?urgent:preempting");
   // From others it is protected.
   ProtectedCluster other;
   other.put(protecting(cluster_queue("q", "", {{.nominal = 10}}), {.in_queue = 60s}));
