@@ -138,7 +138,7 @@ TEST_CASE("the entries follow the settings") {
 
 TEST_CASE("native mode sends every JobSet once and external mode only those with our keys") {
   const json external = webhook_entries(WebhookKind::kValidating, {}, {}, "");
-  REQUIRE(external.size() == 7);
+  REQUIRE(external.size() == 8);
   CHECK(registered(external[0]).contains({"jobset.x-k8s.io", "jobsets", "CREATE"}));
   CHECK_FALSE(condition(external[0], "queued-or-gang").is_null());
   CHECK_FALSE(registered(external[1]).contains({"jobset.x-k8s.io", "jobsets", "CREATE"}));
@@ -147,7 +147,7 @@ TEST_CASE("native mode sends every JobSet once and external mode only those with
   native.every_jobset = true;
   for (WebhookKind kind : kBoth) {
     const json entries = webhook_entries(kind, native, {}, "");
-    REQUIRE(entries.size() == (kind == WebhookKind::kMutating ? 3 : 7));
+    REQUIRE(entries.size() == (kind == WebhookKind::kMutating ? 3 : 8));
     // Defaults and rules of JobSet's own webhook: on CREATE and on UPDATE.
     for (const char* operation : {"CREATE", "UPDATE"}) {
       CHECK_FALSE(registered(entries[0]).contains({"jobset.x-k8s.io", "jobsets", operation}));
