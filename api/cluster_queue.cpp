@@ -144,6 +144,7 @@ ClusterQueuePtr read_cluster_queue(const json& object) {
   if (string_at(spec, {"queueingStrategy"}) == "StrictFIFO") queue->queueing_strategy = QueueingStrategy::kStrictFifo;
   queue->namespace_selector = read_selector(spec);
   queue->preemption = read_preemption(spec);
+  queue->protection = read_preemption_protection(queue->meta);
   queue->fungibility = read_fungibility(spec);
   // The second is v1beta1's other name, in manifests that no API server has converted.
   for (const char* name : {"fallbackStrategy", "flavorFallbackStrategy"}) {
@@ -214,6 +215,7 @@ PriorityClassPtr read_priority_class(const json& object, bool for_pods) {
   priority_class->for_pods = for_pods;
   priority_class->value = int32_at(object, {"value"});
   priority_class->global_default = for_pods && bool_at(object, {"globalDefault"});
+  if (!for_pods) priority_class->protection = read_preemption_protection(priority_class->meta);
   return priority_class;
 }
 

@@ -14,6 +14,7 @@
 #include "api/flavor_fallback.h"
 #include "api/meta/object_meta.h"
 #include "api/pod_spec.h"
+#include "api/preemption_protection.h"
 
 namespace muster {
 
@@ -95,6 +96,7 @@ struct ClusterQueue {
   QueueingStrategy queueing_strategy = QueueingStrategy::kBestEffortFifo;
   LabelSelector namespace_selector;  // none given: matches nothing
   ClusterQueuePreemption preemption;
+  PreemptionProtection protection;  // of its annotations
   FlavorFungibility fungibility;
   std::optional<FallbackStrategy> fallback;  // nullopt: no flavor fails
   std::vector<AdmissionCheckRule> admission_checks;
@@ -150,7 +152,8 @@ struct PriorityClass {
   ObjectMeta meta;
   bool for_pods = false;  // scheduling.k8s.io
   int32_t value = 0;
-  bool global_default = false;  // of PriorityClasses only
+  bool global_default = false;        // of PriorityClasses only
+  PreemptionProtection protection{};  // of its annotations; of WorkloadPriorityClasses only
 };
 using PriorityClassPtr = std::shared_ptr<const PriorityClass>;
 

@@ -18,6 +18,7 @@ constexpr std::string_view kReasons[] = {
     kWaitingForQuotaReason,
     kExceedsMaxQuotaReason,
     kWaitingForPreemptedWorkloadsReason,
+    kWaitingForProtectedWorkloadsReason,
     kWaitingForPodsReadyReason,
     kAdmissionGatedReason,
     kMisconfiguredReason,

@@ -28,6 +28,8 @@ inline constexpr std::string_view kNoMatchingFlavorReason = "NoMatchingFlavor";
 inline constexpr std::string_view kWaitingForQuotaReason = "WaitingForQuota";
 inline constexpr std::string_view kExceedsMaxQuotaReason = "ExceedsMaxQuota";
 inline constexpr std::string_view kWaitingForPreemptedWorkloadsReason = "WaitingForPreemptedWorkloads";
+// muster's own: the Workloads that it could preempt are protected (docs/preemption-protection.md).
+inline constexpr std::string_view kWaitingForProtectedWorkloadsReason = "WaitingForProtectedWorkloads";
 inline constexpr std::string_view kWaitingForPodsReadyReason = "WaitingForPodsReady";
 inline constexpr std::string_view kAdmissionGatedReason = "AdmissionGated";
 inline constexpr std::string_view kMisconfiguredReason = "Misconfigured";  // a queue is missing or cannot work

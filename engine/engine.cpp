@@ -483,12 +483,22 @@ ClusterViewPtr Engine::view() const {
   return published_;
 }
 
+// When the scheduler wants to decide although nothing has happened, and can.
+std::optional<MonotonicTime> Engine::next_decision() const {
+  if (!leads_ || !is_whole()) return std::nullopt;
+  std::optional<MonotonicTime> wake = state_.admissions().scheduler().next_wake();
+  if (!wake) return std::nullopt;
+  if (awaits_admissions_until_) wake = std::max(*wake, *awaits_admissions_until_);
+  return std::max(*wake, scheduler_rests_until_);
+}
+
 std::optional<MonotonicTime> Engine::next_tick() const {
   std::optional<MonotonicTime> tick = webhooks_.next_tick();
   const std::optional<MonotonicTime> lane = may_plan() && room() > 0 ? lanes_.next() : std::nullopt;
   if (!tick || (lane && *lane < *tick)) tick = lane;
   if (scheduler_rests_until_ != MonotonicTime{} && (!tick || scheduler_rests_until_ < *tick))
     tick = scheduler_rests_until_;
+  if (const auto wake = next_decision(); wake && (!tick || *wake < *tick)) tick = wake;
   return tick;
 }
 

@@ -142,6 +142,7 @@ class Engine {
   void recover(Now now);
   std::optional<Breakage> try_to_rebuild(Now now);
   bool may_schedule(Now now);
+  std::optional<MonotonicTime> next_decision() const;
 
   void concern(const TypedObject& object);
   void measure(Measurement measurement);

@@ -182,8 +182,9 @@ bool may_shrink(const Workload& workload) {
 std::string reason_without_decision(const Workload& workload, const Explanation& waits) {
   const Condition* written = find_condition(workload.status.conditions, kQuotaReservedCondition);
   if (written != nullptr && !written->is_true()) {
-    for (std::string_view token : {kWaitingForQuotaReason, kExceedsMaxQuotaReason, kNoMatchingFlavorReason,
-                                   kWaitingForPreemptedWorkloadsReason, kWaitingForPodsReadyReason}) {
+    for (std::string_view token :
+         {kWaitingForQuotaReason, kExceedsMaxQuotaReason, kNoMatchingFlavorReason, kWaitingForPreemptedWorkloadsReason,
+          kWaitingForProtectedWorkloadsReason, kWaitingForPodsReadyReason}) {
       if (written->reason == token) return written->reason;
     }
   }
@@ -259,6 +260,21 @@ void say_waiting_for_victims(const ExplainScene& scene, const Workload& workload
   if (victims.count > 0) told.others.push_back(std::move(victims));
 }
 
+// A follower has decided nothing; what the leader has written names the time.
+void say_waiting_for_protected(const Workload& workload, const Explanation& waits, Explained& told) {
+  told.say(kWaitingForProtectedWorkloadsReason,
+           told.subject() + " waits because the Workloads that it could preempt in ClusterQueue " +
+               waits.cluster_queue + " or its cohort have started recently and are protected.");
+  const Condition* written = find_condition(workload.status.conditions, kQuotaReservedCondition);
+  const bool decided = !waits.reason.empty();
+  told.because.push_back(decided || written == nullptr ? waits.message : written->message.text());
+  told.change.push_back(decided ? waits.outlook
+                                : "Is evaluated again when their protection ends, or when quota is released.");
+  told.change.push_back("An administrator can shorten the wait with the annotation " +
+                        std::string(kPreemptionProtectionLimitAnnotation) + " of ClusterQueue " + waits.cluster_queue +
+                        ".");
+}
+
 // blockAdmission: nothing is admitted while an admitted Workload is not ready.
 void say_admission_blocked(const ExplainScene& scene, ExplainedOthers blocker, Explained& told) {
   told.say(kWaitingForPodsReadyReason,
@@ -305,6 +321,7 @@ void say_turn(const ExplainScene& scene, const Workload& workload, const Explana
   if (reason == kExceedsMaxQuotaReason) return say_never_fits(waits, told);
   if (reason == kNoMatchingFlavorReason) return say_no_flavor(waits, told);
   if (reason == kWaitingForPreemptedWorkloadsReason) return say_waiting_for_victims(scene, workload, waits, told);
+  if (reason == kWaitingForProtectedWorkloadsReason) return say_waiting_for_protected(workload, waits, told);
   if (reason == kMisconfiguredReason) return say_misconfigured(waits, told);
   say_not_looked_at(scene, waits, told);
 }

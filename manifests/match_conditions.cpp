@@ -54,6 +54,16 @@ std::string reserves_quota(const std::string& subject) {
          ".status.conditions.exists(c, c.type == 'QuotaReserved' && c.status == 'True'))";
 }
 
+std::string says_protection() {
+  std::string keys;
+  for (std::string_view key :
+       {kPreemptionProtectionAnnotation, kReclaimProtectionAnnotation, kPreemptionProtectionLimitAnnotation})
+    keys.append(keys.empty() ? "'" : ", '").append(key).append("'");
+  return "(has(object.metadata.annotations) && object.metadata.annotations.exists(k, k in [" + keys +
+         "] && (oldObject == null || !has(oldObject.metadata.annotations) || !(k in oldObject.metadata.annotations) || "
+         "object.metadata.annotations[k] != oldObject.metadata.annotations[k])))";
+}
+
 }  // namespace
 
 json not_being_deleted() {
@@ -120,10 +130,15 @@ json with_min_count() {
   return condition("with-min-count", "has(object.spec.podSets) && object.spec.podSets.exists(s, has(s.minCount))");
 }
 
-json with_fair_sharing() {
-  return condition("with-fair-sharing",
-                   "has(object.spec) && has(object.spec.fairSharing) && (oldObject == null || !has(oldObject.spec) || "
-                   "!has(oldObject.spec.fairSharing) || object.spec.fairSharing != oldObject.spec.fairSharing)");
+json with_protection() {
+  return condition("with-protection", says_protection());
+}
+
+json with_share_or_protection() {
+  return condition("with-share-or-protection",
+                   "(has(object.spec) && has(object.spec.fairSharing) && (oldObject == null || !has(oldObject.spec) || "
+                   "!has(oldObject.spec.fairSharing) || object.spec.fairSharing != oldObject.spec.fairSharing)) || " +
+                       says_protection());
 }
 
 json more_than_conditions() {

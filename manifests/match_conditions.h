@@ -41,8 +41,10 @@ nlohmann::json not_by_muster(const std::string& own_namespace);
 
 // Workloads of which fewer pods than asked for may run: all that a mutator edits.
 nlohmann::json with_min_count();
-// Of a LocalQueue: it has a share among others, and had not the same one before.
-nlohmann::json with_fair_sharing();
+// An object that says something of protection from preemption (api/preemption_protection.h) that it has not said
+// before. Of a LocalQueue the same, or it has a share among others, and had not the same one before.
+nlohmann::json with_protection();
+nlohmann::json with_share_or_protection();
 
 // All but writes to a Workload's status that change its conditions alone, such as that of its
 // end: what a condition may say is in the CRD. Except that one which reserves quota must

@@ -65,6 +65,10 @@ bool is_workload(const std::string& group, const std::string& resource) {
   return group == kQueueGroup && (resource == "workloads" || resource == "workloads/status");
 }
 
+bool is_priority_class(const std::string& group, const std::string& resource) {
+  return group == kQueueGroup && resource == "workloadpriorityclasses";
+}
+
 bool is_local_queue(const std::string& group, const std::string& resource) {
   return group == kQueueGroup && resource == "localqueues";
 }
@@ -78,11 +82,12 @@ bool is_core(const std::string& group, const std::string& resource, const char* 
 // always wants to see, Workloads apart.
 struct RuleLists {
   json jobs = json::array(), own = json::array(), workloads = json::array(), local_queues = json::array(),
-       pods = json::array(), config_maps = json::array();
+       priority_classes = json::array(), pods = json::array(), config_maps = json::array();
 
   json& of(const std::string& group, const std::string& resource, bool every_jobset) {
     if (is_workload(group, resource)) return workloads;
     if (is_local_queue(group, resource)) return local_queues;
+    if (is_priority_class(group, resource)) return priority_classes;
     if (is_core(group, resource, "pods")) return pods;
     if (is_core(group, resource, "configmaps")) return config_maps;
     const bool always = !is_job(group, resource) || (every_jobset && resource == jobset.type.plural);
@@ -219,7 +224,10 @@ json webhook_entries(WebhookKind kind, const WebhookRegistration& registration,
                            kind == WebhookKind::kMutating ? match_conditions::with_min_count()
                                                           : match_conditions::more_than_conditions()}));
   // Most LocalQueues never pass here: users make them in their namespaces, also while muster is away.
-  entries.add("local-queues", rules.local_queues, json::array(), json::array({match_conditions::with_fair_sharing()}));
+  entries.add("local-queues", rules.local_queues, json::array(),
+              json::array({match_conditions::with_share_or_protection()}));
+  entries.add("priority-classes", rules.priority_classes, json::array(),
+              json::array({match_conditions::with_protection()}));
   if (registration.group_scheduling) {
     entries.add("gang-pods", rules.pods, json::array(), json::array({match_conditions::not_by_the_job_controller()}),
                 {{"matchExpressions", json::array({requirement(kGroupLabel, "Exists", {})})}});

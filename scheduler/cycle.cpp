@@ -57,14 +57,17 @@ void Cycle::nominate(CycleEntry& entry) const {
 // Full size, at once or after preemption, comes before a reduced size.
 void Cycle::find_placement(CycleEntry& entry) const {
   const WorkloadState& workload = *entry.workload;
-  FlavorAssigner assigner(state_, workload, now_);
+  entry.spared = {};
+  FlavorAssigner assigner(state_, workload, now_, entry.spared);
   const Placement nominated = std::exchange(entry.placement, {});
   if (!nominated.pod_sets.empty()) assigner.pin(nominated);
   const auto victims_for = [&](const Placement& placement) {
-    return find_victims(state_, {.preemptor = workload,
-                                 .contested = placement.contested(),
-                                 .usage = usage_to_evict_for(placement),
-                                 .now = now_});
+    return find_victims(state_,
+                        {.preemptor = workload,
+                         .contested = placement.contested(),
+                         .usage = usage_to_evict_for(placement),
+                         .now = now_},
+                        entry.spared);
   };
   entry.placement = assigner.place();
   entry.victims.clear();
@@ -183,6 +186,7 @@ void Cycle::process(CycleEntry& entry) {
     // could always be had back.
     if (entry.workload->queue->object->preemption.reclaim_within_cohort != PreemptionPolicy::kAny)
       hold(entry, usage_to_reserve(entry));
+    if (entry.spared.first_end) return await_protected(entry);
     return refuse(entry, Assessment::kPreemptNoCandidates, PendingReason::kWaitingForQuota);
   }
   if (!fits_without_victims(entry)) return refuse(entry, Assessment::kSkipped, PendingReason::kWaitingForQuota);

@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "api/meta/time.h"
+#include "base/clock.h"
 #include "scheduler/decision.h"
 #include "scheduler/flavor_assignment.h"
 #include "scheduler/preemption/preemption.h"
@@ -31,6 +31,7 @@ struct CycleEntry {
   WorkloadState* workload;
   Placement placement{};
   std::vector<Victim> victims{};
+  Spared spared{};    // who cannot be preempted yet
   Refusal refusal{};  // unless it was admitted
   bool admitted = false;
   bool evicted = false;        // somebody for it, just now
@@ -40,7 +41,7 @@ struct CycleEntry {
 class Cycle {
  public:
   // `only_news`: refusals that repeat the last one are not worded.
-  Cycle(SchedulerState& state, Timestamp now, bool only_news) : state_(state), now_(now), only_news_(only_news) {}
+  Cycle(SchedulerState& state, Now now, bool only_news) : state_(state), now_(now), only_news_(only_news) {}
 
   // The first of its queue. run() leaves it there, parks it, or moves it into its reservation.
   void add(WorkloadState& head) { entries_.push_back({&head}); }
@@ -63,6 +64,7 @@ class Cycle {
   void hold(const CycleEntry& entry, Amounts usage);
   Amounts usage_to_reserve(const CycleEntry& entry) const;
   void refuse(CycleEntry& entry, Assessment outcome, PendingReason reason);
+  void await_protected(CycleEntry& entry);
   void preempt(CycleEntry& entry);
   void admit(CycleEntry& entry);
   void await_hurdles(const WorkloadState& workload);
@@ -70,7 +72,7 @@ class Cycle {
   std::vector<std::string> checks_of(const CycleEntry& entry) const;
 
   SchedulerState& state_;
-  Timestamp now_;
+  Now now_;
   bool only_news_;
   std::vector<CycleEntry> entries_;
   std::vector<CycleEntry> invalid_;

@@ -49,12 +49,25 @@ void Cycle::preempt(CycleEntry& entry) {
     }
     its.evicting = its.assumed_eviction = true;
     entry.evicted = true;
-    count_eviction(its, preemptor, now_);
-    if (recent_evictions(its, preemptor, now_) >= kEvictionsBeforeClaim) preemptor.has_claim = true;
+    count_eviction(its, preemptor, to_timestamp(now_.wall));
+    if (recent_evictions(its, preemptor, to_timestamp(now_.wall)) >= kEvictionsBeforeClaim) preemptor.has_claim = true;
     decisions_.push_back(Preempted{its.object, its.queue->name, victim.reason, preemptor.object,
                                    preemption_message(state_.ledger, preemptor, victim)});
   }
   refuse(entry, Assessment::kPreempting, PendingReason::kWaitingForPreemptedWorkloads);
+}
+
+// It is evaluated again when the first of them is not protected any longer, whatever else happens.
+void Cycle::await_protected(CycleEntry& entry) {
+  WorkloadState& preemptor = *entry.workload;
+  const MonotonicTime end = *entry.spared.first_end;
+  if (!preemptor.awaits_protected_since) preemptor.awaits_protected_since = now_.monotonic;
+  await_protection_end(state_, *preemptor.queue, end);
+  entry.refusal.protected_until = end;
+  // Stamps are whole seconds; so is what a user reads.
+  entry.refusal.protected_until_stamp =
+      whole_seconds(now_.wall + (end - now_.monotonic) + std::chrono::milliseconds(500));
+  refuse(entry, Assessment::kPreemptNoCandidates, PendingReason::kWaitingForProtectedWorkloads);
 }
 
 // The ClusterQueue's checks that apply to the flavors that were chosen.
@@ -100,7 +113,12 @@ void Cycle::admit(CycleEntry& entry) {
     decision.admission.pod_sets.push_back(std::move(assignment));
   }
   workload.usage = std::move(entry.placement.usage);
-  workload.reserved_at = now_;
+  workload.reserved_at = to_timestamp(now_.wall);
+  if (decision.checks.empty()) {
+    workload.started_at = now_.monotonic;
+    workload.started_class = workload.object->priority_class;
+  }
+  workload.awaits_protected_since.reset();
   workload.assumed = true;
   workload.evicting = workload.assumed_eviction = workload.has_claim = false;
   workload.progress = {};
@@ -153,7 +171,8 @@ void Cycle::requeue(CycleEntry& entry) {
     refusal.cycle = last != nullptr && last->outcome == outcome ? last->cycle : state_.cycle;
   }
   const bool changed = last == nullptr || last->outcome != outcome || last->reason != refusal.reason ||
-                       last->requeued != refusal.requeued || last->awaited != refusal.awaited;
+                       last->requeued != refusal.requeued || last->awaited != refusal.awaited ||
+                       last->protected_until != refusal.protected_until;
   if (changed || !only_news_) {
     decisions_.push_back(Pending{.workload = workload.object,
                                  .cluster_queue = queue.name,

@@ -114,6 +114,10 @@ std::string outlook_of(const Refusal& refusal) {
              "the flavors.";
     case PendingReason::kMisconfigured:
       return "Is invalid regardless of quota: correct the Workload, or the ClusterQueue's namespaceSelector.";
+    case PendingReason::kWaitingForProtectedWorkloads:
+      return "Is evaluated again at " + format_rfc3339(refusal.protected_until_stamp) +
+             ", when the first of the Workloads that it could preempt is not protected any longer, or when quota is "
+             "released.";
     case PendingReason::kWaitingForQuota:
       return refusal.outcome == Assessment::kPreemptNoCandidates
                  ? "Starts when quota is released; the preemption policy does not allow eviction of any workload for "

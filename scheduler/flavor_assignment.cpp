@@ -236,7 +236,7 @@ FlavorAssigner::Standing FlavorAssigner::stand(QuotaId quota, int64_t before, in
   // Once another resource has ruled the flavor out, whom to evict is no longer the question.
   if (!ask_preemption) return {Rank::kNoCandidates, level};
   using Kind = PreemptionForecast::Kind;
-  const PreemptionForecast forecast = forecast_preemption(state_, workload_, quota, amount, now_);
+  const PreemptionForecast forecast = forecast_preemption(state_, workload_, quota, amount, now_, spared_);
   const Rank rank = forecast.kind == Kind::kNoCandidates ? Rank::kNoCandidates
                     : forecast.kind == Kind::kPreempt    ? Rank::kPreempt
                                                          : Rank::kReclaim;

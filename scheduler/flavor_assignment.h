@@ -11,8 +11,9 @@
 #include <optional>
 #include <vector>
 
-#include "api/meta/time.h"
+#include "base/clock.h"
 #include "scheduler/outcome.h"
+#include "scheduler/preemption/protection.h"
 #include "scheduler/state.h"
 
 namespace muster {
@@ -57,8 +58,9 @@ struct Placement {
 
 class FlavorAssigner {
  public:
-  FlavorAssigner(SchedulerState& state, const WorkloadState& workload, Timestamp now)
-      : state_(state), workload_(workload), queue_(*workload.queue), now_(now) {}
+  // `spared` is told of the Workloads that cannot be preempted yet.
+  FlavorAssigner(SchedulerState& state, const WorkloadState& workload, Now now, Spared& spared)
+      : state_(state), workload_(workload), queue_(*workload.queue), now_(now), spared_(spared) {}
 
   // Only the flavors of this placement are considered from now on, from the first one.
   void pin(const Placement& nominated) { nominated_ = &nominated; }
@@ -100,7 +102,8 @@ class FlavorAssigner {
   SchedulerState& state_;
   const WorkloadState& workload_;
   const QueueState& queue_;
-  Timestamp now_;
+  Now now_;
+  Spared& spared_;
   const Placement* nominated_ = nullptr;
 };
 

@@ -83,6 +83,8 @@ std::string_view to_text(PendingReason reason) {
       return "Pending";
     case PendingReason::kWaitingForQuota:
       return "WaitingForQuota";
+    case PendingReason::kWaitingForProtectedWorkloads:
+      return "WaitingForProtectedWorkloads";
     case PendingReason::kExceedsMaxQuota:
       return "ExceedsMaxQuota";
     case PendingReason::kNoMatchingFlavor:
@@ -115,6 +117,9 @@ std::string to_message(const QuotaNames& names, const Workload& workload, const 
     message += "couldn't assign flavors to pod set " + workload.pod_sets[pod_set.pod_set].name + ": ";
     for (size_t i = 0; i < sentences.size(); ++i) message += (i > 0 ? ", " : "") + sentences[i];
   }
+  if (refusal.reason == PendingReason::kWaitingForProtectedWorkloads)
+    message += ". The workloads that it could preempt are protected, the first of them until " +
+               format_rfc3339(refusal.protected_until_stamp);
   if (refusal.outcome == Assessment::kPreempting)
     message += ". Pending the preemption of " + std::to_string(refusal.victims) + " workload(s)";
   return message;

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "api/meta/time.h"
 #include "api/workload.h"
+#include "base/clock.h"
 #include "scheduler/quota/names.h"
 
 namespace muster {
@@ -32,6 +35,7 @@ std::string_view to_text(Requeued requeued);
 enum class PendingReason {
   kNone,
   kWaitingForQuota,
+  kWaitingForProtectedWorkloads,
   kExceedsMaxQuota,
   kNoMatchingFlavor,
   kWaitingForPreemptedWorkloads,
@@ -81,6 +85,9 @@ struct Refusal {
   size_t victims = 0;     // evictions that it waits for
   std::string awaited{};  // of kAwaitingReady: "namespace/name" of the one whose pods must get ready
   uint64_t cycle = 0;     // of kAwaitingReady: since which one it has been so
+  // Of kWaitingForProtectedWorkloads: when the first of them can be preempted, by both clocks.
+  std::optional<MonotonicTime> protected_until{};
+  Timestamp protected_until_stamp{};
   std::vector<PodSetObstacles> pod_sets{};
 };
 

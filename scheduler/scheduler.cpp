@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/preemption/protection.h"
 #include "scheduler/reservation.h"
 
 namespace muster {
@@ -79,7 +80,8 @@ void Scheduler::read_groups(QueueState& queue) {
 void Scheduler::put(const ClusterQueuePtr& object) {
   QueueState& queue = queue_named(object->meta.name);
   const bool known = queue.object != nullptr;
-  if (known && same_spec(queue.object->meta, object->meta)) {
+  // Annotations change no generation.
+  if (known && same_spec(queue.object->meta, object->meta) && queue.object->protection == object->protection) {
     queue.object = object;
     return;
   }
@@ -109,6 +111,7 @@ void Scheduler::remove_cluster_queue(const std::string& name) {
       if (workload->in_queue()) leave(*workload);
     }
   }
+  forget_protection_end(state_, queue);
   state_.ledger.remove_queue(queue.node);
   state_.node_queue[queue.node] = nullptr;
   queue.node = kNoNode;
@@ -122,6 +125,7 @@ void Scheduler::drop_if_unused(QueueState& queue) {
   if (queue.object != nullptr || !queue.local_queues.empty() || !queue.reserved.empty()) return;
   released_.erase(&queue);
   released_late_.erase(&queue);
+  forget_protection_end(state_, queue);
   queues_.erase(std::string(queue.name));
 }
 
@@ -202,6 +206,20 @@ void Scheduler::put(const AdmissionCheckPtr& check) {
 
 void Scheduler::remove_admission_check(const std::string& name) {
   if (checks_.erase(name) > 0) structure_changed();
+}
+
+void Scheduler::put(const PriorityClassPtr& priority_class) {
+  if (priority_class->for_pods) return;
+  const PreemptionProtection& protection = priority_class->protection;
+  if (protection == PreemptionProtection{}) return remove_workload_priority_class(priority_class->meta.name);
+  const auto [known, added] = state_.class_protection.try_emplace(priority_class->meta.name, protection);
+  if (!added && known->second == protection) return;
+  known->second = protection;
+  structure_changed();
+}
+
+void Scheduler::remove_workload_priority_class(const std::string& name) {
+  if (state_.class_protection.erase(name) > 0) structure_changed();
 }
 
 void Scheduler::put_namespace(const std::string& name, Labels labels) {

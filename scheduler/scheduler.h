@@ -58,6 +58,9 @@ class Scheduler {
   // Only whether it is there and active matters.
   void put(const AdmissionCheckPtr& check);
   void remove_admission_check(const std::string& name);
+  // A WorkloadPriorityClass: only what it says of protection matters, since Workloads have their priority themselves.
+  void put(const PriorityClassPtr& priority_class);
+  void remove_workload_priority_class(const std::string& name);
   void put_namespace(const std::string& name, Labels labels);
   void remove_namespace(const std::string& name);
 
@@ -110,6 +113,9 @@ class Scheduler {
   // largest number for who borrows with weight 0. A root has none, and neither has what is not known: 0.
   int64_t share_of_cluster_queue(const std::string& name) const;
   int64_t share_of_cohort(const std::string& name) const;
+  // When a decision wants to be made although nothing happened: a protection from preemption ends. nullopt: only
+  // after events.
+  std::optional<MonotonicTime> next_wake() const;
   // How many turns had a Workload to look at.
   uint64_t turns() const { return state_.cycle; }
 
@@ -153,27 +159,28 @@ class Scheduler {
   void read_requests(WorkloadState& state, const std::vector<Requests>& pod_requests);
   std::vector<FlavorId> failed_flavors(const Workload& workload, const QueueState& queue) const;
   bool holds_quota(const WorkloadState& state) const;
-  void enter(WorkloadState& state, Timestamp now);
+  void enter(WorkloadState& state, Now now);
   void enter_queue(WorkloadState& state, Timestamp now);
   void leave(WorkloadState& state);
-  void take_reservation(WorkloadState& state, Timestamp now);
+  void take_reservation(WorkloadState& state, Now now);
+  void note_start(WorkloadState& state, Now now) const;
   bool keeps_place(const WorkloadState& state, const WorkloadState& next) const;
-  void update_reserved(WorkloadState& state, Timestamp now);
+  void update_reserved(WorkloadState& state, Now now);
   Timestamp queued_since(const Workload& workload) const;
   void set_local_queue(WorkloadState& state);
   void unset_local_queue(WorkloadState& state);
-  void undo_assumption(WorkloadState& state, Timestamp now);
+  void undo_assumption(WorkloadState& state, Now now);
 
   // Waking and turns (scheduler_turns.cpp).
   void structure_changed();
   void released(QueueState& queue, bool by_running_queue);
   void stir(QueueState& queue);
-  void prepare(Timestamp now, bool only_what_it_helps);
+  void prepare(Now now, bool only_what_it_helps);
   void refresh_activity();
   void wake_all(QueueState& queue, Timestamp now);
   std::optional<Invalid> why_invalid(const WorkloadState& state) const;
   bool namespace_matches(const WorkloadState& state) const;
-  std::vector<Decision> turn(const std::vector<QueueState*>& queues, Timestamp now, bool settle);
+  std::vector<Decision> turn(const std::vector<QueueState*>& queues, Now now, bool settle);
   void note_word(const WorkloadState& state);
   void tell_bypassed(std::vector<Decision>& decisions);
   void settle_trees(const Cycle& cycle);

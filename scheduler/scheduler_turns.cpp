@@ -1,6 +1,7 @@
 // Who wakes, who is looked at, and when there is nothing left to do.
 #include <algorithm>
 
+#include "scheduler/preemption/protection.h"
 #include "scheduler/queue_readiness.h"
 #include "scheduler/scheduler.h"
 
@@ -86,7 +87,8 @@ void Scheduler::wake_all(QueueState& queue, Timestamp now) {
 }
 
 // Takes in what events have left to be done: needs the time.
-void Scheduler::prepare(Timestamp now, bool only_what_it_helps) {
+void Scheduler::prepare(Now clocks, bool only_what_it_helps) {
+  const Timestamp now = to_timestamp(clocks.wall);
   const bool everything = std::exchange(structure_changed_, false);
   if (everything) {
     refresh_activity();
@@ -102,6 +104,10 @@ void Scheduler::prepare(Timestamp now, bool only_what_it_helps) {
     for (WorkloadState* workload : workloads) {
       if (workload->place == WorkloadState::Place::kNowhere) enter_queue(*workload, now);
     }
+  }
+  for (QueueState* queue : take_ended_protections(state_, clocks.monotonic)) {
+    queue->pending.wake(now);
+    stir(*queue);
   }
   std::set<NodeId> roots;
   for (const QueueState* queue : std::exchange(released_, {})) {
@@ -122,7 +128,12 @@ void Scheduler::prepare(Timestamp now, bool only_what_it_helps) {
 }
 
 void Scheduler::follow(Now now) {
-  prepare(to_timestamp(now.wall), true);
+  prepare(now, true);
+}
+
+std::optional<MonotonicTime> Scheduler::next_wake() const {
+  if (state_.protection_ends.empty()) return std::nullopt;
+  return state_.protection_ends.begin()->first;
 }
 
 bool Scheduler::namespace_matches(const WorkloadState& state) const {
@@ -147,7 +158,7 @@ std::optional<Scheduler::Subject> Scheduler::subject() const {
   return Subject{state_.subject->object, queue == nullptr ? "" : queue->name};
 }
 
-std::vector<Decision> Scheduler::turn(const std::vector<QueueState*>& queues, Timestamp now, bool settle) {
+std::vector<Decision> Scheduler::turn(const std::vector<QueueState*>& queues, Now now, bool settle) {
   Cycle cycle(state_, now, settle);
   bool any = false;
   for (QueueState* queue : queues) {
@@ -213,24 +224,22 @@ void Scheduler::await_ready(const std::string& workload) {
 }
 
 std::vector<Decision> Scheduler::cycle(Now now) {
-  const Timestamp at = to_timestamp(now.wall);
-  prepare(at, false);
+  prepare(now, false);
   std::vector<QueueState*> queues;
   for (const auto& [name, queue] : queues_) {
     if (queue->active) queues.push_back(queue.get());
   }
-  return turn(queues, at, false);
+  return turn(queues, now, false);
 }
 
 std::vector<Decision> Scheduler::drain(Now now, size_t enough) {
-  const Timestamp at = to_timestamp(now.wall);
-  prepare(at, true);
+  prepare(now, true);
   std::vector<Decision> all;
   size_t admitted = 0;
   while (admitted < enough && (!stirred_.empty() || !released_late_.empty())) {
     if (stirred_.empty()) {
       released_.swap(released_late_);
-      prepare(at, true);
+      prepare(now, true);
     }
     std::vector<QueueState*> queues;
     for (const auto& [root, seen] : stirred_) {
@@ -240,7 +249,7 @@ std::vector<Decision> Scheduler::drain(Now now, size_t enough) {
       stirred_.clear();
       continue;
     }
-    for (Decision& decision : turn(queues, at, true)) {
+    for (Decision& decision : turn(queues, now, true)) {
       if (std::holds_alternative<Admitted>(decision)) ++admitted;
       if (is_news(decision)) all.push_back(std::move(decision));
     }

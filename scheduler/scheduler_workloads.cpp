@@ -32,7 +32,8 @@ bool says_nothing_found(const Workload& workload) {
   if (reserved == nullptr || reserved->is_true()) return false;
   for (const PendingReason found :
        {PendingReason::kWaitingForQuota, PendingReason::kExceedsMaxQuota, PendingReason::kNoMatchingFlavor,
-        PendingReason::kWaitingForPreemptedWorkloads, PendingReason::kWaitingForPodsReady}) {
+        PendingReason::kWaitingForPreemptedWorkloads, PendingReason::kWaitingForProtectedWorkloads,
+        PendingReason::kWaitingForPodsReady}) {
     if (reserved->reason == to_text(found)) return false;
   }
   return true;
@@ -101,7 +102,6 @@ void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_
                     std::string misconfigured, bool can_be_stopped) {
   // What is done asks for nothing and holds nothing; there may be very many.
   if (object->finished()) return remove_workload(object->meta.ns, object->meta.name);
-  const Timestamp at = to_timestamp(now.wall);
   std::unique_ptr<WorkloadState>& slot = workloads_[path_of(object->meta)];
   if (slot && slot->object->meta.uid != object->meta.uid) {
     leave(*slot);
@@ -118,10 +118,10 @@ void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_
 
   if (state.place == Place::kReserved) {
     read_requests(state, pod_requests);
-    if (holds_quota(state)) return update_reserved(state, at);
+    if (holds_quota(state)) return update_reserved(state, now);
     state.misconfigured = std::move(misconfigured);
     leave(state);
-    return enter(state, at);
+    return enter(state, now);
   }
   if (state.in_queue()) {
     WorkloadState next;
@@ -138,7 +138,7 @@ void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_
   }
   state.misconfigured = std::move(misconfigured);
   read_requests(state, pod_requests);
-  enter(state, at);
+  enter(state, now);
 }
 
 // Whether a Workload that waits stays where it is although its object has changed.
@@ -154,10 +154,10 @@ bool Scheduler::keeps_place(const WorkloadState& state, const WorkloadState& nex
           before.status.admission_checks == after.status.admission_checks);
 }
 
-void Scheduler::enter(WorkloadState& state, Timestamp now) {
+void Scheduler::enter(WorkloadState& state, Now now) {
   set_local_queue(state);
   if (holds_quota(state)) return take_reservation(state, now);
-  enter_queue(state, now);
+  enter_queue(state, to_timestamp(now.wall));
 }
 
 void Scheduler::enter_queue(WorkloadState& state, Timestamp now) {
@@ -203,6 +203,7 @@ void Scheduler::leave(WorkloadState& state) {
     release(state_, state);
     state.usage.clear();
     state.assumed = state.assumed_eviction = state.evicting = false;
+    state.started_at.reset();
     state.progress = {};
     const LocalQueue* local = state.local_queue == nullptr ? nullptr : state.local_queue->object.get();
     if (!counted)
@@ -216,17 +217,35 @@ void Scheduler::leave(WorkloadState& state) {
     stir(queue);
     state.queue = nullptr;
     state.refusal.reset();
+    state.awaits_protected_since.reset();
     left_.push_back(path_of(state.object->meta));
     unexplained_.erase(left_.back());
   }
   state.place = Place::kNowhere;
 }
 
-void Scheduler::take_reservation(WorkloadState& state, Timestamp now) {
+// Protection counts from the admission, by its stamp. The fraction of a second that a stamp does not have counts
+// where the decision was made: what is admitted after a preemptor began to wait must not seem older.
+void Scheduler::note_start(WorkloadState& state, Now now) const {
+  const Condition* admitted = find_condition(state.object->status.conditions, kAdmittedCondition);
+  if (admitted == nullptr || !admitted->is_true()) {
+    state.started_at.reset();
+    return;
+  }
+  if (state.started_at && state.started_stamp == admitted->last_transition) return;
+  if (!state.started_at) state.started_class = state.object->priority_class;
+  const Duration age = std::max(now.wall - to_time_point(admitted->last_transition), Duration::zero());
+  const MonotonicTime by_stamp = now.monotonic - age;
+  state.started_at = state.started_at && state.assumed ? std::max(*state.started_at, by_stamp) : by_stamp;
+  state.started_stamp = admitted->last_transition;
+}
+
+void Scheduler::take_reservation(WorkloadState& state, Now now) {
   const Condition* reserved = find_condition(state.object->status.conditions, kQuotaReservedCondition);
   read_admission_usage(state_.names, *state.object, *state.object->status.admission, state_.settings.reclaims,
                        state.usage, state.used_quotas);
-  state.reserved_at = reserved->last_transition.is_zero() ? now : reserved->last_transition;
+  state.reserved_at = reserved->last_transition.is_zero() ? to_timestamp(now.wall) : reserved->last_transition;
+  note_start(state, now);
   state.rank = state.object->priority;
   state.queued_since = queued_since(*state.object);
   state.evicting = state.object->evicted();
@@ -238,7 +257,7 @@ void Scheduler::take_reservation(WorkloadState& state, Timestamp now) {
 }
 
 // A Workload that keeps its reservation: what it uses, and whether it is leaving, may change.
-void Scheduler::update_reserved(WorkloadState& state, Timestamp now) {
+void Scheduler::update_reserved(WorkloadState& state, Now now) {
   const bool evicting = state.object->evicted() || state.assumed_eviction;
   const bool waits_for_eviction = state.assumed_eviction && !state.object->evicted();
   set_local_queue(state);
@@ -272,7 +291,7 @@ void Scheduler::remove_workload(const std::string& ns, const std::string& name) 
   workloads_.erase(it);
 }
 
-void Scheduler::undo_assumption(WorkloadState& state, Timestamp now) {
+void Scheduler::undo_assumption(WorkloadState& state, Now now) {
   if (state.place != Place::kReserved) return;
   if (state.assumed) {
     leave(state);
@@ -285,12 +304,12 @@ void Scheduler::undo_assumption(WorkloadState& state, Timestamp now) {
 }
 
 void Scheduler::roll_back(const std::string& ns, const std::string& name, Now now) {
-  if (WorkloadState* state = find(ns, name)) undo_assumption(*state, to_timestamp(now.wall));
+  if (WorkloadState* state = find(ns, name)) undo_assumption(*state, now);
 }
 
 void Scheduler::roll_back_all(Now now) {
   for (const auto& [key, state] : workloads_) {
-    undo_assumption(*state, to_timestamp(now.wall));
+    undo_assumption(*state, now);
     // What it was told may not have been written.
     if (state->in_queue()) note_word(*state);
   }

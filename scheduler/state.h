@@ -3,16 +3,21 @@
 // Owned by the Scheduler, used by one thread; pointers stay valid while the object exists.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "api/cluster_queue.h"
 #include "api/config/queue_settings.h"
+#include "api/preemption_protection.h"
 #include "api/workload.h"
+#include "base/clock.h"
 #include "scheduler/outcome.h"
 #include "scheduler/pending_queue.h"
 #include "scheduler/quota/ledger.h"
@@ -85,11 +90,19 @@ struct WorkloadState {
   std::unique_ptr<Refusal> refusal;  // of its last evaluation
   std::string misconfigured;         // why it cannot be admitted at all
   bool has_claim = false;            // see kEvictionsBeforeClaim
+  // Since it was first refused because Workloads that it could preempt are protected.
+  std::optional<MonotonicTime> awaits_protected_since{};
 
   // While it holds quota.
   Amounts usage;
   std::vector<QuotaId> used_quotas;  // also those of which it uses nothing
   Timestamp reserved_at;
+  // Since when it has been admitted, by its condition Admitted=True: the stamp, and the same by the clock that
+  // nobody sets. nullopt: its admission checks are not done, so it has not run.
+  std::optional<MonotonicTime> started_at{};
+  Timestamp started_stamp{};
+  // The class that it had then, which decides how long it is protected: a job can get another class while it runs.
+  std::optional<PriorityClassRef> started_class{};
   size_t index_in_queue = 0;
   bool evicting = false;
   bool assumed = false;           // admitted by a decision that is not yet seen in the object
@@ -128,6 +141,8 @@ struct QueueState {
   uint64_t generation = 1;
   // Something was reserved or released here, which may change what evictions can do.
   bool moved = false;
+  // See await_protection_end().
+  std::optional<MonotonicTime> protection_end{};
 
   const QueueGroup* group_of(ResourceId resource) const;
   bool preempts() const;
@@ -167,6 +182,9 @@ struct SchedulerState {
   std::vector<FlavorState> flavors;     // by FlavorId
   std::vector<QueueState*> node_queue;  // by NodeId; null for Cohorts
   ResourceId pods = 0;                  // the resource "pods"
+  // Of WorkloadPriorityClasses that have some, by name.
+  std::map<std::string, PreemptionProtection> class_protection{};
+  std::set<std::pair<MonotonicTime, QueueState*>> protection_ends{};  // see await_protection_end()
   uint64_t cycle = 0;
   std::string awaited{};  // see Scheduler::await_ready()
   // Who is looked at: after an exception, at whom it was.

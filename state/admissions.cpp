@@ -126,6 +126,7 @@ void Admissions::put(const TypedObject& object, const ClusterState& state, Now n
                  [&](const CohortPtr& cohort) { scheduler_.put(cohort); },
                  [&](const ResourceFlavorPtr& flavor) { scheduler_.put(flavor); },
                  [&](const AdmissionCheckPtr& check) { scheduler_.put(check); },
+                 [&](const PriorityClassPtr& priority_class) { scheduler_.put(priority_class); },
                  [&](const LimitRangePtr& limit_range) { put_workloads_of(limit_range->meta.ns, state, now); },
                  [&](const PlainObjectPtr& plain) {
                    if (plain->type->kind == kNamespaces.kind)
@@ -150,6 +151,9 @@ void Admissions::remove(const TypedObject& object, const ClusterState& state, No
                  [&](const CohortPtr&) { scheduler_.remove_cohort(meta.name); },
                  [&](const ResourceFlavorPtr&) { scheduler_.remove_resource_flavor(meta.name); },
                  [&](const AdmissionCheckPtr&) { scheduler_.remove_admission_check(meta.name); },
+                 [&](const PriorityClassPtr& priority_class) {
+                   if (!priority_class->for_pods) scheduler_.remove_workload_priority_class(meta.name);
+                 },
                  [&](const LimitRangePtr&) { put_workloads_of(meta.ns, state, now); },
                  [&](const PlainObjectPtr& plain) {
                    if (plain->type->kind == kNamespaces.kind) scheduler_.remove_namespace(meta.name);

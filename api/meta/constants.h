@@ -50,6 +50,11 @@ inline constexpr std::string_view kLegacyControllerUidLabel = "controller-uid";
 inline constexpr std::string_view kLegacyJobNameLabel = "job-name";
 inline constexpr std::string_view kCompletionIndexAnnotation = "batch.kubernetes.io/job-completion-index";
 
+// --- muster: protection from early preemption (api/preemption_protection.h) ---
+inline constexpr std::string_view kPreemptionProtectionAnnotation = "muster.batch/preemption-protection";
+inline constexpr std::string_view kReclaimProtectionAnnotation = "muster.batch/reclaim-protection";
+inline constexpr std::string_view kPreemptionProtectionLimitAnnotation = "muster.batch/preemption-protection-limit";
+
 // --- muster: start as a group (KEP-498) ---
 // On the pods of gangs and on their ConfigMaps, so that muster can watch just these.
 inline constexpr std::string_view kGroupLabel = "muster.batch/group-scheduling";

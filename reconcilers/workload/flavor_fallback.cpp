@@ -304,7 +304,8 @@ std::optional<TimePoint> next_round_at(const WorkloadStatus& status, const Clust
   const auto longest = queue->fallback->longest_timeout();
   if (queue->fallback->failure_policy != FallbackFailurePolicy::kRetryAllFlavors || !longest) return std::nullopt;
   // There is a place for it, which comes with time.
-  if (reserved->reason == kWaitingForPreemptedWorkloadsReason || reserved->reason == kWaitingForPodsReadyReason)
+  if (reserved->reason == kWaitingForPreemptedWorkloadsReason ||
+      reserved->reason == kWaitingForProtectedWorkloadsReason || reserved->reason == kWaitingForPodsReadyReason)
     return std::nullopt;
   if (failed_flavors(status.flavors).empty()) return std::nullopt;
   Timestamp since = reserved->last_transition;

@@ -65,10 +65,17 @@ int recent_evictions(const WorkloadState& victim, const WorkloadState& preemptor
   return 0;
 }
 
-bool may_evict(const PreemptionRequest& request, PreemptionPolicy policy, const WorkloadState& candidate) {
-  return !candidate.taken_away && candidate.can_be_stopped && uses_any(candidate, request.contested) &&
-         satisfies(policy, request.preemptor, candidate) &&
-         (candidate.evicting || recent_evictions(candidate, request.preemptor, request.now) < kMostEvictions);
+bool may_evict(const SchedulerState& state, const PreemptionRequest& request, PreemptionPolicy policy,
+               const WorkloadState& candidate, Spared& spared) {
+  if (candidate.taken_away || !candidate.can_be_stopped || !uses_any(candidate, request.contested) ||
+      !satisfies(policy, request.preemptor, candidate))
+    return false;
+  if (candidate.evicting) return true;
+  if (recent_evictions(candidate, request.preemptor, to_timestamp(request.now.wall)) >= kMostEvictions) return false;
+  const auto protection = protected_until(state, request.preemptor, candidate);
+  if (!protection || *protection <= request.now.monotonic) return true;
+  spared.note(*protection);
+  return false;
 }
 
 bool evicted_before(const PreemptionRequest& request, const WorkloadState& a, const WorkloadState& b) {
@@ -102,16 +109,16 @@ void put_back(SchedulerState& state, const PreemptionRequest& request, bool allo
   }
 }
 
-std::vector<Victim> find_victims(SchedulerState& state, const PreemptionRequest& request) {
-  return state.fair() ? fair_victims(state, request) : classic_victims(state, request);
+std::vector<Victim> find_victims(SchedulerState& state, const PreemptionRequest& request, Spared& spared) {
+  return state.fair() ? fair_victims(state, request, spared) : classic_victims(state, request, spared);
 }
 
 PreemptionForecast forecast_preemption(SchedulerState& state, const WorkloadState& preemptor, QuotaId quota,
-                                       int64_t amount, Timestamp now) {
+                                       int64_t amount, Now now, Spared& spared) {
   using Kind = PreemptionForecast::Kind;
   const NodeId queue = preemptor.queue->node;
-  const std::vector<Victim> victims =
-      find_victims(state, {.preemptor = preemptor, .contested = {quota}, .usage = {{quota, amount}}, .now = now});
+  const std::vector<Victim> victims = find_victims(
+      state, {.preemptor = preemptor, .contested = {quota}, .usage = {{quota, amount}}, .now = now}, spared);
   if (victims.empty()) return {Kind::kNoCandidates, state.ledger.reach(queue, quota, amount).level};
 
   const Ledger::Simulation simulation(state.ledger);

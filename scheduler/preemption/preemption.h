@@ -8,7 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "api/meta/time.h"
+#include "base/clock.h"
+#include "scheduler/preemption/protection.h"
 #include "scheduler/state.h"
 
 namespace muster {
@@ -33,11 +34,12 @@ struct PreemptionRequest {
   const WorkloadState& preemptor;
   std::vector<QuotaId> contested;  // what there is too little of
   Amounts usage;                   // all that the Workload would use
-  Timestamp now;                   // when what holds no stamp yet was reserved
+  Now now;
 };
 
-// Empty when no allowed set of evictions makes room.
-std::vector<Victim> find_victims(SchedulerState& state, const PreemptionRequest& request);
+// Empty when no allowed set of evictions makes room. `spared` is told of the Workloads that are no candidates
+// only because they are protected.
+std::vector<Victim> find_victims(SchedulerState& state, const PreemptionRequest& request, Spared& spared);
 
 // What preemption could do for one amount of one quota.
 struct PreemptionForecast {
@@ -46,7 +48,7 @@ struct PreemptionForecast {
   int level;  // Ledger::Reach::level after the evictions
 };
 PreemptionForecast forecast_preemption(SchedulerState& state, const WorkloadState& preemptor, QuotaId quota,
-                                       int64_t amount, Timestamp now);
+                                       int64_t amount, Now now, Spared& spared);
 
 // Two Workloads that take turns in evicting each other must come to rest. After this many
 // evictions of one Workload by the same other within kEvictionMemorySeconds, the preemptor

@@ -18,10 +18,11 @@ struct Candidate {
 
 class ClassicSearch {
  public:
-  ClassicSearch(SchedulerState& state, const PreemptionRequest& request)
+  ClassicSearch(SchedulerState& state, const PreemptionRequest& request, Spared& spared)
       : state_(state),
         ledger_(state.ledger),
         request_(request),
+        spared_(spared),
         queue_(*request.preemptor.queue),
         policy_(queue_.object->preemption) {}
 
@@ -43,6 +44,7 @@ class ClassicSearch {
   SchedulerState& state_;
   Ledger& ledger_;
   const PreemptionRequest& request_;
+  Spared& spared_;
   const QueueState& queue_;
   const ClusterQueuePreemption& policy_;
   // With an advantage by place in the tree; by priority only; of the same ClusterQueue.
@@ -53,7 +55,7 @@ class ClassicSearch {
 void ClassicSearch::collect_own() {
   if (policy_.within_cluster_queue == PreemptionPolicy::kNever) return;
   for (WorkloadState* workload : queue_.reserved) {
-    if (may_evict(request_, policy_.within_cluster_queue, *workload))
+    if (may_evict(state_, request_, policy_.within_cluster_queue, *workload, spared_))
       own_.push_back({workload, PreemptionReason::kInClusterQueue, false, kNoNode});
   }
 }
@@ -65,7 +67,7 @@ bool ClassicSearch::below_threshold(const WorkloadState& candidate) const {
 
 void ClassicSearch::collect_queue(const QueueState& other, NodeId subtree, bool advantage) {
   for (WorkloadState* workload : other.reserved) {
-    if (!may_evict(request_, policy_.reclaim_within_cohort, *workload)) continue;
+    if (!may_evict(state_, request_, policy_.reclaim_within_cohort, *workload, spared_)) continue;
     Candidate candidate{workload, PreemptionReason::kInCohortReclamation, false, subtree};
     if (!advantage) {
       candidate.only_without_borrowing = !may_borrow_while_preempting() || !below_threshold(*workload);
@@ -170,8 +172,8 @@ std::vector<Victim> ClassicSearch::run() {
 
 }  // namespace
 
-std::vector<Victim> classic_victims(SchedulerState& state, const PreemptionRequest& request) {
-  return ClassicSearch(state, request).run();
+std::vector<Victim> classic_victims(SchedulerState& state, const PreemptionRequest& request, Spared& spared) {
+  return ClassicSearch(state, request, spared).run();
 }
 
 }  // namespace muster

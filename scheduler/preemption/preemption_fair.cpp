@@ -11,8 +11,8 @@ namespace {
 
 class FairSearch {
  public:
-  FairSearch(SchedulerState& state, const PreemptionRequest& request)
-      : state_(state), ledger_(state.ledger), request_(request), queue_(*request.preemptor.queue) {}
+  FairSearch(SchedulerState& state, const PreemptionRequest& request, Spared& spared)
+      : state_(state), ledger_(state.ledger), request_(request), spared_(spared), queue_(*request.preemptor.queue) {}
 
   std::vector<Victim> run();
 
@@ -37,6 +37,7 @@ class FairSearch {
   SchedulerState& state_;
   Ledger& ledger_;
   const PreemptionRequest& request_;
+  Spared& spared_;
   const QueueState& queue_;
   std::vector<Victim> victims_;
   // Of one round: candidates by ClusterQueue, and the nodes that can give no more.
@@ -47,8 +48,9 @@ class FairSearch {
 FairSearch::Candidates FairSearch::find_candidates() const {
   Candidates candidates;
   const auto collect = [&](const QueueState& queue, PreemptionPolicy policy) {
-    std::copy_if(queue.reserved.begin(), queue.reserved.end(), std::back_inserter(candidates),
-                 [&](const WorkloadState* workload) { return may_evict(request_, policy, *workload); });
+    std::copy_if(
+        queue.reserved.begin(), queue.reserved.end(), std::back_inserter(candidates),
+        [&](const WorkloadState* workload) { return may_evict(state_, request_, policy, *workload, spared_); });
   };
   const ClusterQueuePreemption& policy = queue_.object->preemption;
   if (policy.within_cluster_queue != PreemptionPolicy::kNever) collect(queue_, policy.within_cluster_queue);
@@ -223,8 +225,8 @@ std::vector<Victim> FairSearch::run() {
 
 }  // namespace
 
-std::vector<Victim> fair_victims(SchedulerState& state, const PreemptionRequest& request) {
-  return FairSearch(state, request).run();
+std::vector<Victim> fair_victims(SchedulerState& state, const PreemptionRequest& request, Spared& spared) {
+  return FairSearch(state, request, spared).run();
 }
 
 }  // namespace muster

@@ -7,11 +7,12 @@
 
 namespace muster {
 
-std::vector<Victim> classic_victims(SchedulerState& state, const PreemptionRequest& request);
-std::vector<Victim> fair_victims(SchedulerState& state, const PreemptionRequest& request);
+std::vector<Victim> classic_victims(SchedulerState& state, const PreemptionRequest& request, Spared& spared);
+std::vector<Victim> fair_victims(SchedulerState& state, const PreemptionRequest& request, Spared& spared);
 
-// Whether a policy lets the preemptor evict this Workload, and that would help it.
-bool may_evict(const PreemptionRequest& request, PreemptionPolicy policy, const WorkloadState& candidate);
+// Whether a policy lets the preemptor evict this Workload, and that would help it, and it is not protected.
+bool may_evict(const SchedulerState& state, const PreemptionRequest& request, PreemptionPolicy policy,
+               const WorkloadState& candidate, Spared& spared);
 // The order of candidates: those that are evicted already, other ClusterQueues, lower
 // priority, later reservation.
 bool evicted_before(const PreemptionRequest& request, const WorkloadState& a, const WorkloadState& b);

@@ -103,7 +103,7 @@ AdmissionRequest request_of(const json& content) {
     request.resource = lower_case(request.kind) + "s";
   } else if (request.group == "kueue.x-k8s.io") {
     request.version = "v1beta2";
-    request.resource = lower_case(request.kind) + "s";
+    request.resource = lower_case(request.kind) + (request.kind.ends_with("s") ? "es" : "s");
   }
   request.sub_resource = content.value("subresource", "");
   request.namespace_ = string_at(request.object, {"metadata", "namespace"});

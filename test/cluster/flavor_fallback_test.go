@@ -9,6 +9,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -31,6 +32,9 @@ func TestFlavorsThatFailAreLeft(t *testing.T) {
 		{"after a failure an earlier flavor that has become free comes first", earlierFlavorFirst},
 		{"with DeactivateWorkload the Workload is deactivated and a person brings it back", allFlavorsFailed},
 		{"with RetryAllFlavors another round begins", anotherRound},
+		{"of two resource groups the one falls back that has another flavor", func(t *testing.T, teams *harness.Teams) {
+			oneGroupFallsBack(t, cluster, teams)
+		}},
 		{"a rejected check makes its flavor fail and the Job runs on another", rejectedFlavor},
 		{"the KEP's spelling in v1beta1 is kept and both spellings at once are rejected", func(t *testing.T, teams *harness.Teams) {
 			bothSpellings(t, cluster, teams)
@@ -141,6 +145,47 @@ func anotherRound(t *testing.T, teams *harness.Teams) {
 	}
 	if at, _, _ := unstructured.NestedString(round.Object, "status", "requeueState", "requeueAt"); at == "" {
 		t.Errorf("it does not say when the next round begins: %v", round.Object["status"])
+	}
+}
+
+// Memory stays on its flavor, and is given to the pods beside the next one of cpu.
+func oneGroupFallsBack(t *testing.T, cluster *harness.Cluster, teams *harness.Teams) {
+	teams.SoldOut("spot")
+	teams.Flavor("on-demand")
+	teams.AnyNode("fast")
+	teams.AnyNode("slow")
+	groups := teams.Cpus("spot=9", "on-demand=9")["resourceGroups"].([]any)
+	var memory []any
+	for _, flavor := range []string{"fast", "slow"} {
+		quota := map[string]any{"name": "memory", "nominalQuota": "1Gi"}
+		memory = append(memory, map[string]any{"name": teams.Name(flavor), "resources": []any{quota}})
+	}
+	groups = append(groups, map[string]any{"coveredResources": []any{"memory"}, "flavors": memory})
+	teams.Queue("q", map[string]any{"resourceGroups": groups}, fallsBack(teams, "DeactivateWorkload", "spot:"+flavorTimeout, "fast:10m"))
+	teams.Job("q", "late", 1, "1", func(job *batchv1.Job) {
+		job.Spec.Template.Spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = resource.MustParse("64Mi")
+	})
+	teams.Await("late", "tries spot and fast", hasFlavors(teams, "spot", "fast"))
+	teams.Await("late", "has left spot", hasFailed(teams, "spot"), hasFlavors(teams, "on-demand", "fast"))
+	teams.RunsWith("late", 1)
+	teams.Await("late", "runs on demand", hasFlavors(teams, "on-demand", "fast"), hasFailed(teams), harness.HasCondition("PodsReady", "True", "Started"))
+	if selector := getJob(t, cluster, teams.Namespace, "late").Spec.Template.Spec.NodeSelector[harness.NodeLabel]; selector != "hollow" {
+		t.Errorf("its pods select the nodes %q", selector)
+	}
+}
+
+// hasFlavors is true of a Workload with these flavors for cpu and memory.
+func hasFlavors(teams *harness.Teams, cpu, memory string) func(*unstructured.Unstructured) error {
+	return func(workload *unstructured.Unstructured) error {
+		list, _, _ := unstructured.NestedSlice(workload.Object, "status", "admission", "podSetAssignments")
+		if len(list) != 1 {
+			return fmt.Errorf("it has no admission: %v", workload.Object["status"])
+		}
+		flavors, _, _ := unstructured.NestedStringMap(list[0].(map[string]any), "flavors")
+		if flavors["cpu"] != teams.Name(cpu) || flavors["memory"] != teams.Name(memory) {
+			return fmt.Errorf("it has the flavors %v", flavors)
+		}
+		return nil
 	}
 }
 

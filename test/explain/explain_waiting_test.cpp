@@ -1,6 +1,7 @@
 // A Workload that waits for its turn, for quota or for others: the answers with numbers.
 #include "explain/explain.h"
 
+#include "api/meta/constants.h"
 #include "test/explain/explain_rows.h"
 
 namespace muster::test {
@@ -164,6 +165,40 @@ TEST_CASE("explain: a preemptor names whom it waits for") {
   REQUIRE_FALSE(told.others.empty());
   CHECK(told.others[0] == ExplainedOthers{.role = "victim", .count = 1, .names = {{"team-a", "low"}}});
   CHECK(cluster.ask(kWorkloads, "low").reason == "Stopping");
+}
+
+TEST_CASE("explain: a preemptor whose victims are protected is told until when") {
+  const auto fill = [](ExplainCluster& cluster, const json& status) {
+    json queue = ExplainCluster::cluster_queue({{"preemption", {{"withinClusterQueue", "LowerPriority"}}}});
+    queue["metadata"]["annotations"] = {{kPreemptionProtectionAnnotation, "1h"}};
+    cluster.put(kClusterQueues, queue);
+    json patch = of_pods("3");
+    patch["spec"]["priority"] = 10;
+    patch["status"] = status;
+    cluster.put(kJobs, ExplainCluster::job());
+    cluster.put(kWorkloads, ExplainCluster::workload(patch));
+    cluster.put_other("low", -30, "4", cluster.admitted());
+  };
+  ExplainCluster leader;
+  fill(leader, json::object());
+  leader.decide();
+  const Explained told = leader.ask();
+  CHECK(told.reason == "WaitingForProtectedWorkloads");
+  CHECK(told.headline ==
+        "Job team-a/train waits because the Workloads that it could preempt in ClusterQueue cq or its cohort have "
+        "started recently and are protected.");
+  REQUIRE(told.because.size() == 1);
+  CHECK(told.because[0].find("are protected, the first of them until 2026-01-01T") != std::string::npos);
+  REQUIRE(told.change.size() == 2);
+  CHECK(told.change[0].starts_with("Is evaluated again at 2026-01-01T"));
+
+  ExplainCluster follower;
+  fill(follower,
+       {{"conditions", {follower.condition("QuotaReserved", false, "WaitingForProtectedWorkloads", "until 9")}}});
+  follower.follow();
+  const Explained same = follower.ask(kJobs, "train", false);
+  CHECK(same.headline == told.headline);
+  CHECK(same.because == std::vector<std::string>{"until 9"});
 }
 
 TEST_CASE("explain: with blockAdmission the Workloads that are not ready are named and their message is not") {

@@ -116,7 +116,7 @@ TEST_CASE("every entry fails closed, answers dry runs and spares deletion and th
   registration.own_namespace = "batch-gate";
   for (WebhookKind kind : kBoth) {
     const json entries = webhook_entries(kind, registration, {"kube-system", "team-a"}, "");
-    REQUIRE(entries.size() == (kind == WebhookKind::kMutating ? 5 : 9));
+    REQUIRE(entries.size() == (kind == WebhookKind::kMutating ? 5 : 10));
     for (const json& entry : entries) {
       INFO(entry.at("name").get<std::string>());
       CHECK(entry.at("failurePolicy") == "Fail");
@@ -150,7 +150,7 @@ TEST_CASE("the entries follow the settings") {
 
 TEST_CASE("native mode sends every JobSet once and external mode only those with our keys") {
   const json external = webhook_entries(WebhookKind::kValidating, {}, {}, "");
-  REQUIRE(external.size() == 7);
+  REQUIRE(external.size() == 8);
   CHECK(registered(external[0]).contains({"jobset.x-k8s.io", "jobsets", "CREATE"}));
   CHECK_FALSE(condition(external[0], "queued-or-gang").is_null());
   CHECK_FALSE(registered(external[1]).contains({"jobset.x-k8s.io", "jobsets", "CREATE"}));
@@ -159,7 +159,7 @@ TEST_CASE("native mode sends every JobSet once and external mode only those with
   native.every_jobset = true;
   for (WebhookKind kind : kBoth) {
     const json entries = webhook_entries(kind, native, {}, "");
-    REQUIRE(entries.size() == (kind == WebhookKind::kMutating ? 3 : 7));
+    REQUIRE(entries.size() == (kind == WebhookKind::kMutating ? 3 : 8));
     // Defaults and rules of JobSet's own webhook: on CREATE and on UPDATE.
     for (const char* operation : {"CREATE", "UPDATE"}) {
       CHECK_FALSE(registered(entries[0]).contains({"jobset.x-k8s.io", "jobsets", operation}));
@@ -205,13 +205,25 @@ TEST_CASE("the Jobs of JobSets are sent unless their controller writes them") {
   }
 }
 
-TEST_CASE("LocalQueues are sent only when they ask for a share that they did not have") {
+TEST_CASE("LocalQueues are sent only when they ask for a share or a protection that they did not have") {
   const json entry = entry_named(webhook_entries(WebhookKind::kValidating, {}, {}, ""), "local-queues");
   CHECK(registered(entry) ==
         Asked{{"kueue.x-k8s.io", "localqueues", "CREATE"}, {"kueue.x-k8s.io", "localqueues", "UPDATE"}});
   CHECK(entry.at("rules").at(0).at("scope") == "Namespaced");
-  const std::string sent = condition(entry, "with-fair-sharing");
-  CHECK(sent.starts_with("has(object.spec) && has(object.spec.fairSharing) && "));
+  const std::string sent = condition(entry, "with-share-or-protection");
+  CHECK(sent.starts_with("(has(object.spec) && has(object.spec.fairSharing) && "));
+  CHECK(sent.find("'muster.batch/preemption-protection'") != std::string::npos);
+}
+
+TEST_CASE("WorkloadPriorityClasses are sent only when they say something of protection that they did not say") {
+  const json entry = entry_named(webhook_entries(WebhookKind::kValidating, {}, {}, ""), "priority-classes");
+  CHECK(registered(entry) == Asked{{"kueue.x-k8s.io", "workloadpriorityclasses", "CREATE"},
+                                   {"kueue.x-k8s.io", "workloadpriorityclasses", "UPDATE"}});
+  CHECK(entry.at("rules").at(0).at("scope") == "*");
+  const std::string sent = condition(entry, "with-protection");
+  for (const char* key : {"muster.batch/preemption-protection", "muster.batch/reclaim-protection",
+                          "muster.batch/preemption-protection-limit"})
+    CHECK(sent.find("'" + std::string(key) + "'") != std::string::npos);
 }
 
 TEST_CASE("muster is not asked about Workloads and ConfigMaps that it writes itself") {

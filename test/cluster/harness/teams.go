@@ -78,6 +78,12 @@ func (s *Teams) SoldOut(short string) {
 	s.flavorOf(short, "sold-out")
 }
 
+// AnyNode makes a flavor that says nothing of nodes, for a resource group beside one that does.
+func (s *Teams) AnyNode(short string) {
+	s.t.Helper()
+	s.make(ResourceFlavors, queueObject("ResourceFlavor", s.Name(short), map[string]any{}))
+}
+
 func (s *Teams) flavorOf(short, nodes string) {
 	s.t.Helper()
 	s.make(ResourceFlavors, queueObject("ResourceFlavor", s.Name(short), map[string]any{

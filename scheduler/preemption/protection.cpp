@@ -1,0 +1,62 @@
+#include "scheduler/preemption/protection.h"
+
+#include <algorithm>
+
+#include "api/meta/resource_type.h"
+
+namespace muster {
+namespace {
+
+using Length = std::optional<Duration> PreemptionProtection::*;
+
+// What protects the candidate, if the preemptor's ClusterQueue respects all of it.
+Duration granted(const SchedulerState& state, const WorkloadState& candidate, Length kind) {
+  const auto& reference = candidate.started_class;
+  if (reference && reference->kind == kWorkloadPriorityClasses.kind && !state.class_protection.empty()) {
+    const auto found = state.class_protection.find(reference->name.text());
+    if (found != state.class_protection.end() && found->second.*kind) return *(found->second.*kind);
+  }
+  const ClusterQueue* queue = candidate.queue->object.get();
+  return queue == nullptr ? Duration::zero() : (queue->protection.*kind).value_or(Duration::zero());
+}
+
+}  // namespace
+
+std::optional<MonotonicTime> protected_until(const SchedulerState& state, const WorkloadState& preemptor,
+                                             const WorkloadState& candidate) {
+  const PreemptionProtection& respects = preemptor.queue->object->protection;
+  const Length kind =
+      candidate.queue == preemptor.queue ? &PreemptionProtection::in_queue : &PreemptionProtection::reclaim;
+  // Without a limit a ClusterQueue respects as much as it grants.
+  const Duration most = respects.limit ? *respects.limit : (respects.*kind).value_or(Duration::zero());
+  if (most <= Duration::zero() || !candidate.started_at) return std::nullopt;
+  const Duration length = std::min(granted(state, candidate, kind), most);
+  if (length <= Duration::zero()) return std::nullopt;
+  // What comes while the preemptor waits does not make it wait longer.
+  return std::min(*candidate.started_at, preemptor.awaits_protected_since.value_or(*candidate.started_at)) + length;
+}
+
+void await_protection_end(SchedulerState& state, QueueState& queue, MonotonicTime end) {
+  if (queue.protection_end && *queue.protection_end <= end) return;
+  forget_protection_end(state, queue);
+  queue.protection_end = end;
+  state.protection_ends.emplace(end, &queue);
+}
+
+void forget_protection_end(SchedulerState& state, QueueState& queue) {
+  if (!queue.protection_end) return;
+  state.protection_ends.erase({*queue.protection_end, &queue});
+  queue.protection_end.reset();
+}
+
+std::vector<QueueState*> take_ended_protections(SchedulerState& state, MonotonicTime now) {
+  std::vector<QueueState*> queues;
+  while (!state.protection_ends.empty() && state.protection_ends.begin()->first <= now) {
+    QueueState* queue = state.protection_ends.begin()->second;
+    forget_protection_end(state, *queue);
+    queues.push_back(queue);
+  }
+  return queues;
+}
+
+}  // namespace muster
