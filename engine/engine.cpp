@@ -6,15 +6,12 @@
 #include "api/meta/constants.h"
 #include "api/watched_kinds.h"
 #include "base/overloaded.h"
-#include "jobs/job_kind.h"
 #include "state/admissions.h"
 #include "state/metrics/measurements.h"
 
 namespace muster {
 namespace {
 
-// How long a name that a stranger's object has is not tried again.
-constexpr Duration kTakenFor = std::chrono::seconds(30);
 // A reconciler that asks for a time that has passed must not keep the engine busy.
 constexpr Duration kShortestWait = std::chrono::milliseconds(100);
 
@@ -31,19 +28,6 @@ std::vector<const ResourceType*> watched_types() {
   std::vector<const ResourceType*> types;
   for (const WatchedKind& kind : watched_kinds()) types.push_back(kind.type);
   return types;
-}
-
-// "workloads.kueue.x-k8s.io".
-std::string name_of(const ResourceType& type) {
-  return std::string(type.plural) + (type.group.empty() ? "" : "." + std::string(type.group));
-}
-
-// nullptr: not of the engine's.
-const WatchedKind* find_kind(const ResourceType& type) {
-  for (const WatchedKind& kind : watched_kinds()) {
-    if (kind.type->plural == type.plural) return &kind;
-  }
-  return nullptr;
 }
 
 }  // namespace
@@ -189,63 +173,7 @@ void Engine::replace(const KindListed& list, Now now) {
     put(object, true, now);
   }
   for (const TypedObject& gone : state_.drop_missing(*list.type, listed, list.version)) forget(gone, now);
-  if (find_kind(*list.type) != nullptr) note_listed(*list.type);
-}
-
-void Engine::note_listed(const ResourceType& type) {
-  synced_kinds_.insert(type.plural);
-  missing_.erase(type.plural);
-  if (unknown_.erase(type.plural) == 0 || !leads_) return;
-  // What was left alone because of it.
-  state_.for_each([this](const TypedObject& object) { concern(object); });
-}
-
-void Engine::note_absent(const ResourceType& type) {
-  const WatchedKind* kind = find_kind(type);
-  if (kind == nullptr) return;
-  const bool had_objects = !state_.select(type, [](const TypedObject&) { return true; }).empty();
-  if (!kind->optional || had_objects) {
-    missing_.insert(kind->type->plural);
-  } else if (synced_kinds_.insert(kind->type->plural).second) {
-    unknown_.insert(kind->type->plural);
-  }
-}
-
-std::vector<std::string> Engine::missing_kinds() const {
-  std::vector<std::string> names;
-  for (const WatchedKind& kind : watched_kinds()) {
-    if (missing_.contains(kind.type->plural)) names.push_back(name_of(*kind.type));
-  }
-  return names;
-}
-
-std::vector<std::string> Engine::kinds_behind() const {
-  std::vector<std::string> names;
-  for (const ResourceType* kind : catch_up_.behind()) names.push_back(name_of(*kind));
-  return names;
-}
-
-void Engine::catch_up(const KindCaughtUp& kind, Now now) {
-  catch_up_.caught_up(*kind.type, kind.term);
-  if (caught_up_ == catch_up_.done()) return;
-  caught_up_ = !caught_up_;
-  // While it waited it followed, so the scheduler has forgotten again what it owes to whom.
-  if (leads_) state_.admissions().forget_unwritten(now);
-}
-
-// Whether its owner is of a kind that is not served and may yet be there: the Workload of such
-// an owner, and the children of one whose Workload is admitted, are left as they are.
-bool Engine::rests_on_unknown(const ObjectKey& key) const {
-  if (unknown_.empty()) return false;
-  const TypedObject* object = state_.find(*key.type, key.ns, key.name);
-  if (object == nullptr || !meta_of(*object).controller) return false;
-  const OwnerReference& owner = *meta_of(*object).controller;
-  const JobKind* kind = find_owner_kind(owner, settings_.queues.rules);
-  if (kind == nullptr || !unknown_.contains(kind->type.plural)) return false;
-  if (std::holds_alternative<WorkloadPtr>(*object)) return true;
-  const auto workloads = state_.workloads_of_owner(owner.uid);
-  return std::any_of(workloads.begin(), workloads.end(),
-                     [&](const Workload* workload) { return workload->meta.ns == key.ns && workload->admitted(); });
+  note_listed(*list.type);
 }
 
 // Who begins to lead owes every object a look; whoever ends forgets what was planned.
@@ -271,95 +199,6 @@ void Engine::lead(const LeadershipChanged& changed, Now now) {
     const TypedObject* object = state_.find(*key.type, key.ns, key.name);
     if (object != nullptr) events_.push_back(event_about_unsupported(*object, unsupported));
   });
-}
-
-void Engine::finish(const WriteFinished& finished, Now now) {
-  const auto found = under_way_.find(finished.id);
-  if (found == under_way_.end()) return;
-  UnderWay write = std::move(found->second);
-  under_way_.erase(found);
-  if (write.admits) --admissions_under_way_;
-  if (!write.lane) return webhooks_.write_finished(write.target);
-  take_answer(write, finished, now);
-  if (finished.outcome == WriteOutcome::kDone && write.rest > Duration::zero())
-    lanes_.rest(*write.lane, now.monotonic + write.rest);
-  if (finished.outcome == WriteOutcome::kDone && !shows(write.target, finished.version))
-    return unseen_.add(write.target, finished.version, *write.lane);
-  lanes_.write_finished(*write.lane, result_of(write, finished), now.monotonic);
-}
-
-void Engine::end_writes(const std::vector<ObjectKey>& lanes, Now now) {
-  for (const ObjectKey& lane : lanes) lanes_.write_finished(lane, Lanes::Result::kDone, now.monotonic);
-}
-
-// Also where the object has gone, and with it all that was written.
-bool Engine::shows(const ObjectKey& target, uint64_t version) const {
-  const TypedObject* known = state_.find(*target.type, target.ns, target.name);
-  return known == nullptr || meta_of(*known).resource_version >= version;
-}
-
-// That a name is taken or an object gone is an answer to act on at once, not trouble to
-// wait out: one pod that vanishes must not hold up the release of a gang. And what the
-// watch has shown before the answer came will not be shown again.
-Lanes::Result Engine::result_of(const UnderWay& write, const WriteFinished& finished) const {
-  if (only_it_waits(write, finished)) return Lanes::Result::kDone;
-  switch (finished.outcome) {
-    case WriteOutcome::kDone:
-    case WriteOutcome::kAlreadyExists:
-      return Lanes::Result::kDone;
-    case WriteOutcome::kNotFound:
-      return write.verb == Verb::kCreate ? Lanes::Result::kFailed : Lanes::Result::kDone;
-    case WriteOutcome::kConflict: {
-      const TypedObject* known = state_.find(*write.target.type, write.target.ns, write.target.name);
-      const bool outdated = known != nullptr && meta_of(*known).resource_version == write.version;
-      return outdated ? Lanes::Result::kOutdated : Lanes::Result::kFailed;
-    }
-    case WriteOutcome::kRefused:
-    case WriteOutcome::kFailed:
-      break;
-  }
-  return Lanes::Result::kFailed;
-}
-
-// Takes the write's events and measurements with it.
-void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now) {
-  const ObjectKey& target = write.target;
-  const bool done = finished.outcome == WriteOutcome::kDone;
-  if (done) {
-    std::move(write.events.begin(), write.events.end(), std::back_inserter(events_));
-    for (Measurement& measurement : write.measurements) measure(std::move(measurement));
-    std::move(write.decisions.begin(), write.decisions.end(), std::back_inserter(decisions_));
-    if (write.verb == Verb::kCreate) state_.forget_rejection(*write.lane, target);
-  } else if (write.refusal && !finished.why.empty()) {
-    take_refusal(write, finished, now);
-  }
-  if (done && finished.object) return put(*finished.object, false, now);
-  if (finished.outcome == WriteOutcome::kRefused && write.verb == Verb::kPatchStatus)
-    state_.admissions().refuse(target, now);
-  if (finished.outcome == WriteOutcome::kAlreadyExists) {
-    if (state_.find(*target.type, target.ns, target.name) != nullptr) return;
-    state_.note_taken(target, now.monotonic + kTakenFor);
-    blocked_.put(*write.lane, now.monotonic + kTakenFor);
-  }
-  const bool gone = finished.outcome == WriteOutcome::kNotFound && write.verb != Verb::kCreate;
-  if (!gone && !(done && write.verb == Verb::kDelete)) return;
-  const TypedObject* known = state_.find(*target.type, target.ns, target.name);
-  if (known == nullptr || (!write.uid.empty() && meta_of(*known).uid != write.uid)) return;
-  if (auto removed = state_.remove(target)) forget(*removed, now);
-}
-
-bool Engine::only_it_waits(const UnderWay& write, const WriteFinished& finished) {
-  return write.waits_alone && !finished.why.empty() && finished.outcome != WriteOutcome::kDone;
-}
-
-// What the API server, a quota of Kubernetes or a policy says to a create: its user's business. The
-// write is tried again after a growing delay; the recorder makes one series of repeated events.
-void Engine::take_refusal(UnderWay& write, const WriteFinished& finished, Now now) {
-  state_.note_rejection(*write.lane, write.target, finished.why);
-  if (only_it_waits(write, finished)) state_.note_refused(write.target, now.monotonic);
-  ObjectEvent event = *std::move(write.refusal);
-  event.note += finished.why;
-  events_.push_back(std::move(event));
 }
 
 Commands Engine::plan(Now now) {
@@ -485,7 +324,7 @@ ClusterViewPtr Engine::view() const {
 
 // When the scheduler wants to decide although nothing has happened, and can.
 std::optional<MonotonicTime> Engine::next_decision() const {
-  if (!leads_ || !is_whole()) return std::nullopt;
+  if (!may_plan()) return std::nullopt;
   std::optional<MonotonicTime> wake = state_.admissions().scheduler().next_wake();
   if (!wake) return std::nullopt;
   if (awaits_admissions_until_) wake = std::max(*wake, *awaits_admissions_until_);

@@ -57,7 +57,7 @@ std::set<std::string, std::less<>> names_in(const json& list) {
 RuleSettings settings_of(const json& wanted) {
   check_keys(wanted, {"manageJobsWithoutQueueName", "managedJobsNamespaceSelector", "frameworks", "featureGates",
                       "suspendGuard", "admitters", "waiterImage", "nativeJobSets", "jobSetFeatureGates",
-                      "groupScheduling", "denyUnqueued", "externalFrameworks"});
+                      "groupScheduling", "denyUnqueued", "externalFrameworks", "ownName"});
   RuleSettings settings;
   settings.manage_jobs_without_queue_name = wanted.value("manageJobsWithoutQueueName", false);
   if (wanted.contains("managedJobsNamespaceSelector")) {
@@ -71,6 +71,7 @@ RuleSettings settings_of(const json& wanted) {
     CHECK((observe || wanted["suspendGuard"] == "enforce"));
     settings.suspend_guard = observe ? SuspendGuard::kObserve : SuspendGuard::kEnforce;
   }
+  settings.own_name = wanted.value("ownName", "");
   settings.admitters = names_in(wanted.value("admitters", json::array()));
   settings.waiter.image = wanted.value("waiterImage", settings.waiter.image);
   settings.waiter.shell_loop = wanted.contains("waiterImage");

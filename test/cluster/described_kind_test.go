@@ -38,7 +38,7 @@ func TestAJobOfADescribedKindIsQueuedStartedStoppedAndFinished(t *testing.T) {
 	scene.create("express", 2)
 	scene.create("late", 3)
 	scene.teams.Admitted("express")
-	scene.teams.Waits("late", "Pending")
+	scene.teams.Waits("late", "ExceedsMaxQuota")
 	express := scene.await("express", "runs", false)
 	if selector, _, _ := unstructured.NestedStringMap(express.Object, "spec", "engine", "template", "spec", "nodeSelector"); len(selector) == 0 {
 		t.Errorf("the engine has nothing of its flavor: %v", express.Object["spec"])
@@ -67,7 +67,7 @@ func TestAJobOfADescribedKindIsQueuedStartedStoppedAndFinished(t *testing.T) {
 	scene.await("express", "runs again", false)
 	scene.status("express", `{"running":0,"conditions":[{"type":"Arrived","status":"True","message":"in time"}]}`)
 	scene.teams.Await("express", "is finished", harness.HasCondition("Finished", "True", "Succeeded"))
-	scene.teams.Await("late", "is told that it can never run", harness.HasCondition("QuotaReserved", "False", "Pending"))
+	scene.teams.Await("late", "is told that it can never run", harness.HasCondition("QuotaReserved", "False", "ExceedsMaxQuota"))
 }
 
 type trainScene struct {

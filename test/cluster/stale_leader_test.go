@@ -54,7 +54,7 @@ func TestALeaderWhoseWatchesAreSilentDecidesNothing(t *testing.T) {
 	if blind.Leads(t) {
 		t.Error("a replica whose watches are silent leads again")
 	}
-	teams.Waits("late", "Pending")
+	teams.Waits("late", "WaitingForQuota")
 	onlyEarly()
 	third.Stop(t)
 	// Its watches break at last, so that it lists, and takes part again.

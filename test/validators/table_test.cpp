@@ -12,8 +12,9 @@ using namespace muster;
 
 namespace {
 
-constexpr std::array<std::string_view, 7> kQueueResources = {
-    "admissionchecks", "clusterqueues", "cohorts", "localqueues", "resourceflavors", "workloads", "workloads/status"};
+constexpr std::array<std::string_view, 8> kQueueResources = {
+    "admissionchecks", "clusterqueues",           "cohorts",   "localqueues",
+    "resourceflavors", "workloadpriorityclasses", "workloads", "workloads/status"};
 
 bool is_known(const RuleMatch& match) {
   if (match == kQueuedJobs) return true;

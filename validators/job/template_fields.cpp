@@ -8,7 +8,7 @@
 #include <set>
 
 #include "api/codec/json.h"
-#include "api/pod_schema.h"
+#include "api/review/pod_schema.h"
 #include "jobs/job_kind.h"
 #include "jobs/management.h"
 #include "validators/validator.h"

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
-#include "jobs/management.h"
 #include "validators/validator.h"
+#include "validators/workload/sent_by_muster.h"
 
 namespace muster {
 namespace {
@@ -21,8 +21,7 @@ bool same(const json* now, const json* before) {
 }
 
 FieldErrors check(const Review& review) {
-  // Without admitters muster does not know its own user (outside of a cluster), and would refuse itself.
-  if (review.settings.admitters.empty() || is_admitter(review)) return {};
+  if (is_sent_by_muster(review)) return {};
   FieldErrors errors;
   for (const char* field : {"flavorAssignmentHistory", "flavorFallback"}) {
     if (same(find_path(review.request.object, {"status", field}),

@@ -12,6 +12,7 @@
 #include "jobs/management.h"
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
+#include "validators/workload/sent_by_muster.h"
 
 namespace muster {
 namespace {
@@ -22,7 +23,7 @@ bool is_run_here(const RuleSettings& settings, const OwnerReference& owner) {
 }
 
 FieldErrors check(const Review& review) {
-  if (review.settings.admitters.empty() || is_admitter(review)) return {};
+  if (is_sent_by_muster(review)) return {};
   const auto after = controller_of(review.request.object);
   if (!after || is_run_here(review.settings, *after) || !has_quota_reservation(review.request.old_object)) return {};
   const auto before = controller_of(review.request.old_object);

@@ -1,4 +1,4 @@
-#include "api/pod_schema.h"
+#include "api/review/pod_schema.h"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,105 @@
+// What becomes of a write when its answer comes.
+#include <iterator>
+#include <utility>
+
+#include "engine/engine.h"
+#include "state/admissions.h"
+
+namespace muster {
+namespace {
+
+// How long a name that a stranger's object has is not tried again.
+constexpr Duration kTakenFor = std::chrono::seconds(30);
+
+}  // namespace
+
+void Engine::finish(const WriteFinished& finished, Now now) {
+  const auto found = under_way_.find(finished.id);
+  if (found == under_way_.end()) return;
+  UnderWay write = std::move(found->second);
+  under_way_.erase(found);
+  if (write.admits) --admissions_under_way_;
+  if (!write.lane) return webhooks_.write_finished(write.target);
+  take_answer(write, finished, now);
+  if (finished.outcome == WriteOutcome::kDone && write.rest > Duration::zero())
+    lanes_.rest(*write.lane, now.monotonic + write.rest);
+  if (finished.outcome == WriteOutcome::kDone && !shows(write.target, finished.version))
+    return unseen_.add(write.target, finished.version, *write.lane);
+  lanes_.write_finished(*write.lane, result_of(write, finished), now.monotonic);
+}
+
+void Engine::end_writes(const std::vector<ObjectKey>& lanes, Now now) {
+  for (const ObjectKey& lane : lanes) lanes_.write_finished(lane, Lanes::Result::kDone, now.monotonic);
+}
+
+// Also where the object has gone, and with it all that was written.
+bool Engine::shows(const ObjectKey& target, uint64_t version) const {
+  const TypedObject* known = state_.find(*target.type, target.ns, target.name);
+  return known == nullptr || meta_of(*known).resource_version >= version;
+}
+
+// That a name is taken or an object gone is an answer to act on at once, not trouble to
+// wait out: one pod that vanishes must not hold up the release of a gang. And what the
+// watch has shown before the answer came will not be shown again.
+Lanes::Result Engine::result_of(const UnderWay& write, const WriteFinished& finished) const {
+  if (only_it_waits(write, finished)) return Lanes::Result::kDone;
+  switch (finished.outcome) {
+    case WriteOutcome::kDone:
+    case WriteOutcome::kAlreadyExists:
+      return Lanes::Result::kDone;
+    case WriteOutcome::kNotFound:
+      return write.verb == Verb::kCreate ? Lanes::Result::kFailed : Lanes::Result::kDone;
+    case WriteOutcome::kConflict: {
+      const TypedObject* known = state_.find(*write.target.type, write.target.ns, write.target.name);
+      const bool outdated = known != nullptr && meta_of(*known).resource_version == write.version;
+      return outdated ? Lanes::Result::kOutdated : Lanes::Result::kFailed;
+    }
+    case WriteOutcome::kRefused:
+    case WriteOutcome::kFailed:
+      break;
+  }
+  return Lanes::Result::kFailed;
+}
+
+// Takes the write's events and measurements with it.
+void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now) {
+  const ObjectKey& target = write.target;
+  const bool done = finished.outcome == WriteOutcome::kDone;
+  if (done) {
+    std::move(write.events.begin(), write.events.end(), std::back_inserter(events_));
+    for (Measurement& measurement : write.measurements) measure(std::move(measurement));
+    std::move(write.decisions.begin(), write.decisions.end(), std::back_inserter(decisions_));
+    if (write.verb == Verb::kCreate) state_.forget_rejection(*write.lane, target);
+  } else if (write.refusal && !finished.why.empty()) {
+    take_refusal(write, finished, now);
+  }
+  if (done && finished.object) return put(*finished.object, false, now);
+  if (finished.outcome == WriteOutcome::kRefused && write.verb == Verb::kPatchStatus)
+    state_.admissions().refuse(target, now);
+  if (finished.outcome == WriteOutcome::kAlreadyExists) {
+    if (state_.find(*target.type, target.ns, target.name) != nullptr) return;
+    state_.note_taken(target, now.monotonic + kTakenFor);
+    blocked_.put(*write.lane, now.monotonic + kTakenFor);
+  }
+  const bool gone = finished.outcome == WriteOutcome::kNotFound && write.verb != Verb::kCreate;
+  if (!gone && !(done && write.verb == Verb::kDelete)) return;
+  const TypedObject* known = state_.find(*target.type, target.ns, target.name);
+  if (known == nullptr || (!write.uid.empty() && meta_of(*known).uid != write.uid)) return;
+  if (auto removed = state_.remove(target)) forget(*removed, now);
+}
+
+bool Engine::only_it_waits(const UnderWay& write, const WriteFinished& finished) {
+  return write.waits_alone && !finished.why.empty() && finished.outcome != WriteOutcome::kDone;
+}
+
+// What the API server, a quota of Kubernetes or a policy says to a create: its user's business. The
+// write is tried again after a growing delay; the recorder makes one series of repeated events.
+void Engine::take_refusal(UnderWay& write, const WriteFinished& finished, Now now) {
+  state_.note_rejection(*write.lane, write.target, finished.why);
+  if (only_it_waits(write, finished)) state_.note_refused(write.target, now.monotonic);
+  ObjectEvent event = *std::move(write.refusal);
+  event.note += finished.why;
+  events_.push_back(std::move(event));
+}
+
+}  // namespace muster

@@ -1,0 +1,84 @@
+// Which kinds the engine knows enough of: listed, missing, current.
+#include <algorithm>
+
+#include "api/watched_kinds.h"
+#include "engine/engine.h"
+#include "jobs/job_kind.h"
+#include "state/admissions.h"
+
+namespace muster {
+namespace {
+
+// nullptr: not of the engine's.
+const WatchedKind* find_kind(const ResourceType& type) {
+  for (const WatchedKind& kind : watched_kinds()) {
+    if (kind.type->plural == type.plural) return &kind;
+  }
+  return nullptr;
+}
+
+// "workloads.kueue.x-k8s.io".
+std::string name_of(const ResourceType& type) {
+  return std::string(type.plural) + (type.group.empty() ? "" : "." + std::string(type.group));
+}
+
+}  // namespace
+
+void Engine::note_listed(const ResourceType& type) {
+  if (find_kind(type) == nullptr) return;
+  synced_kinds_.insert(type.plural);
+  missing_.erase(type.plural);
+  if (unknown_.erase(type.plural) == 0 || !leads_) return;
+  // What was left alone because of it.
+  state_.for_each([this](const TypedObject& object) { concern(object); });
+}
+
+void Engine::note_absent(const ResourceType& type) {
+  const WatchedKind* kind = find_kind(type);
+  if (kind == nullptr) return;
+  const bool had_objects = !state_.select(type, [](const TypedObject&) { return true; }).empty();
+  if (!kind->optional || had_objects) {
+    missing_.insert(kind->type->plural);
+  } else if (synced_kinds_.insert(kind->type->plural).second) {
+    unknown_.insert(kind->type->plural);
+  }
+}
+
+std::vector<std::string> Engine::missing_kinds() const {
+  std::vector<std::string> names;
+  for (const WatchedKind& kind : watched_kinds()) {
+    if (missing_.contains(kind.type->plural)) names.push_back(name_of(*kind.type));
+  }
+  return names;
+}
+
+std::vector<std::string> Engine::kinds_behind() const {
+  std::vector<std::string> names;
+  for (const ResourceType* kind : catch_up_.behind()) names.push_back(name_of(*kind));
+  return names;
+}
+
+void Engine::catch_up(const KindCaughtUp& kind, Now now) {
+  catch_up_.caught_up(*kind.type, kind.term);
+  if (caught_up_ == catch_up_.done()) return;
+  caught_up_ = !caught_up_;
+  // While it waited it followed, so the scheduler has forgotten again what it owes to whom.
+  if (leads_) state_.admissions().forget_unwritten(now);
+}
+
+// Whether its owner is of a kind that is not served and may yet be there: the Workload of such
+// an owner, and the children of one whose Workload is admitted, are left as they are.
+bool Engine::rests_on_unknown(const ObjectKey& key) const {
+  if (unknown_.empty()) return false;
+  const TypedObject* object = state_.find(*key.type, key.ns, key.name);
+  if (object == nullptr || !meta_of(*object).controller) return false;
+  const OwnerReference& owner = *meta_of(*object).controller;
+  const JobKind* kind = find_owner_kind(owner, settings_.queues.rules);
+  if (kind == nullptr || !unknown_.contains(kind->type.plural)) return false;
+  if (std::holds_alternative<WorkloadPtr>(*object)) return true;
+  const auto workloads = state_.workloads_of_owner(owner.uid);
+  return std::any_of(workloads.begin(), workloads.end(),
+                     [&](const Workload* workload) { return workload->meta.ns == key.ns && workload->admitted(); });
+}
+
+}  // namespace muster

@@ -1,0 +1,17 @@
+// Who may change of a Workload what muster alone decides.
+#pragma once
+
+#include "api/review/review.h"
+#include "jobs/management.h"
+
+namespace muster {
+
+// The sender is muster or an admitter. True also where neither is known, as in `muster review`: muster would
+// refuse its own writes.
+inline bool is_sent_by_muster(const Review& review) {
+  const RuleSettings& settings = review.settings;
+  if (settings.admitters.empty() && settings.own_name.empty()) return true;
+  return is_admitter(review) || review.request.user.username == settings.own_name;
+}
+
+}  // namespace muster
