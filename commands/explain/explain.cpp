@@ -41,8 +41,7 @@ Result<Target> read_target(const std::string& kind, const std::string& name) {
 
 // {"job", "train"}, {"job/train"} or {"train"}, the likeliest first; the namespace comes later.
 Result<std::vector<Target>> read_targets(const std::vector<std::string>& words) {
-  if (words.size() > 2)
-    return fail("name one object, as job NAME, and not " + std::to_string(words.size()) + " words");
+  if (words.size() > 2) return fail("name one object, as job NAME, and not " + std::to_string(words.size()) + " words");
   std::string kind, name = words.back();
   if (words.size() == 2) {
     kind = words[0];

@@ -21,9 +21,9 @@ FieldErrors check(const Review& review) {
     FieldErrors errors;
     for (std::string_view key : {kGroupTimeoutAnnotation, kGroupTargetsAnnotation, kGroupOnTimeoutAnnotation}) {
       if (annotation(object, key))
-        errors.push_back(forbidden(FieldPath("metadata.annotations").key(key),
-                                   "a " + std::string(kind->type.kind) +
-                                       " cannot start as a group; only Jobs and JobSets can"));
+        errors.push_back(
+            forbidden(FieldPath("metadata.annotations").key(key),
+                      "a " + std::string(kind->type.kind) + " cannot start as a group; only Jobs and JobSets can"));
     }
     return errors;
   });

@@ -178,7 +178,8 @@ TEST_CASE("documents after the first are MusterConfiguration or nothing that act
        kKueue + "---\napiVersion: config.muster.batch/v2\nkind: MusterConfiguration",
        "the document at line 4 is of kind MusterConfiguration, apiVersion config.muster.batch/v2, which muster does "
        "not "
-       "know (beside Kueue's Configuration a file may hold one MusterConfiguration of config.muster.batch/v1alpha1, and "
+       "know (beside Kueue's Configuration a file may hold one MusterConfiguration of config.muster.batch/v1alpha1, "
+       "and "
        "JobKinds of config.muster.batch/v1alpha1)"},
       {"a JobKind with a mistake", kKueue + "---\napiVersion: config.muster.batch/v1alpha1\nkind: JobKind\nframwork: x",
        "JobKind in the document at line 4: framework: Required value: must be given; group: Required value: must be "
