@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -61,8 +62,16 @@ func servedAfterRestart(t *testing.T, cluster *harness.Cluster, teams *harness.T
 	teams.Job("q", "low", 2, "1")
 	admitted := transition(t, teams.Await("low", "is admitted", harness.HasCondition("Admitted", "True", "")), "Admitted")
 	teams.Job("q", "high", 2, "1", teams.OfClass("high"))
-	teams.Waits("high", "WaitingForProtectedWorkloads", "The workloads that it could preempt are protected, the first of them until "+
-		admitted.Add(15*time.Second).UTC().Format(time.RFC3339))
+	const until = "The workloads that it could preempt are protected, the first of them until "
+	teams.Waits("high", "WaitingForProtectedWorkloads", until)
+	message := fmt.Sprint(harness.ConditionOf(teams.Await("high", "has a message"), "QuotaReserved")["message"])
+	_, rest, _ := strings.Cut(message, until)
+	end, err := time.Parse(time.RFC3339, rest)
+	must(t, err)
+	// Stamps are whole seconds, and the protection counts from the moment of the decision.
+	if after := end.Sub(admitted); after < 15*time.Second || after > 16*time.Second {
+		t.Errorf("protected for %s: %s", after, message)
+	}
 	teams.Told("high", "WaitingForProtectedWorkloads")
 	muster.Kill(t)
 	muster.Restart(t)
