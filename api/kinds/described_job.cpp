@@ -44,10 +44,33 @@ void read_list(const PodSetSource& source, size_t index, const json& list, Descr
   }
 }
 
+bool same_but_for_case(std::string_view a, std::string_view b) {
+  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return a != b && std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                              [&](char one, char other) { return small(one) == small(other); });
+}
+
+// Some controllers read "worker" as "Worker": its pods would run without being counted.
+void refuse_other_spellings(const PodSetSource& source, const json& object, DescribedJob& job) {
+  const json* parent = &object;
+  const std::vector<std::string>& steps = source.path.steps();
+  for (size_t i = 0; i + 1 < steps.size(); ++i) {
+    const auto next = parent->is_object() ? parent->find(steps[i]) : parent->end();
+    if (next == parent->end()) return;
+    parent = &*next;
+  }
+  if (!parent->is_object() || steps.empty()) return;
+  for (auto field = parent->begin(); field != parent->end(); ++field) {
+    if (same_but_for_case(field.key(), steps.back()))
+      job.unreadable = source.path.text() + " is written as \"" + field.key() + "\"";
+  }
+}
+
 void read_pod_sets(const json& object, DescribedJob& job) {
   const auto& sources = job.kind->pod_sets;
   job.lists.resize(sources.size());
   for (size_t i = 0; i < sources.size(); ++i) {
+    refuse_other_spellings(sources[i], object, job);
     const json* place = sources[i].path.find(object);
     if (place == nullptr) continue;
     if (!sources[i].each) {

@@ -134,6 +134,17 @@ TEST_CASE("described jobs: what a tenant writes never makes a count small or neg
   CHECK_FALSE(read_described_job(*kind, twins)->unreadable.empty());
 }
 
+TEST_CASE("described jobs: a pod set under another spelling of its name keeps the job out of its queue") {
+  const KindDescription* kind = find_described_kind("kubeflow.org", "PyTorchJob");
+  REQUIRE(kind != nullptr);
+  const json replica = {{"replicas", 5}, {"template", pods("x")}};
+  json job = {{"metadata", {{"name", "t"}}},
+              {"spec", {{"pytorchReplicaSpecs", {{"Master", replica}, {"Other", replica}}}}}};
+  CHECK(read_described_job(*kind, job)->unreadable.empty());
+  job["spec"]["pytorchReplicaSpecs"]["worker"] = replica;
+  CHECK(read_described_job(*kind, job)->unreadable.find("\"worker\"") != std::string::npos);
+}
+
 TEST_CASE("described jobs: objects of any shape are read") {
   const KindDescriptionPtr kind = train_kind();
   for (const json& wrong : {json(), json(3), json::array({1}), json::object()}) {
