@@ -6,6 +6,7 @@
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
 #include "api/meta/owner_reference.h"
+#include "base/ascii.h"
 
 namespace muster {
 namespace {
@@ -45,9 +46,7 @@ bool has_key_of_ours(const json& map) {
 }
 
 bool is_word_for(std::string_view word, const UnqueuedKind& kind) {
-  std::string singular;
-  for (const char c : kind.kind) singular += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return word == kind.kind || word == kind.resource || word == singular;
+  return word == kind.kind || word == kind.resource || word == in_small_letters(kind.kind);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <optional>
 
+#include "base/ascii.h"
 #include "certs/openssl_handles.h"
 
 namespace muster {
@@ -128,9 +129,7 @@ void sort_unique(std::vector<std::string>& texts) {
 }  // namespace
 
 ServingNames canonical(ServingNames names) {
-  for (std::string& name : names.dns) {
-    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
+  for (std::string& name : names.dns) name = in_small_letters(name);
   for (std::string& address : names.ips) {
     unsigned char bytes[sizeof(in6_addr)];
     char text[INET6_ADDRSTRLEN];

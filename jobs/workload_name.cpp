@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "base/ascii.h"
 #include "base/encoding.h"
 
 namespace muster {
@@ -26,10 +27,7 @@ std::string with_hash(std::string prefix, std::string_view hash, size_t max_leng
 
 // "job-train".
 std::string readable_part(const WorkloadOwner& owner) {
-  std::string text(owner.kind);
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text.append("-").append(owner.name);
+  return in_small_letters(owner.kind).append("-").append(owner.name);
 }
 
 }  // namespace

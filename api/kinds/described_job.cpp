@@ -6,6 +6,7 @@
 #include <set>
 
 #include "api/codec/json.h"
+#include "base/ascii.h"
 
 namespace muster {
 namespace {
@@ -45,9 +46,7 @@ void read_list(const PodSetSource& source, size_t index, const json& list, Descr
 }
 
 bool same_but_for_case(std::string_view a, std::string_view b) {
-  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return a != b && std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                              [&](char one, char other) { return small(one) == small(other); });
+  return a != b && in_small_letters(a) == in_small_letters(b);
 }
 
 // Some controllers read "worker" as "Worker": its pods would run without being counted.
@@ -126,11 +125,7 @@ int32_t count_of(const PodSetSource& source, const json& element) {
 }
 
 std::string pod_set_name(const PodSetSource& source, const json& element) {
-  std::string name = source.name.empty() ? text_at(source.name_path, element) : source.name;
-  for (char& c : name) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return name;
+  return in_small_letters(source.name.empty() ? text_at(source.name_path, element) : source.name);
 }
 
 DescribedJobPtr read_described_job(const KindDescription& kind, const json& object) {

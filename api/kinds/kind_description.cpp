@@ -7,6 +7,7 @@
 #include "api/codec/json.h"
 #include "api/kinds/strict_fields.h"
 #include "api/meta/names.h"
+#include "base/ascii.h"
 
 namespace muster {
 namespace {
@@ -115,8 +116,7 @@ void read_state(StrictFields& fields, KindDescription& kind) {
 
 void KindDescription::settle() {
   api_version_ = group + "/" + version;
-  singular_ = kind;
-  for (char& c : singular_) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  singular_ = in_small_letters(kind);
   type_ = {group, version, plural, kind, true, api_version_};
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/ascii.h"
+
 namespace muster {
 
 namespace {
@@ -29,13 +31,9 @@ bool is_bearer_token(std::string_view text) {
   return consists_of(text, "-._~+/=");
 }
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 bool same_word(std::string_view a, std::string_view b) {
   return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == lower(y); });
+         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return small_letter(x) == small_letter(y); });
 }
 
 std::string_view trim(std::string_view text) {
