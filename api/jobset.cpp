@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <utility>
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
@@ -37,6 +39,8 @@ ReplicatedJob read_replicated_job(const json& object) {
 FailureAction read_action(std::string_view action) {
   if (action == "RestartJobSet") return FailureAction::kRestartJobSet;
   if (action == "RestartJobSetAndIgnoreMaxRestarts") return FailureAction::kRestartJobSetAndIgnoreMaxRestarts;
+  if (action == "RestartJob") return FailureAction::kRestartJob;
+  if (action == "RestartJobAndIgnoreMaxRestarts") return FailureAction::kRestartJobAndIgnoreMaxRestarts;
   return FailureAction::kFailJobSet;
 }
 
@@ -56,7 +60,12 @@ std::optional<FailurePolicy> read_failure_policy(const json& object) {
   return read;
 }
 
-constexpr std::string_view kActions[] = {"", "FailJobSet", "RestartJobSet", "RestartJobSetAndIgnoreMaxRestarts"};
+constexpr std::string_view kActions[] = {"",
+                                         "FailJobSet",
+                                         "RestartJobSet",
+                                         "RestartJobSetAndIgnoreMaxRestarts",
+                                         "RestartJob",
+                                         "RestartJobAndIgnoreMaxRestarts"};
 constexpr std::string_view kStrategies[] = {"", "Recreate", "BlockingRecreate"};
 
 template <size_t N>
@@ -66,32 +75,52 @@ void note_unless(const std::string_view (&known)[N], const std::string& field, s
     found.push_back(field + ": " + std::string(value));
 }
 
-void note_exclusive_placement(const json& owner, const std::string& field, std::vector<std::string>& found) {
-  const json* topology = find_path(owner, {"metadata", "annotations", kExclusiveTopologyAnnotation});
-  if (topology != nullptr && topology->is_string())
-    found.push_back(field + "metadata.annotations[" + std::string(kExclusiveTopologyAnnotation) +
-                    "]: " + topology->get<std::string>());
+// The status has room for the restarts of so many Jobs.
+void note_too_many_for_single_restarts(const json& object, std::vector<std::string>& found) {
+  const json& rules = array_at(object, {"spec", "failurePolicy", "rules"});
+  const auto rule = std::find_if(rules.begin(), rules.end(), [](const json& each) {
+    return string_at(each, {"action"}) == "RestartJob" ||
+           string_at(each, {"action"}) == "RestartJobAndIgnoreMaxRestarts";
+  });
+  if (rule == rules.end()) return;
+  size_t i = 0;
+  for (const json& replicated : array_at(object, {"spec", "replicatedJobs"})) {
+    const int32_t replicas = int32_at(replicated, {"replicas"}, 1);
+    const std::string field = "spec.replicatedJobs[" + std::to_string(i++) + "].replicas: ";
+    if (replicas <= kMostReplicasForSingleRestarts) continue;
+    found.push_back(field + std::to_string(replicas) + " with action " + std::string(string_at(*rule, {"action"})));
+  }
 }
 
 std::vector<std::string> read_unsupported(const json& object) {
   std::vector<std::string> found;
-  note_exclusive_placement(object, "", found);
-  size_t i = 0;
-  for (const json& replicated : array_at(object, {"spec", "replicatedJobs"})) {
-    const std::string field = "spec.replicatedJobs[" + std::to_string(i++) + "].template.";
-    const json& job = object_at(replicated, {"template"});
-    note_exclusive_placement(job, field, found);
-    note_exclusive_placement(object_at(job, {"spec", "template"}), field + "spec.template.", found);
-  }
-  if (const size_t count = array_at(object, {"spec", "volumeClaimPolicies"}).size(); count > 0)
-    found.push_back("spec.volumeClaimPolicies: " + std::to_string(count));
   const json& policy = object_at(object, {"spec", "failurePolicy"});
   note_unless(kStrategies, "spec.failurePolicy.restartStrategy", string_at(policy, {"restartStrategy"}), found);
-  i = 0;
+  size_t i = 0;
   for (const json& rule : array_at(policy, {"rules"}))
     note_unless(kActions, "spec.failurePolicy.rules[" + std::to_string(i++) + "].action", string_at(rule, {"action"}),
                 found);
+  note_too_many_for_single_restarts(object, found);
   return found;
+}
+
+std::vector<VolumeClaim> read_volume_claims(const json& object) {
+  std::vector<VolumeClaim> claims;
+  for (const json& policy : array_at(object, {"spec", "volumeClaimPolicies"})) {
+    const bool retained = string_at(policy, {"retentionPolicy", "whenDeleted"}) != "Delete";
+    for (const json& claim : array_at(policy, {"templates"})) {
+      claims.push_back(
+          {.name = std::string(string_at(claim, {"metadata", "name"})), .text = to_text(claim), .retained = retained});
+    }
+  }
+  return claims;
+}
+
+// What is no number counts as 0; below 0 nothing can be.
+std::vector<int32_t> read_counts(const json& list) {
+  std::vector<int32_t> counts;
+  for (const json& count : list) counts.push_back(std::max(0, int32_at(count, {})));
+  return counts;
 }
 
 JobSetStatus read_status(const json& object) {
@@ -101,12 +130,15 @@ JobSetStatus read_status(const json& object) {
   status.restarts_count_towards_max = int32_at(object, {"status", "restartsCountTowardsMax"});
   status.terminal_state = string_at(object, {"status", "terminalState"});
   for (const json& item : array_at(object, {"status", "replicatedJobsStatus"})) {
-    status.replicated_jobs.push_back({.name = std::string(string_at(item, {"name"})),
-                                      .ready = int32_at(item, {"ready"}),
-                                      .succeeded = int32_at(item, {"succeeded"}),
-                                      .failed = int32_at(item, {"failed"}),
-                                      .active = int32_at(item, {"active"}),
-                                      .suspended = int32_at(item, {"suspended"})});
+    status.replicated_jobs.push_back(
+        {.name = std::string(string_at(item, {"name"})),
+         .ready = int32_at(item, {"ready"}),
+         .succeeded = int32_at(item, {"succeeded"}),
+         .failed = int32_at(item, {"failed"}),
+         .active = int32_at(item, {"active"}),
+         .suspended = int32_at(item, {"suspended"}),
+         .job_restarts = read_counts(array_at(item, {"jobRestarts"})),
+         .job_restarts_count_towards_max = read_counts(array_at(item, {"jobRestartsCountTowardsMax"}))});
   }
   return status;
 }
@@ -126,6 +158,29 @@ const ReplicatedJob* JobSet::find(std::string_view replicated_job) const {
   const auto found = std::find_if(replicated_jobs.begin(), replicated_jobs.end(),
                                   [&](const ReplicatedJob& candidate) { return candidate.name == replicated_job; });
   return found == replicated_jobs.end() ? nullptr : &*found;
+}
+
+bool JobSet::restarts_single_jobs() const {
+  return failure && std::any_of(failure->rules.begin(), failure->rules.end(), [](const FailureRule& rule) {
+           return rule.action == FailureAction::kRestartJob ||
+                  rule.action == FailureAction::kRestartJobAndIgnoreMaxRestarts;
+         });
+}
+
+int32_t JobSetStatus::job_restarts_of(std::string_view replicated_job, int32_t index) const {
+  const auto found = std::find_if(replicated_jobs.begin(), replicated_jobs.end(),
+                                  [&](const ReplicatedJobStatus& entry) { return entry.name == replicated_job; });
+  if (found == replicated_jobs.end() || index < 0 || std::cmp_greater_equal(index, found->job_restarts.size()))
+    return 0;
+  return found->job_restarts[static_cast<size_t>(index)];
+}
+
+int64_t JobSetStatus::restarts_towards_max() const {
+  int64_t total = restarts_count_towards_max;
+  for (const ReplicatedJobStatus& entry : replicated_jobs)
+    total = std::accumulate(entry.job_restarts_count_towards_max.begin(), entry.job_restarts_count_towards_max.end(),
+                            total);
+  return total;
 }
 
 JobSetPtr read_jobset(const json& object) {
@@ -149,6 +204,7 @@ JobSetPtr read_jobset(const json& object) {
     jobset->coordinator = Coordinator{std::string(string_at(*coordinator, {"replicatedJob"})),
                                       int32_at(*coordinator, {"jobIndex"}), int32_at(*coordinator, {"podIndex"})};
   }
+  jobset->volume_claims = read_volume_claims(object);
   jobset->unsupported = read_unsupported(object);
   jobset->status = read_status(object);
   return jobset;
@@ -167,6 +223,9 @@ json to_json(const JobSetStatus& status) {
                                {"failed", job.failed},
                                {"active", job.active},
                                {"suspended", job.suspended}});
+    if (!job.job_restarts.empty()) replicated_jobs.back()["jobRestarts"] = job.job_restarts;
+    if (!job.job_restarts_count_towards_max.empty())
+      replicated_jobs.back()["jobRestartsCountTowardsMax"] = job.job_restarts_count_towards_max;
   }
   return object;
 }

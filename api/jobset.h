@@ -43,8 +43,16 @@ struct SuccessPolicy {
   std::vector<std::string> targets;  // none: all replicated jobs
 };
 
-// Other actions and strategies of JobSet's own controller are named in JobSet::unsupported.
-enum class FailureAction { kFailJobSet, kRestartJobSet, kRestartJobSetAndIgnoreMaxRestarts };
+// Other strategies of JobSet's own controller are named in JobSet::unsupported.
+enum class FailureAction {
+  kFailJobSet,
+  kRestartJobSet,
+  kRestartJobSetAndIgnoreMaxRestarts,
+  kRestartJob,
+  kRestartJobAndIgnoreMaxRestarts,
+};
+// Of a replicated job, where a rule restarts single Jobs: the status lists them.
+inline constexpr int32_t kMostReplicasForSingleRestarts = 1024;
 struct FailureRule {
   std::string name;
   FailureAction action = FailureAction::kFailJobSet;
@@ -57,6 +65,13 @@ struct FailurePolicy {
   int32_t max_restarts = 0;
   RestartStrategy strategy = RestartStrategy::kRecreate;
   std::vector<FailureRule> rules;
+};
+
+// One template of spec.volumeClaimPolicies. The claim is shared by all pods that mount the volume.
+struct VolumeClaim {
+  std::string name;      // of the template and of the volume; the claim is "<name>-<jobset>"
+  SharedText text;       // JSON text of the template (a PersistentVolumeClaim)
+  bool retained = true;  // retentionPolicy.whenDeleted; otherwise the claim goes with the JobSet
 };
 
 struct Coordinator {
@@ -72,6 +87,10 @@ struct ReplicatedJobStatus {
   int32_t failed = 0;
   int32_t active = 0;
   int32_t suspended = 0;
+  // Restarts of single Jobs by job index, and those of them that count towards maxRestarts.
+  // Shorter than the number of Jobs: the rest is 0.
+  std::vector<int32_t> job_restarts{};
+  std::vector<int32_t> job_restarts_count_towards_max{};
 
   bool operator==(const ReplicatedJobStatus&) const = default;
 };
@@ -84,6 +103,11 @@ struct JobSetStatus {
   std::vector<ReplicatedJobStatus> replicated_jobs;
 
   bool operator==(const JobSetStatus&) const = default;
+
+  // How often the Job of this index was restarted by itself.
+  int32_t job_restarts_of(std::string_view replicated_job, int32_t index) const;
+  // All restarts that failurePolicy.maxRestarts limits: of the JobSet, and of single Jobs.
+  int64_t restarts_towards_max() const;
 };
 
 struct JobSet {
@@ -99,6 +123,7 @@ struct JobSet {
   bool in_order = false;  // startupPolicyOrder: InOrder
   std::optional<int32_t> ttl_seconds_after_finished;
   std::optional<Coordinator> coordinator;
+  std::vector<VolumeClaim> volume_claims;
   // What it asks for and muster cannot do, as "field: value": such a JobSet is not started.
   // muster's webhook refuses new ones; those that are older than muster are as they are.
   std::vector<std::string> unsupported;
@@ -106,6 +131,8 @@ struct JobSet {
 
   bool finished() const { return !status.terminal_state.empty() || ended_by("Completed") || ended_by("Failed"); }
   const ReplicatedJob* find(std::string_view replicated_job) const;
+  // A rule of the failure policy restarts single Jobs.
+  bool restarts_single_jobs() const;
 
  private:
   bool ended_by(std::string_view type) const { return condition_is_true(status.conditions, type); }

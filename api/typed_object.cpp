@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "api/kinds/serving_types.h"
 #include "base/overloaded.h"
 
 namespace muster {
@@ -29,10 +30,14 @@ TypedObject read_object(const ResourceType& type, const nlohmann::json& object) 
   };
   if (const KindDescription* described = find_described_kind(type.group, type.kind))
     return read_described_job(*described, object);
+  if (const KindDescription* serving = find_serving_description(type.group, type.kind))
+    return read_described_job(*serving, object);
+  if (type.plural == kQueuedPods.plural) return read_queued_pod(object);
   const auto reader = kReaders.find(type.kind);
   if (reader != kReaders.end()) return reader->second(object);
   PlainObject plain{&type, read_meta(object), nullptr};
-  if (type.kind != kNamespaces.kind) plain.object = std::make_shared<const nlohmann::json>(object);
+  if (type.kind != kNamespaces.kind && type.kind != kPersistentVolumeClaims.kind)
+    plain.object = std::make_shared<const nlohmann::json>(object);
   return std::make_shared<const PlainObject>(std::move(plain));
 }
 
@@ -43,6 +48,8 @@ const ResourceType& type_of(const TypedObject& object) {
                         [](const DescribedJobPtr& job) -> const ResourceType& { return job->kind->type(); },
                         [](const WorkloadPtr&) -> const ResourceType& { return kWorkloads; },
                         [](const PodPtr&) -> const ResourceType& { return kPods; },
+                        [](const QueuedPodPtr&) -> const ResourceType& { return kQueuedPods; },
+                        [](const PodGroupPtr&) -> const ResourceType& { return kQueuedPods; },
                         [](const ConfigMapPtr&) -> const ResourceType& { return kConfigMaps; },
                         [](const ServicePtr&) -> const ResourceType& { return kServices; },
                         [](const ClusterQueuePtr&) -> const ResourceType& { return kClusterQueues; },
@@ -94,7 +101,7 @@ ObjectReference reference_to(const ResourceType& type, const ObjectMeta& meta) {
 }
 
 std::string to_text(const ObjectKey& key) {
-  std::string text(key.type->plural);
+  std::string text(key.type->resource());
   text += '/';
   if (!key.ns.empty()) text += key.ns + "/";
   return text + key.name;

@@ -18,12 +18,13 @@
 #include "api/meta/object_meta.h"
 #include "api/meta/resource_type.h"
 #include "api/pod.h"
+#include "api/pods/queued_pod.h"
 #include "api/workload.h"
 
 namespace muster {
 
-// Kinds that are few (webhook configurations, CRDs): as they came. Of Namespaces only
-// the metadata; `object` is null.
+// Kinds that are few (webhook configurations, CRDs): as they came. Of Namespaces and
+// PersistentVolumeClaims only the metadata; `object` is null.
 struct PlainObject {
   const ResourceType* type;
   ObjectMeta meta;
@@ -31,9 +32,9 @@ struct PlainObject {
 };
 using PlainObjectPtr = std::shared_ptr<const PlainObject>;
 
-using TypedObject = std::variant<JobPtr, JobSetPtr, DescribedJobPtr, WorkloadPtr, PodPtr, ConfigMapPtr, ServicePtr,
-                                 ClusterQueuePtr, LocalQueuePtr, CohortPtr, ResourceFlavorPtr, AdmissionCheckPtr,
-                                 PriorityClassPtr, LimitRangePtr, RuntimeClassPtr, PlainObjectPtr>;
+using TypedObject = std::variant<JobPtr, JobSetPtr, DescribedJobPtr, WorkloadPtr, PodPtr, QueuedPodPtr, PodGroupPtr,
+                                 ConfigMapPtr, ServicePtr, ClusterQueuePtr, LocalQueuePtr, CohortPtr, ResourceFlavorPtr,
+                                 AdmissionCheckPtr, PriorityClassPtr, LimitRangePtr, RuntimeClassPtr, PlainObjectPtr>;
 
 // Never fails: what has the wrong shape reads as absent. `type` must outlive the object.
 TypedObject read_object(const ResourceType& type, const nlohmann::json& object);

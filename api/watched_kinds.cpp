@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "api/kinds/kind_description.h"
+#include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
 
 namespace muster {
@@ -16,8 +17,14 @@ constexpr WatchedKind kKinds[] = {
     {.type = &kJobs},
     {.type = &kJobSets, .optional = true},
     {.type = &kPods, .label_selector = kGroupLabel, .for_groups = true},
+    // Pods of gangs and pods in queues are two watches: no selector says "or".
+    {.type = &kQueuedPods, .label_selector = "kueue.x-k8s.io/managed=true", .framework = "pod"},
     {.type = &kConfigMaps, .label_selector = kGroupLabel, .for_groups = true},
     {.type = &kServices, .label_selector = kJobSetNameKey, .for_native_jobsets = true},
+    {.type = &kPersistentVolumeClaims,
+     .metadata_only = true,
+     .label_selector = kJobSetNameKey,
+     .for_native_jobsets = true},
     {.type = &kCustomResourceDefinitions,
      .field_selector = "metadata.name=jobsets.jobset.x-k8s.io",
      .managed_fields = true},
@@ -35,12 +42,21 @@ constexpr WatchedKind kKinds[] = {
 }  // namespace
 
 std::span<const WatchedKind> watched_kinds() {
-  static std::vector<WatchedKind> kinds(std::begin(kKinds), std::end(kKinds));
+  static std::vector<WatchedKind> kinds = [] {
+    std::vector<WatchedKind> with_sets(std::begin(kKinds), std::end(kKinds));
+    for (const ResourceType* type : {&kStatefulSets, &kLeaderWorkerSets}) {
+      const KindDescription& kind = *find_serving_description(type->group, type->kind);
+      with_sets.push_back({.type = &kind.type(), .optional = type == &kLeaderWorkerSets, .framework = kind.framework});
+    }
+    return with_sets;
+  }();
   // More may be installed while the process starts.
-  const auto described = described_kinds();
-  while (kinds.size() < std::size(kKinds) + described.size()) {
-    const KindDescription& kind = *described[kinds.size() - std::size(kKinds)];
+  static size_t described = 0;
+  for (; described < described_kinds().size(); ++described) {
+    const KindDescription& kind = *described_kinds()[described];
     kinds.push_back({.type = &kind.type(), .optional = true, .framework = kind.framework});
+    for (const ConsultedKind& consulted : kind.consulted)
+      kinds.push_back({.type = &consulted.type(), .optional = true, .framework = kind.framework});
   }
   return kinds;
 }

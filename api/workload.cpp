@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "api/meta/constants.h"
 
 namespace muster {
 namespace {
@@ -175,6 +176,8 @@ const PodSet* Workload::find(std::string_view pod_set) const {
 WorkloadPtr read_workload(const json& object) {
   auto workload = std::make_shared<Workload>();
   workload->meta = read_meta(object);
+  if (workload->meta.annotation(kIsGroupWorkload) == "true")
+    workload->group_owners_text = to_text(array_at(object, {"metadata", "ownerReferences"}));
   const json& spec = object_at(object, {"spec"});
   workload->queue_name = string_at(spec, {"queueName"});
   if (const json* active = find_path(spec, {"active"}); active != nullptr && active->is_boolean())

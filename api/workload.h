@@ -121,6 +121,8 @@ struct WorkloadStatus {
 
 struct Workload {
   ObjectMeta meta;
+  // JSON text of metadata.ownerReferences, of the Workload of a pod group: each of its pods is one. Else empty.
+  std::string group_owners_text;
   std::string queue_name;
   bool active = true;
   int32_t priority = 0;  // 0 when it is not set
@@ -135,6 +137,8 @@ struct Workload {
   bool admitted() const { return is_true(kAdmittedCondition); }
   bool evicted() const { return is_true(kEvictedCondition); }
   bool finished() const { return is_true(kFinishedCondition); }
+  // Of a group of pods, which has no controller.
+  bool of_pod_group() const { return !group_owners_text.empty(); }
 };
 using WorkloadPtr = std::shared_ptr<const Workload>;
 

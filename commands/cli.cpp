@@ -9,14 +9,17 @@
 #include "api/meta/names.h"
 #include "api/meta/time.h"
 #include "base/did_you_mean.h"
+#include "commands/dashboard/dashboard.h"
 #include "commands/explain/explain.h"
 #include "commands/kubectl/completion.h"
 #include "commands/kubectl/create_command.h"
 #include "commands/kubectl/get_command.h"
 #include "commands/kubectl/stop_command.h"
 #include "commands/manifests.h"
+#include "commands/moving/moving_commands.h"
 #include "commands/review/review_command.h"
 #include "commands/serve.h"
+#include "commands/simulate/simulate_command.h"
 #include "commands/terminal/cli_choice.h"
 #include "runtime/version.h"
 
@@ -120,15 +123,21 @@ struct CommandLine {
     app.get_formatter()->column_width(36);
     add_serve(app, serve_flags);
     add_review(app, review_options);
+    add_simulate(app, simulate_options);
     add_manifests(app, manifests_options);
     add_explain(app, explain_options);
     add_get(app, get_options);
     add_top(app, top_options);
     add_tree(app, tree_options);
     add_who(app, who_options);
+    add_dashboard(app, dashboard_options);
     add_stop(app, stop_options);
     add_resume(app, resume_options);
     add_create(app, create_options, created);
+    add_preflight(app, preflight_flags);
+    add_adopt(app, adopt_flags);
+    add_doctor(app, doctor_flags);
+    add_sysdump(app, sysdump_flags);
     CLI::App& completion = *app.add_subcommand("completion", "Print the script that completes commands in a shell");
     add_choice(
         completion, "shell", shell,
@@ -147,11 +156,17 @@ struct CommandLine {
   CLI::App app;
   ServeFlags serve_flags;
   ReviewOptions review_options;
+  SimulateOptions simulate_options;
   ManifestsOptions manifests_options;
   ExplainOptions explain_options;
+  DashboardOptions dashboard_options;
   GetOptions get_options, top_options, tree_options, who_options;
   StopOptions stop_options, resume_options;
   CreateOptions create_options;
+  PreflightFlags preflight_flags;
+  AdoptFlags adopt_flags;
+  DoctorFlags doctor_flags;
+  SysdumpFlags sysdump_flags;
   std::string created, shell;
   bool wants_version = false;
 };
@@ -210,9 +225,14 @@ std::optional<int> run_for_people(const CommandLine& line, const ReviewStreams& 
   if (app.got_subcommand("top")) return top(line.top_options, streams.out, streams.err);
   if (app.got_subcommand("tree")) return tree(line.tree_options, streams.out, streams.err);
   if (app.got_subcommand("who")) return who(line.who_options, streams.out, streams.err);
+  if (app.got_subcommand("dashboard")) return dashboard(line.dashboard_options, streams.out, streams.err);
   if (app.got_subcommand("stop")) return stop_queue(line.stop_options, streams.out, streams.err);
   if (app.got_subcommand("resume")) return resume_queue(line.resume_options, streams.out, streams.err);
   if (app.got_subcommand("create")) return create(line.created, line.create_options, streams.out, streams.err);
+  if (app.got_subcommand("preflight")) return run_preflight(line.preflight_flags, streams);
+  if (app.got_subcommand("adopt")) return run_adopt(line.adopt_flags, streams);
+  if (app.got_subcommand("doctor")) return run_doctor(line.doctor_flags, streams);
+  if (app.got_subcommand("sysdump")) return run_sysdump(line.sysdump_flags, streams);
   return std::nullopt;
 }
 
@@ -248,6 +268,7 @@ int run_command_line(const std::vector<std::string>& arguments, ReviewStreams st
   }
   if (app.got_subcommand("serve")) return serve(line.serve_flags);
   if (app.got_subcommand("review")) return review(line.review_options, streams);
+  if (app.got_subcommand("simulate")) return simulate(line.simulate_options, streams);
   if (app.got_subcommand("manifests")) return print_manifests(line.manifests_options, streams.out, streams.err);
   if (app.got_subcommand("completion")) {
     streams.out << *completion_script(line.shell);

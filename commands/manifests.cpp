@@ -11,8 +11,10 @@ namespace muster {
 
 void add_manifests(CLI::App& app, ManifestsOptions& options) {
   CLI::App& command = *app.add_subcommand("manifests", "Print the objects that install muster, as YAML");
-  command.add_option("--only", options.only,
-                     "all, crds, rbac, deployment, policies, webhooks or samples; chart: tables of the Helm chart");
+  command.add_option(
+      "--only", options.only,
+      "all, crds, rbac, deployment, policies, webhooks or samples; lean-workloads: a policy for Kubernetes 1.36 and "
+      "later that makes Workloads smaller; chart: tables of the Helm chart");
   command.add_option("--config", options.config_file, "Fit the webhooks and the ConfigMap to this configuration")
       ->type_name("FILE");
   command.add_option("--webhook-url", options.webhook_url, "Register this URL instead of the Service");

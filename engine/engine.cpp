@@ -15,10 +15,10 @@ namespace {
 // A reconciler that asks for a time that has passed must not keep the engine busy.
 constexpr Duration kShortestWait = std::chrono::milliseconds(100);
 
-// What rules may ask about: namespaces, queues, and jobs as possible owners.
+// What rules may ask about: namespaces, queues, jobs as possible owners, and claims of JobSets.
 bool is_shown(const ResourceType& type) {
   for (const ResourceType* shown : {&kNamespaces, &kLimitRanges, &kLocalQueues, &kClusterQueues, &kAdmissionChecks,
-                                    &kWorkloadPriorityClasses, &kJobs, &kJobSets}) {
+                                    &kWorkloadPriorityClasses, &kJobs, &kJobSets, &kPersistentVolumeClaims}) {
     if (type.plural == shown->plural) return true;
   }
   return false;
@@ -190,6 +190,7 @@ void Engine::lead(const LeadershipChanged& changed, Now now) {
   unseen_.clear();
   clocks_.clear();
   late_writes_.clear();
+  giving_way_.clear();
   for (const auto& [id, write] : under_way_) {
     if (write.lane) lanes_.write_started(*write.lane);
   }
@@ -204,7 +205,8 @@ void Engine::lead(const LeadershipChanged& changed, Now now) {
 Commands Engine::plan(Now now) {
   Commands commands;
   try {
-    for (Write& write : webhooks_.plan(synced() ? &view_ : nullptr, now)) add(commands, std::nullopt, std::move(write));
+    for (Write& write : webhooks_.plan(synced() ? &view_ : nullptr, now))
+      add(commands, std::nullopt, std::move(write), now);
   } catch (const std::exception& thrown) {
     set_aside(describe(std::nullopt, Broke::kReconciling, "keeping the webhook configurations", thrown));
   }
@@ -213,6 +215,7 @@ Commands Engine::plan(Now now) {
   if (!is_whole()) return commands;
   decide(now);
   if (may_plan()) {
+    for (const ObjectKey& key : giving_way_.take_turns(now.monotonic)) lanes_.want(key);
     for (const ObjectKey& key : lanes_.take_due(now.monotonic, room())) reconcile(key, commands, now);
   }
   std::move(breakages_.begin(), breakages_.end(), std::back_inserter(commands.breakages));
@@ -225,18 +228,19 @@ Commands Engine::plan(Now now) {
   return commands;
 }
 
-void Engine::add(Commands& commands, std::optional<ObjectKey> lane, Write write) {
+void Engine::add(Commands& commands, std::optional<ObjectKey> lane, Write write, Now now) {
   const uint64_t id = ++last_id_;
   if (lane) lanes_.write_started(*lane);
   const bool needs_leadership = lane.has_value();
   const bool admits = lane && is_to_be_admitted(*lane);
   if (admits) ++admissions_under_way_;
+  if (write.gives_way) giving_way_.started();
   const TypedObject* target = state_.find(*write.target.type, write.target.ns, write.target.name);
-  under_way_.emplace(
-      id, UnderWay{std::move(lane), write.verb, write.target, write.uid,
-                   target == nullptr ? 0 : meta_of(*target).resource_version, std::exchange(write.events, {}),
-                   std::exchange(write.measurements, {}), std::exchange(write.decisions, {}),
-                   std::exchange(write.refusal, std::nullopt), write.waits_alone, write.rest, admits});
+  under_way_.emplace(id, UnderWay{std::move(lane), write.verb, write.target, write.uid,
+                                  target == nullptr ? 0 : meta_of(*target).resource_version,
+                                  std::exchange(write.events, {}), std::exchange(write.measurements, {}),
+                                  std::exchange(write.decisions, {}), std::exchange(write.refusal, std::nullopt),
+                                  write.waits_alone, write.gives_way, write.rest, admits, now.monotonic});
   commands.writes.push_back({id, std::move(write), needs_leadership});
 }
 
@@ -264,6 +268,11 @@ void Engine::schedule(Now now) {
   }
   if (admissions.scheduler().turns() == turns) return;
   measure({.what = Measured::kAdmissionAttempt, .reason = any ? kAttemptSuccess : kAttemptInadmissible});
+}
+
+bool Engine::must_give_way(const ObjectKey& key, const Plan& plan, Now now) {
+  return std::all_of(plan.writes.begin(), plan.writes.end(), [](const Write& write) { return write.gives_way; }) &&
+         !giving_way_.may_go(key, now.monotonic);
 }
 
 bool Engine::may_write(const ObjectKey& key, const Plan& plan, Now now) {
@@ -307,9 +316,10 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
       const Duration wait = std::max<Duration>(*plan.again_at - now.wall, kShortestWait);
       lanes_.want_at(key, now.monotonic + wait);
     }
-    if (plan.writes.empty()) continue;
+    // What is only told later does not hold up the other reconcilers.
+    if (plan.writes.empty() || must_give_way(key, plan, wall_now)) continue;
     if (!may_write(key, plan, now)) break;
-    for (Write& write : plan.writes) add(commands, key, std::move(write));
+    for (Write& write : plan.writes) add(commands, key, std::move(write), wall_now);
     if (is_workload) state_.admissions().sent(key, now);
     break;
   }
@@ -333,8 +343,10 @@ std::optional<MonotonicTime> Engine::next_decision() const {
 
 std::optional<MonotonicTime> Engine::next_tick() const {
   std::optional<MonotonicTime> tick = webhooks_.next_tick();
-  const std::optional<MonotonicTime> lane = may_plan() && room() > 0 ? lanes_.next() : std::nullopt;
-  if (!tick || (lane && *lane < *tick)) tick = lane;
+  const bool may_write = may_plan() && room() > 0;
+  for (const auto& next : {lanes_.next(), giving_way_.next()}) {
+    if (may_write && next && (!tick || *next < *tick)) tick = next;
+  }
   if (scheduler_rests_until_ != MonotonicTime{} && (!tick || scheduler_rests_until_ < *tick))
     tick = scheduler_rests_until_;
   if (const auto wake = next_decision(); wake && (!tick || *wake < *tick)) tick = wake;

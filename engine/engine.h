@@ -22,6 +22,7 @@
 #include "base/expiring_set.h"
 #include "engine/catch_up.h"
 #include "engine/events.h"
+#include "engine/giving_way.h"
 #include "engine/key_clocks.h"
 #include "engine/lanes.h"
 #include "engine/late_writes.h"
@@ -103,8 +104,10 @@ class Engine {
     std::vector<LoggedDecision> decisions;
     std::optional<ObjectEvent> refusal;
     bool waits_alone;
+    bool gives_way;
     Duration rest;
     bool admits;  // a Workload
+    MonotonicTime since;
   };
 
   void take_in(const Event& event, Now now);
@@ -146,11 +149,12 @@ class Engine {
 
   void concern(const TypedObject& object);
   void measure(Measurement measurement);
-  void add(Commands& commands, std::optional<ObjectKey> lane, Write write);
+  void add(Commands& commands, std::optional<ObjectKey> lane, Write write, Now now);
   bool is_to_be_admitted(const ObjectKey& workload) const;
   void schedule(Now now);
   void decide(Now now);
   bool may_write(const ObjectKey& key, const Plan& plan, Now now);
+  bool must_give_way(const ObjectKey& key, const Plan& plan, Now now);
   void reconcile(const ObjectKey& key, Commands& commands, Now now);
 
   const ReconcilerSettings settings_;
@@ -179,6 +183,7 @@ class Engine {
   std::vector<LoggedDecision> decisions_;
   uint64_t last_id_ = 0;
   LateWrites late_writes_;
+  GivingWay giving_way_;
   UnsupportedObjects unsupported_;
   bool leads_ = false;
   CatchUp catch_up_;

@@ -19,6 +19,10 @@ void Engine::finish(const WriteFinished& finished, Now now) {
   UnderWay write = std::move(found->second);
   under_way_.erase(found);
   if (write.admits) --admissions_under_way_;
+  if (write.gives_way) {
+    const bool others = under_way_.size() >= giving_way_.under_way();  // which still counts this one
+    giving_way_.finished(now.monotonic - write.since, others, now.monotonic);
+  }
   if (!write.lane) return webhooks_.write_finished(write.target);
   take_answer(write, finished, now);
   if (finished.outcome == WriteOutcome::kDone && write.rest > Duration::zero())

@@ -19,7 +19,7 @@ const WatchedKind* find_kind(const ResourceType& type) {
 
 // "workloads.kueue.x-k8s.io".
 std::string name_of(const ResourceType& type) {
-  return std::string(type.plural) + (type.group.empty() ? "" : "." + std::string(type.group));
+  return std::string(type.resource()) + (type.group.empty() ? "" : "." + std::string(type.group));
 }
 
 }  // namespace

@@ -1,21 +1,38 @@
 #include "jobs/job_kind.h"
 
+#include <nlohmann/json.hpp>
+
 #include "jobs/described/described_kind.h"
 
 namespace muster {
 
 // Those with code of their own, then those that are described.
 std::span<const JobKind* const> job_kinds() {
-  static std::vector<const JobKind*> kinds = {&batch_job, &jobset};
+  static std::vector<const JobKind*> kinds = {&batch_job,  &jobset,       &plain_pod,
+                                              &deployment, &stateful_set, &leader_worker_set};
   // They last as long as the process; more may be installed while it starts.
   const auto described = described_kinds();
-  while (kinds.size() < described.size() + 2) kinds.push_back(new DescribedKind(*described[kinds.size() - 2]));
+  const size_t own = 6;
+  while (kinds.size() < described.size() + own) kinds.push_back(new DescribedKind(*described[kinds.size() - own]));
   return kinds;
 }
 
 const ValuePath& JobKind::managed_by_path() const {
   static const ValuePath path = *ValuePath::parse("spec.managedBy");
   return path;
+}
+
+Result<std::vector<ConstPodTemplateRef>> JobKind::read_pod_templates(const nlohmann::json& job, std::string_view,
+                                                                     const ClusterView&) const {
+  return read_pod_templates(job);
+}
+
+std::optional<Result<nlohmann::json>> JobKind::own_start(const TypedObject&, const std::vector<PodSetInfo>&) const {
+  return std::nullopt;
+}
+
+std::optional<nlohmann::json> JobKind::own_restore(const TypedObject&, const std::vector<PodSetInfo>&) const {
+  return std::nullopt;
 }
 
 const JobKind* find_job_kind(std::string_view group, std::string_view kind) {

@@ -6,6 +6,7 @@
 // server's schema to refuse.
 #pragma once
 
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
@@ -14,12 +15,14 @@
 #include <vector>
 
 #include "api/config/rule_settings.h"
+#include "api/kinds/kind_hook.h"
 #include "api/kinds/value_path.h"
 #include "api/meta/field_error.h"
 #include "api/meta/owner_reference.h"
 #include "api/meta/resource_type.h"
 #include "api/typed_object.h"
 #include "api/workload.h"
+#include "base/result.h"
 #include "jobs/pod_set_info.h"
 
 namespace muster {
@@ -31,9 +34,17 @@ struct BasicPodTemplateRef {
   FieldPath path;       // "spec.template", "spec.replicatedJobs[0].template.spec.template"
   Json* template_json;  // never null; metadata and spec inside
   int64_t count;        // pods of the pod set (parallelism, completions and replicas considered)
+  // Where a user changes the count; empty: `parallelism` beside the template.
+  FieldPath count_path{""};
+  // Labels and annotations stand beside the other fields, without metadata.
+  bool flat = false;
+  // Holds template_json where the job has no such template, and it is made of other fields.
+  std::shared_ptr<const nlohmann::json> made{};
 };
 using PodTemplateRef = BasicPodTemplateRef<nlohmann::json>;             // for editing
 using ConstPodTemplateRef = BasicPodTemplateRef<const nlohmann::json>;  // for reading
+
+class ClusterView;
 
 struct JobEnd {
   bool success = false;
@@ -58,6 +69,17 @@ class JobKind {
   bool is_watched(const RuleSettings& settings) const { return always_watched_ || is_enabled(settings); }
   bool is_enabled(const RuleSettings& settings) const { return settings.frameworks.contains(framework); }
 
+  // Whether a configuration may enable it.
+  virtual bool is_offered() const { return true; }
+  // Its Workloads are made, started and stopped by a reconciler of the kind's own, and not by reconcilers/job: its
+  // objects do not have one place that suspends them.
+  virtual bool has_own_reconciler() const { return false; }
+
+  // It is no job: its pods are queued, one by one or in groups, and it is never suspended itself. Kueue's rules for
+  // prebuilt Workloads and for the longest time to run do not apply, and what a job gets when it is made it gets
+  // with every update.
+  virtual bool is_serving() const { return false; }
+
   // --- As the webhooks see it ---
 
   // Whether it is suspended as written.
@@ -70,11 +92,24 @@ class JobKind {
   virtual bool forms_are_checked_on_update() const { return true; }
   // Whether a job may name a Workload that somebody else has made.
   virtual bool takes_prebuilt_workloads() const { return true; }
+  // Whether a job may grow and shrink while it runs (annotation kueue.x-k8s.io/elastic-job).
+  virtual bool takes_elastic_jobs() const { return false; }
+  // Added to what is wrong with a template that the job does not hold; empty: it does.
+  virtual std::string_view where_templates_come_from() const { return {}; }
+  // Whether the topology that its templates ask for is checked; and whether a group of its pod sets must consist of
+  // two (topology_group). Kueue looks at these for some kinds.
+  virtual bool checks_topology_requests() const { return true; }
+  virtual bool checks_topology_groups() const { return false; }
+  // Its updates are looked at outside of the queues only with the gate ValidateRayAndSparkJobUpdates.
+  virtual bool has_gated_updates() const { return false; }
   // Where `managedBy` stands; empty: the kind has no such field.
   virtual const ValuePath& managed_by_path() const;
   // The templates of a job, in order; entries without one are left out. Neither form changes the job.
   virtual std::vector<PodTemplateRef> pod_templates(nlohmann::json& job) const = 0;
   virtual std::vector<ConstPodTemplateRef> read_pod_templates(const nlohmann::json& job) const = 0;
+  // The same with what other objects say of the job in namespace `ns`; an error says which one is missing.
+  virtual Result<std::vector<ConstPodTemplateRef>> read_pod_templates(const nlohmann::json& job, std::string_view ns,
+                                                                      const ClusterView& view) const;
 
   // --- As the reconcilers see it; `job` is of this kind ---
 
@@ -86,6 +121,16 @@ class JobKind {
   virtual bool readable(const TypedObject& job) const = 0;
   // What is wrong with its pod sets, so that it can be in no queue; empty: nothing, or it is another's part.
   virtual std::string why_unreadable(const TypedObject&) const { return ""; }
+  // The object with what other objects say of it; nullopt: nothing does.
+  virtual std::optional<TypedObject> consulted(const TypedObject&, const ConsultedLookup&) const {
+    return std::nullopt;
+  }
+  // The object that is missing to say what its pod sets are; empty: none.
+  virtual std::string_view awaited(const TypedObject&) const { return {}; }
+  // It is nobody's business as long as it has no Workload.
+  virtual bool left_alone(const TypedObject&) const { return false; }
+  // Its controller needs the quota while the object is being deleted.
+  virtual bool works_while_deleted(const TypedObject&) const { return false; }
   virtual bool active(const TypedObject& job) const = 0;  // some of its pods run
   virtual bool pods_ready(const TypedObject& job) const = 0;
   // nullopt: it has not ended.
@@ -101,6 +146,18 @@ class JobKind {
   virtual std::span<const std::string_view> labels_of_one_job() const { return {}; }
   // Labels that a pod template gets from Kubernetes, so that no Workload knows them: a stop leaves them.
   virtual std::span<const std::string_view> labels_to_keep() const { return {}; }
+
+  // Whether the object has the template of a pod set; where it has none, a start writes it.
+  virtual bool is_written(const TypedObject&, size_t) const { return true; }
+  // Whether its pod sets read other than before once it was started.
+  virtual bool start_shows_in_templates() const { return true; }
+
+  // Where a start and a stop edit something else than pod templates: the merge patches, the start's with the
+  // suspension. A start of two steps says the first one first. nullopt: they edit the templates.
+  virtual std::optional<Result<nlohmann::json>> own_start(const TypedObject&, const std::vector<PodSetInfo>&) const;
+  virtual std::optional<nlohmann::json> own_restore(const TypedObject&, const std::vector<PodSetInfo>&) const;
+  // What a start has written can be taken back only when no pod runs any more.
+  virtual bool restores_once_inactive() const { return false; }
 
   // The merge patch that gives the pod templates these patches (null: none) and, where partial admission applies, the
   // counts; null when nothing changes. `counts` is null where they are left alone.
@@ -140,5 +197,9 @@ const ResourceType* job_type_of(const OwnerReference& owner);
 
 extern const JobKind& batch_job;
 extern const JobKind& jobset;
+extern const JobKind& plain_pod;
+extern const JobKind& deployment;
+extern const JobKind& stateful_set;
+extern const JobKind& leader_worker_set;
 
 }  // namespace muster

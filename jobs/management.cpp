@@ -31,10 +31,30 @@ const JobKind* enabled_kind(const Review& review) {
   return is_enabled(review.settings, kind) ? kind : nullptr;
 }
 
+bool gets_defaults(const Review& review) {
+  const JobKind* kind = enabled_kind(review);
+  if (kind == nullptr) return false;
+  return review.request.operation == Operation::kCreate ||
+         (kind->is_serving() && string_at(review.request.object, {"metadata", "deletionTimestamp"}).empty());
+}
+
 const JobKind* kind_of_checked_forms(const Review& review) {
   const JobKind* kind = enabled_kind(review);
   const bool is_update = review.request.operation == Operation::kUpdate;
-  return kind != nullptr && is_update && !kind->forms_are_checked_on_update() ? nullptr : kind;
+  if (kind == nullptr || !is_update) return kind;
+  if (!kind->forms_are_checked_on_update()) return nullptr;
+  // Of a described kind only what is queued, or was.
+  const bool described = kind != &batch_job && kind != &jobset;
+  const bool queued =
+      is_queued_by_itself(review, review.request.object) || is_queued_by_itself(review, review.request.old_object);
+  return described && !queued ? nullptr : kind;
+}
+
+bool is_unchecked_update(const Review& review) {
+  const JobKind* kind = enabled_kind(review);
+  if (kind == nullptr || review.request.operation != Operation::kUpdate) return false;
+  return kind->has_gated_updates() && !review.settings.enabled("ValidateRayAndSparkJobUpdates") &&
+         !is_queued_by_itself(review, review.request.object);
 }
 
 std::string_view namespace_of(const AdmissionRequest& request) {
@@ -86,16 +106,16 @@ MaybeAncestor managed_ancestor(const Review& review, const json& object) {
     return OwnerFacts{.uid = owner.uid, .queue_name = {}, .controller = {}, .has_workload = true};
   };
   return managed_ancestor(review.settings, lookup, std::string(string_at(object, {"metadata", "uid"})),
-                          controller_of(object));
+                          controller_of(object), enabled_kind(review) == &plain_pod);
 }
 
 MaybeAncestor managed_ancestor(const RuleSettings& settings, const OwnerLookup& lookup, std::string uid,
-                               std::optional<OwnerReference> owner) {
+                               std::optional<OwnerReference> owner, bool of_pod) {
   std::vector<std::string> seen = {std::move(uid)};
   std::optional<ManagedAncestor> managed;
   while (owner) {
     const JobKind* kind = find_owner_kind(*owner, settings);
-    if (kind == &batch_job) return managed;
+    if (kind == &batch_job && !(of_pod && seen.size() == 1)) return managed;
     const std::optional<OwnerFacts> facts = lookup(*owner);
     if (!facts && !kind) return managed;
     if (!facts) return fail_with(Undecided{not_found(*kind, owner->name)});
@@ -129,6 +149,12 @@ bool is_queued_by_itself(const Review& review, const json& object) {
   if (!review.settings.manage_jobs_without_queue_name) return false;
   const auto managed = in_managed_namespace(review);
   return !managed.ok() || *managed;
+}
+
+bool is_queued_here(const Review& review) {
+  if (enabled_kind(review) == nullptr) return false;
+  const auto queued = is_queued(review, review.request.object);
+  return queued.ok() && *queued;
 }
 
 bool is_admitter(const Review& review) {

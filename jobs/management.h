@@ -29,8 +29,16 @@ struct Undecided {
 // nullptr when Kueue's rules are none of its business.
 const JobKind* enabled_kind(const Review& review);
 
+// Whether a job of the kind gets the defaults of its namespace with this request: when it is made, and what serves with
+// every update.
+bool gets_defaults(const Review& review);
+
 // The same, unless this request is none at which the forms of such a job's labels are looked at.
 const JobKind* kind_of_checked_forms(const Review& review);
+
+// Kueue's gate ValidateRayAndSparkJobUpdates is off, and the request leaves a Ray or Spark job in no queue: it is not
+// looked at then.
+bool is_unchecked_update(const Review& review);
 
 // request.namespace; metadata.namespace where a caller left that empty.
 std::string_view namespace_of(const AdmissionRequest& request);
@@ -63,8 +71,8 @@ struct ManagedAncestor {
 // kind that is managed; nullopt when none is. A controller of a kind that muster knows
 // must exist: its absence is an error, as is a cycle. One with another uid is a namesake
 // and ends the walk, as does one of an unknown kind that the view does not have. So does
-// a batch/v1 Job: its controller makes pods and no jobs, so its Workload never counts the
-// pods of another job, whatever ownerReferences say.
+// a batch/v1 Job above anything but a pod: its controller makes pods and no jobs, so its
+// Workload never counts the pods of another job, whatever ownerReferences say.
 //
 // Objects of integrations.externalFrameworks are known through their Workloads: one with a Workload
 // (an admitted one, where a review asks) in the same namespace is managed, and ends the walk.
@@ -74,13 +82,16 @@ MaybeAncestor managed_ancestor(const Review& review, const nlohmann::json& objec
 // namespace, nullopt when there is none of that name.
 using OwnerLookup = std::function<std::optional<OwnerFacts>(const OwnerReference& owner)>;
 MaybeAncestor managed_ancestor(const RuleSettings& settings, const OwnerLookup& lookup, std::string uid,
-                               std::optional<OwnerReference> controller);
+                               std::optional<OwnerReference> controller, bool of_pod = false);
 
 // Whether the object is a queued job, by everything said above.
 Result<bool, Undecided> is_queued(const Review& review, const nlohmann::json& object);
 // The same whoever controls it: it has a queue name, or the settings manage it without one.
 // True when its namespace is not known yet.
 bool is_queued_by_itself(const Review& review, const nlohmann::json& object);
+
+// Whether the object under review is of an enabled kind and is queued; false while that is not known.
+bool is_queued_here(const Review& review);
 
 // Whether the sender may start queued jobs, and makes the Jobs of JobSets (RuleSettings::admitters).
 bool is_admitter(const Review& review);

@@ -5,9 +5,11 @@
 
 namespace muster {
 
-std::optional<QueuedJob> QueuedJob::of(const TypedObject& object) {
-  const JobKind* kind = find_job_kind(type_of(object));
-  return kind == nullptr ? std::nullopt : std::optional(QueuedJob(*kind, object));
+QueuedJob::QueuedJob(const JobKind& kind, const TypedObject& job, const ConsultedLookup& find) : QueuedJob(kind, job) {
+  auto consulted = kind.consulted(job, find);
+  if (!consulted) return;
+  own_ = std::make_shared<const TypedObject>(*std::move(consulted));
+  job_ = own_.get();
 }
 
 std::string_view QueuedJob::queue_name() const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -24,8 +25,8 @@ class QueuedJob {
  public:
   // `job` is of this kind; both must outlive this.
   QueuedJob(const JobKind& kind, const TypedObject& job) : kind_(&kind), job_(&job) {}
-  // nullopt when muster does not queue objects of the kind.
-  static std::optional<QueuedJob> of(const TypedObject& object);
+  // The same with what other objects say of it.
+  QueuedJob(const JobKind& kind, const TypedObject& job, const ConsultedLookup& find);
 
   const ResourceType& type() const { return kind_->type; }
   const JobKind& kind() const { return *kind_; }
@@ -42,6 +43,9 @@ class QueuedJob {
   bool elastic(const RuleSettings& settings) const;
 
   // See JobKind.
+  std::string_view awaited() const { return kind_->awaited(*job_); }
+  bool left_alone() const { return kind_->left_alone(*job_); }
+  bool works_while_deleted() const { return kind_->works_while_deleted(*job_); }
   bool readable() const { return kind_->readable(*job_); }
   std::string why_unreadable() const { return kind_->why_unreadable(*job_); }
   bool suspended() const { return kind_->suspended(*job_); }
@@ -72,6 +76,7 @@ class QueuedJob {
 
  private:
   const JobKind* kind_;
+  std::shared_ptr<const TypedObject> own_;  // may be empty
   const TypedObject* job_;
 };
 

@@ -30,6 +30,7 @@ PodSetInfo restored(const PodSetInfo& before, PodSetInfo after, const JobKind& k
 }  // namespace
 
 Result<json> QueuedJob::start_patch(const std::vector<PodSetInfo>& infos) const {
+  if (auto own = kind_->own_start(*job_, infos)) return *std::move(own);
   const std::vector<PodSet> pod_sets = pod_set_shapes({});
   if (infos.size() != pod_sets.size()) return wrong_number(pod_sets.size(), infos.size());
   std::vector<json> patches;
@@ -40,6 +41,7 @@ Result<json> QueuedJob::start_patch(const std::vector<PodSetInfo>& infos) const 
     // Kueue put it there, for a controller of slices that is not here: nobody else would remove it.
     std::erase(after.scheduling_gates, kElasticJobGate);
     patches.push_back(template_patch(before, after));
+    if (!kind_->is_written(*job_, i) && patches.back().is_null()) patches.back() = json::object();
   }
   json patch = kind_->suspend_patch(false);
   if (const json edited = kind_->edit(*job_, patches, &infos); !edited.is_null()) patch.update(edited, true);
@@ -47,10 +49,15 @@ Result<json> QueuedJob::start_patch(const std::vector<PodSetInfo>& infos) const 
 }
 
 json QueuedJob::restore_patch(const std::vector<PodSetInfo>& infos) const {
+  if (auto own = kind_->own_restore(*job_, infos)) return *std::move(own);
   if (infos.empty()) return nullptr;
   const std::vector<PodSet> pod_sets = pod_set_shapes({});
   std::vector<json> patches;
   for (size_t i = 0; i < pod_sets.size() && i < infos.size(); ++i) {
+    if (!kind_->is_written(*job_, i)) {
+      patches.emplace_back(nullptr);
+      continue;
+    }
     const PodSetInfo before = info_of_template(pod_sets[i].pod_template.to_json());
     patches.push_back(template_patch(before, restored(before, infos[i], *kind_)));
   }

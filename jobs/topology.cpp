@@ -128,6 +128,7 @@ class Examination {
 }  // namespace
 
 FieldPath annotations_path(const ConstPodTemplateRef& pod_template) {
+  if (pod_template.flat) return pod_template.path.child("annotations");
   return pod_template.path.child("metadata").child("annotations");
 }
 

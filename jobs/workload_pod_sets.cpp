@@ -120,7 +120,7 @@ std::vector<PodSet> QueuedJob::pod_sets(const RuleSettings& settings) const {
     if (settings.enabled("TopologyAwareScheduling")) {
       const json request = topology_request(kind_->topology_labels(*job_, i), pod_set.pod_template,
                                             settings.enabled("TASMultiLayerTopology"));
-      pod_set.topology_request_text = to_text(request);
+      if (!request.empty()) pod_set.topology_request_text = to_text(request);
       pod_set.asks_for_topology = asks_for_topology(request);
     }
     pod_set.pod_template = {.metadata_text = metadata_for_workload(pod_set.pod_template.metadata_text, *kind_),

@@ -9,6 +9,7 @@
 #include "api/codec/yaml.h"
 #include "manifests/chart.h"
 #include "manifests/embedded.h"
+#include "manifests/lean_workloads.h"
 #include "manifests/user_roles.h"
 
 namespace muster {
@@ -22,10 +23,15 @@ struct SetName {
   ManifestSet set;
 };
 constexpr std::array kSetNames = {
-    SetName{"all", ManifestSet::kAll},           SetName{"crds", ManifestSet::kCrds},
-    SetName{"rbac", ManifestSet::kRbac},         SetName{"deployment", ManifestSet::kDeployment},
-    SetName{"policies", ManifestSet::kPolicies}, SetName{"webhooks", ManifestSet::kWebhooks},
-    SetName{"samples", ManifestSet::kSamples},   SetName{"chart", ManifestSet::kChart},
+    SetName{"all", ManifestSet::kAll},
+    SetName{"crds", ManifestSet::kCrds},
+    SetName{"rbac", ManifestSet::kRbac},
+    SetName{"deployment", ManifestSet::kDeployment},
+    SetName{"policies", ManifestSet::kPolicies},
+    SetName{"webhooks", ManifestSet::kWebhooks},
+    SetName{"samples", ManifestSet::kSamples},
+    SetName{"chart", ManifestSet::kChart},
+    SetName{"lean-workloads", ManifestSet::kLeanWorkloads},
 };
 
 // The embedded files are part of the program: one that cannot be read is a broken build.
@@ -160,6 +166,8 @@ Documents manifests(ManifestSet set, const ManifestOptions& options) {
       return webhooks(options);
     case ManifestSet::kSamples:
       return samples(options);
+    case ManifestSet::kLeanWorkloads:
+      return lean_workloads_policy(options.registration.own_namespace);
     case ManifestSet::kChart:
       return {chart_tables()};
     case ManifestSet::kAll:

@@ -28,9 +28,11 @@ enum class ManifestSet {
   kPolicies,    // of admission, which the API server evaluates itself
   kWebhooks,
   kSamples,
-  kChart,  // no objects: what the Helm chart is made from (chart.h), whatever the options
+  kLeanWorkloads,  // lean_workloads.h; not part of all
+  kChart,          // no objects: what the Helm chart is made from (chart.h), whatever the options
 };
-// "all", "crds", "rbac", "deployment", "policies", "webhooks", "samples", "chart"; the error lists them.
+// "all", "crds", "rbac", "deployment", "policies", "webhooks", "samples", "lean-workloads",
+// "chart"; the error lists them.
 Result<ManifestSet> parse_manifest_set(std::string_view text);
 
 struct ManifestOptions {

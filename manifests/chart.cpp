@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "api/codec/json.h"
 #include "api/kinds/kind_description.h"
+#include "jobs/job_kind.h"
 #include "manifests/catalog.h"
 #include "manifests/user_roles.h"
 
@@ -31,6 +33,18 @@ ManifestOptions options_of(const Mode& mode, bool groups) {
   options.rights.external_jobsets = mode.external;
   options.rights.group_scheduling = groups;
   options.rights.patches_jobset_definition = false;
+  // The templates leave out what belongs to integrations that are not enabled.
+  for (const KindDescriptionPtr& kind : described_kinds()) {
+    options.registration.frameworks.insert(kind->framework);
+    options.rights.frameworks.insert(kind->framework);
+  }
+  for (const JobKind* kind : job_kinds()) {
+    if (!kind->is_serving()) continue;
+    options.registration.frameworks.emplace(kind->framework);
+    options.rights.frameworks.emplace(kind->framework);
+  }
+  // Not so what muster may do with pods, which gangs have too: these rights are in furtherRules.
+  options.registration.frameworks.emplace(plain_pod.framework);
   return options;
 }
 
@@ -46,15 +60,34 @@ json cluster_rules(const ManifestOptions& options) {
 }
 
 // What a setting adds. Rights only add up, so a rule that grew is given as a whole.
-json further_rules(ManifestOptions options, bool RightsOptions::*setting) {
+json further_rules(ManifestOptions options, const std::function<void(RightsOptions&)>& set) {
   const json before = cluster_rules(options);
-  options.rights.*setting = true;
+  set(options.rights);
   json added = json::array();
   for (json& rule : cluster_rules(options)) {
     const auto is_rule = [&rule](const json& other) { return other == rule; };
     if (std::none_of(before.begin(), before.end(), is_rule)) added.push_back(std::move(rule));
   }
   return added;
+}
+
+json further_rules(const ManifestOptions& options, bool RightsOptions::*setting) {
+  return further_rules(options, [&](RightsOptions& rights) { rights.*setting = true; });
+}
+
+// "group/resource" -> the integration that it is for.
+json described_resources() {
+  json resources = json::object();
+  for (const KindDescriptionPtr& kind : described_kinds()) {
+    resources[kind->group + "/" + kind->plural] = kind->framework;
+    for (const ConsultedKind& consulted : kind->consulted)
+      resources[consulted.group + "/" + consulted.plural] = kind->framework;
+  }
+  for (const JobKind* kind : job_kinds()) {
+    if (kind->is_serving())
+      resources[std::string(kind->type.group) + "/" + std::string(kind->type.plural)] = kind->framework;
+  }
+  return resources;
 }
 
 }  // namespace
@@ -81,15 +114,17 @@ json chart_tables() {
       tables["furtherRules"][name] = {
           {"deletesDeactivated", further_rules(options, &RightsOptions::deletes_deactivated)},
           {"keepsPolicy", further_rules(options, &RightsOptions::keeps_policy)},
+          {"queuesPods",
+           further_rules(options, [](RightsOptions& rights) { rights.frameworks.emplace(plain_pod.framework); })},
           {"patchesJobSetDefinition", further_rules(options, &RightsOptions::patches_jobset_definition)},
           {"writesCohorts", further_rules(options, &RightsOptions::writes_cohorts)}};
       tables["webhooks"][name] = manifests(ManifestSet::kWebhooks, options);
     }
   }
-  tables["describedFrameworks"] = json::array();
-  for (const KindDescriptionPtr& kind : described_kinds()) tables["describedFrameworks"].push_back(kind->framework);
+  tables["describedResources"] = described_resources();
   tables["userRoles"] = user_roles();
   tables["policies"] = manifests(ManifestSet::kPolicies, usual);
+  tables["leanWorkloads"] = manifests(ManifestSet::kLeanWorkloads, usual);
   tables["namespaced"] = json::array();
   for (json& object : manifests(ManifestSet::kDeployment, usual)) {
     if (string_at(object, {"kind"}) != "Namespace") tables["namespaced"].push_back(std::move(object));

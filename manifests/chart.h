@@ -1,8 +1,8 @@
-// What the Helm chart in charts/muster takes from muster's tables: the objects of `muster manifests`, in each form that
-// the chart's values can ask for, with a placeholder in the place of the namespace. Its templates choose among these
-// and fit them to the values. Pure.
+// What the Helm chart in manifests/charts/muster takes from muster's tables: the objects of `muster manifests`, in each
+// form that the chart's values can ask for, with a placeholder in the place of the namespace. Its templates choose
+// among these and fit them to the values. Pure.
 //
-// charts/muster/files/tables.yaml is this; a test compares.
+// manifests/charts/muster/files/tables.yaml is this; a test compares.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -20,6 +20,7 @@ inline constexpr std::string_view kChartNamespace = "release-namespace";
 //                                  "-without-groups" where groupScheduling is off
 //   furtherRules.<mode>.<setting>  what a setting adds to them
 //   userRoles, policies            lists
+//   leanWorkloads                  list, for API servers that know its kinds
 //   webhooks.<mode>                as clusterRules; both configurations
 //   namespaced                     ConfigMap, Services, NetworkPolicy, Deployment, PodDisruptionBudget
 nlohmann::json chart_tables();

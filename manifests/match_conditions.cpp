@@ -27,20 +27,47 @@ std::string has_our_keys(const std::string& subject) {
   return any_key("labels") + " || " + any_key("annotations");
 }
 
-// The same, or the object asks for a start barrier.
-std::string carries_our_keys(const std::string& subject) {
+// Whether a JobSet's `subject` asks for a start barrier, or has one. Each step of the way is
+// optional, and none of it is typed.
+std::string has_barrier(const std::string& subject) {
   const std::string spec = subject + ".spec";
-  // Each step of the way is optional, and none of it is typed.
   const std::string barrier = "(has(" + spec + ") && has(" + spec + ".replicatedJobs) && " + spec +
                               ".replicatedJobs.exists(r, has(r.template) && has(r.template.spec) && "
                               "has(r.template.spec.template) && has(r.template.spec.template.metadata) && "
                               "has(r.template.spec.template.metadata.labels) && '" +
                               std::string(kGroupLabel) + "' in r.template.spec.template.metadata.labels))";
-  return has_our_keys(subject) + " || (has(" + spec + ") && has(" + spec + ".groupSchedulingConfig)) || " + barrier;
+  return "(has(" + spec + ") && has(" + spec + ".groupSchedulingConfig)) || " + barrier;
+}
+
+// Labels or annotations are ours, or the object asks for a start barrier.
+std::string carries_our_keys(const std::string& subject) {
+  return has_our_keys(subject) + " || " + has_barrier(subject);
+}
+
+// The same of muster's own keys alone, or a Job has the barrier.
+std::string starts_as_group(const std::string& subject) {
+  const auto any_key = [&](const std::string& map) {
+    return "(has(" + subject + ".metadata." + map + ") && " + subject + ".metadata." + map +
+           ".exists(k, k.startsWith('" + std::string(kMusterKeyPrefix) + "')))";
+  };
+  const std::string metadata = subject + ".spec.template.metadata";
+  return any_key("labels") + " || " + any_key("annotations") + " || " + has_barrier(subject) + " || (has(" + subject +
+         ".spec) && has(" + subject + ".spec.template) && has(" + metadata + ") && has(" + metadata + ".labels) && '" +
+         std::string(kGroupLabel) + "' in " + metadata + ".labels)";
+}
+
+// Who muster is.
+std::string user_of(const std::string& own_namespace) {
+  return "system:serviceaccount:" + own_namespace + ":" + std::string(kServiceAccountName);
 }
 
 std::string ours() {
   return carries_our_keys("object") + " || (oldObject != null && (" + carries_our_keys("oldObject") + "))";
+}
+
+std::string says_parent(const std::string& subject) {
+  return "(has(" + subject + ".metadata.annotations) && '" + std::string(kSuspendingParent) + "' in " + subject +
+         ".metadata.annotations)";
 }
 
 std::string names_a_jobset(const std::string& subject) {
@@ -72,6 +99,16 @@ json not_being_deleted() {
 
 json queued_or_gang() {
   return condition("queued-or-gang", ours());
+}
+
+json suspended_by_parent() {
+  // Who takes the annotation away is asked too.
+  return condition("suspended-by-parent",
+                   says_parent("object") + " || (oldObject != null && " + says_parent("oldObject") + ")");
+}
+
+json not_suspended_by_parent() {
+  return condition("not-suspended-by-parent", "!" + says_parent("object"));
 }
 
 json not_sent_by_another_entry() {
@@ -123,7 +160,20 @@ json named_as_of_a_gang() {
 }
 
 json not_by_muster(const std::string& own_namespace) {
-  return not_by("not-by-muster", "system:serviceaccount:" + own_namespace + ":" + std::string(kServiceAccountName));
+  return not_by("not-by-muster", user_of(own_namespace));
+}
+
+json by_muster(const std::string& own_namespace) {
+  return condition("by-muster", "request.userInfo.username == '" + user_of(own_namespace) + "'");
+}
+
+json with_managed_fields() {
+  return condition("with-managed-fields", "has(object.metadata.managedFields)");
+}
+
+json not_started_by_muster(const std::string& own_namespace) {
+  return condition("not-started-by-muster", "request.operation != 'UPDATE' || request.userInfo.username != '" +
+                                                user_of(own_namespace) + "' || " + starts_as_group("object"));
 }
 
 json with_min_count() {

@@ -30,6 +30,10 @@ nlohmann::json more_than_metadata();
 // All but what this user sends.
 nlohmann::json not_by(const std::string& name, const std::string& user);
 
+// Pods whose parent puts them into a queue (annotation kueue.x-k8s.io/pod-suspending-parent), and the others.
+nlohmann::json suspended_by_parent();
+nlohmann::json not_suspended_by_parent();
+
 // Pods are members of gangs only where the Job controller made them (validators/gang/gang_pods.cpp);
 // it is not asked about those.
 nlohmann::json not_by_the_job_controller();
@@ -38,6 +42,13 @@ nlohmann::json named_as_of_a_gang();
 
 // muster's own writes follow the rules by construction.
 nlohmann::json not_by_muster(const std::string& own_namespace);
+
+nlohmann::json by_muster(const std::string& own_namespace);
+// The same of what muster changes in jobs: it starts and stops them. A job that starts as a group is
+// sent all the same, since its barrier is checked and made whole in passing.
+nlohmann::json not_started_by_muster(const std::string& own_namespace);
+
+nlohmann::json with_managed_fields();
 
 // Workloads of which fewer pods than asked for may run: all that a mutator edits.
 nlohmann::json with_min_count();

@@ -1,11 +1,13 @@
 #include "manifests/rbac.h"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
 #include "api/kinds/kind_description.h"
 #include "api/watched_kinds.h"
+#include "jobs/job_kind.h"
 #include "manifests/names.h"
 
 namespace muster {
@@ -37,7 +39,10 @@ json reading_rules(const RightsOptions& options) {
     if (!kind.field_selector.empty() ||
         !kind.is_needed(options.native_jobsets, options.group_scheduling, options.frameworks))
       continue;
-    resources[std::string(kind.type->group)].emplace_back(kind.type->plural);
+    // Two watches can be of one resource.
+    Texts& its = resources[std::string(kind.type->group)];
+    const std::string resource(kind.type->resource());
+    if (std::find(its.begin(), its.end(), resource) == its.end()) its.push_back(resource);
   }
   json rules = json::array();
   for (const auto& [group, plurals] : resources) rules.push_back(rule({group}, plurals, {"list", "watch"}));
@@ -76,11 +81,18 @@ void add_job_rules(const RightsOptions& options, json& rules) {
   rules.push_back(rule({"batch"}, {"jobs/finalizers"}, {"update"}));
   rules.push_back(rule({"jobset.x-k8s.io"}, {"jobsets/finalizers"}, {"update"}));
   add_described_kind_rules(options, rules);
-  if (options.native_jobsets) rules.push_back(rule({""}, {"services"}, {"create"}));
+  if (options.native_jobsets) rules.push_back(rule({""}, {"services", "persistentvolumeclaims"}, {"create"}));
+  const bool queues_pods = options.frameworks.contains(plain_pod.framework);
+  if (queues_pods) {
+    // Their gates, node selectors and tolerations; the reason why one is deleted; and that they own Workloads.
+    rules.push_back(rule({""}, {"pods"}, {"patch", "delete"}));
+    rules.push_back(rule({""}, {"pods/status"}, {"patch"}));
+    rules.push_back(rule({""}, {"pods/finalizers"}, {"update"}));
+  }
   if (!options.group_scheduling) return;
   rules.push_back(rule({""}, {"configmaps"}, {"create", "patch", "delete"}));
   // An annotation, for which the status is enough: patch of pods would change images.
-  rules.push_back(rule({""}, {"pods/status"}, {"patch"}));
+  if (!queues_pods) rules.push_back(rule({""}, {"pods/status"}, {"patch"}));
 }
 
 void add_queue_rules(const RightsOptions& options, json& rules) {
@@ -105,6 +117,9 @@ void add_definition_rules(const RightsOptions& options, json& rules) {
   if (patches_jobsets) jobset_verbs.emplace_back("patch");
   rules.push_back(rule({"apiextensions.k8s.io"}, {"customresourcedefinitions"}, jobset_verbs, {jobsets}));
   rules.push_back(rule({"apiextensions.k8s.io"}, {"customresourcedefinitions"}, {"list", "watch", "patch"}, converted));
+  // Do they have what the configuration says of them?
+  if (!options.own_kinds.empty())
+    rules.push_back(rule({"apiextensions.k8s.io"}, {"customresourcedefinitions"}, {"get"}, options.own_kinds));
 }
 
 json cluster_rules(const RightsOptions& options) {
@@ -174,6 +189,8 @@ RightsOptions rights_for(const LoadedConfiguration& configuration) {
   options.external_jobsets = muster.jobset_controller != JobSetController::kNative;
   options.group_scheduling = muster.group_scheduling;
   options.frameworks = {kueue.frameworks.begin(), kueue.frameworks.end()};
+  for (const KindDescriptionPtr& kind : configuration.kinds)
+    options.own_kinds.push_back(kind->plural + "." + kind->group);
   options.patches_jobset_definition = muster.patch_jobset_definition;
   options.keeps_policy = muster.unqueued_kinds.has_value() || !kinds_with_queue(kueue).empty();
   options.deletes_deactivated =

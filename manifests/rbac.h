@@ -24,6 +24,8 @@ struct RightsOptions {
   bool external_jobsets = true;
   // Jobs and JobSets may start as a group.
   bool group_scheduling = true;
+  // Names of the definitions of kinds that the configuration itself describes.
+  std::vector<std::string> own_kinds{};
   // integrations.frameworks: of the kinds that are described only these are watched.
   std::set<std::string, std::less<>> frameworks{};
   // Beside another controller: keep spec.groupSchedulingConfig in its CRD.

@@ -20,26 +20,30 @@ using nlohmann::json;
 
 constexpr std::string_view kNamespaceNameLabel = "kubernetes.io/metadata.name";
 constexpr std::string_view kQueueGroup = "kueue.x-k8s.io";
+constexpr RuleMatch kPodsMatch{"", "pods"};
 
 // What the rules of one webhook want to see: (group, resource) -> operations.
 using Wanted = std::map<std::pair<std::string, std::string>, std::set<std::string>>;
 
 bool is_registered(const RuleMatch& match, const WebhookRegistration& registration) {
-  const auto kinds = described_kinds();
-  const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const KindDescriptionPtr& kind) {
-    return kind->group == match.group && kind->plural == match.resource;
+  const auto kinds = job_kinds();
+  const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const JobKind* kind) {
+    return kind->type.group == match.group && kind->type.plural == match.resource;
   });
-  return found == kinds.end() || registration.frameworks.contains((*found)->framework);
+  if (found == kinds.end() || *found == &batch_job || *found == &jobset) return true;
+  return registration.frameworks.contains((*found)->framework);
 }
 
-// Of the kinds that are described those whose integration is enabled.
+// Of the kinds beside Jobs and JobSets those whose integration is enabled.
 template <class Rules>
 Wanted wanted_by(const Rules& rules, const WebhookRegistration& registration) {
   Wanted wanted;
   for (const auto* rule : rules) {
     for (const RuleMatch& written : rule->matches) {
       for (const RuleMatch& match : expand(written)) {
-        if (!is_registered(match, registration)) continue;
+        // Pods in queues have entries of their own (add_pods).
+        const bool queued_pods = written == kQueuedJobs && match == kPodsMatch;
+        if (queued_pods || !is_registered(match, registration)) continue;
         auto& operations = wanted[{std::string(match.group), std::string(match.resource)}];
         for (Operation operation : rule->operations) operations.emplace(to_text(operation));
       }
@@ -198,13 +202,38 @@ void add_children(const WebhookRegistration& registration, const json& rules, En
   entries.add("children", jobs, json::array(), std::move(conditions));
 }
 
+// Pods go into queues by their own label, or because their parent says so; nobody else's pod is asked about, so that
+// every other pod starts while muster is away. So neither manageJobsWithoutQueueName nor a default LocalQueue reaches
+// pods that name no queue: all pods of those namespaces would depend on muster.
+void add_pods(WebhookKind kind, const WebhookRegistration& registration, Entries& entries) {
+  if (!registration.frameworks.contains(plain_pod.framework)) return;
+  const bool mutating = kind == WebhookKind::kMutating;
+  const json operations = mutating ? json::array({"CREATE"}) : json::array({"CREATE", "UPDATE"});
+  const json rules = json::array({{{"apiGroups", {""}},
+                                   {"apiVersions", {"v1"}},
+                                   {"resources", {"pods"}},
+                                   {"operations", operations},
+                                   {"scope", "Namespaced"}}});
+  const auto labelled = [](std::string_view op) {
+    return json{{"matchExpressions", json::array({requirement(kQueueNameLabel, op, {})})}};
+  };
+  entries.add("queued-pods", rules, json::array(),
+              json::array({match_conditions::not_by_muster(registration.own_namespace)}), labelled("Exists"));
+  entries.add("suspended-pods", rules, json::array(),
+              json::array({match_conditions::suspended_by_parent(),
+                           match_conditions::not_by_muster(registration.own_namespace)}),
+              labelled("DoesNotExist"));
+}
+
 }  // namespace
 
 json webhook_entries(WebhookKind kind, const WebhookRegistration& registration,
                      const std::vector<std::string>& default_queue_namespaces, const std::string& ca_bundle_pem) {
   Entries entries(kind, registration, ca_bundle_pem);
   const RuleLists rules = rules_of(kind, registration);
-  entries.add("queued", rules.jobs, json::array(), json::array({match_conditions::queued_or_gang()}));
+  entries.add("queued", rules.jobs, json::array(),
+              json::array({match_conditions::queued_or_gang(),
+                           match_conditions::not_started_by_muster(registration.own_namespace)}));
   if (registration.manage_jobs_without_queue_name && !registration.managed_namespaces.matches_nothing()) {
     json namespaces = json::array();
     for (const auto& wanted : registration.managed_namespaces.requirements()) {
@@ -217,6 +246,7 @@ json webhook_entries(WebhookKind kind, const WebhookRegistration& registration,
     entries.add("default", rules.jobs, json::array({requirement(kNamespaceNameLabel, "In", default_queue_namespaces)}),
                 json::array({match_conditions::not_sent_by_another_entry()}));
   }
+  add_pods(kind, registration, entries);
   entries.add("own", rules.own, json::array(), json::array());
   if (kind == WebhookKind::kValidating) add_children(registration, rules.jobs, entries);
   entries.add("workloads", rules.workloads, json::array(),

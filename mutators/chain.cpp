@@ -14,8 +14,11 @@
 #include "mutators/multikueue_managed_by.h"
 #include "mutators/mutator.h"
 #include "mutators/partial_admission_off.h"
+#include "mutators/pod_gates.h"
 #include "mutators/queue_defaults.h"
+#include "mutators/serving_template.h"
 #include "mutators/suspend.h"
+#include "mutators/trainjob_patch.h"
 
 namespace muster {
 namespace {
@@ -52,15 +55,18 @@ class Watch {
 }  // namespace
 
 std::span<const Mutator* const> mutator_chain() {
-  static constexpr std::array<const Mutator*, 13> chain = {
+  static constexpr std::array<const Mutator*, 16> chain = {
       &jobset_defaults,  // the others see the JobSet as its webhook would hand it over
       &jobset_keep_defaults,
       &default_local_queue,     // whoever comes next asks for the queue name
       &default_priority_class,  // of queued jobs only
       &suspend,
+      &pod_gates,
+      &serving_template,
       &keep_suspended,
       &multikueue_managed_by,  // by queue name
       &mpi_launcher_as_worker,
+      &trainjob_patch,
       &group_scheduling_inject,  // into the template that the others leave
       &group_scheduling_keep,
       &keep_injected,   // compares whole templates, so the barrier is there again

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json.h"
 #include "api/meta/constants.h"
 #include "jobs/edit.h"
 #include "jobs/management.h"
@@ -11,9 +12,9 @@ namespace muster {
 namespace {
 
 std::optional<MutationError> mutate_one(const Review& review, nlohmann::json& object) {
-  if (!enabled_kind(review) || !queue_name_of(object).empty()) return std::nullopt;
+  if (!gets_defaults(review) || !queue_name_of(object).empty()) return std::nullopt;
   if (!review.view.local_queue(namespace_of(review.request), kDefaultLocalQueueName)) return std::nullopt;
-  if (has_enabled_controller(review.settings, object)) return std::nullopt;
+  if (has_enabled_controller(review.settings, object) || annotation(object, kSuspendingParent)) return std::nullopt;
 
   const auto managed = in_managed_namespace(review);
   if (!managed.ok()) return refusal(managed.error());
@@ -26,7 +27,7 @@ std::optional<MutationError> mutate_one(const Review& review, nlohmann::json& ob
 const Mutator default_local_queue = {
     .name = "default_local_queue",
     .matches = {kQueuedJobs},
-    .operations = {Operation::kCreate},
+    .operations = {Operation::kCreate, Operation::kUpdate},
     .mutate = mutate_one,
 };
 

@@ -13,16 +13,21 @@ namespace {
 
 // By itself, for an owner of an enabled kind has been ruled out before.
 Result<bool, Undecided> in_some_queue(const Review& review, const nlohmann::json& object) {
+  // Whatever queue a pod names, it is in one only where the settings say so.
+  if (enabled_kind(review) == &plain_pod) {
+    const auto managed = in_managed_namespace(review);
+    if (!managed.ok() || !*managed) return managed;
+  }
   if (!queue_name_of(object).empty()) return true;
   if (!review.settings.manage_jobs_without_queue_name) return false;
   return in_managed_namespace(review);
 }
 
 std::optional<MutationError> mutate_one(const Review& review, nlohmann::json& object) {
-  if (!enabled_kind(review) || !label(object, kPriorityClassLabel).value_or("").empty()) return std::nullopt;
+  if (!gets_defaults(review) || !label(object, kPriorityClassLabel).value_or("").empty()) return std::nullopt;
   if (!review.settings.enabled("WorkloadPriorityClassDefaulting")) return std::nullopt;
   if (!review.view.has_workload_priority_class(kDefaultPriorityClassName)) return std::nullopt;
-  if (has_enabled_controller(review.settings, object)) return std::nullopt;
+  if (has_enabled_controller(review.settings, object) || annotation(object, kSuspendingParent)) return std::nullopt;
 
   const auto queued = in_some_queue(review, object);
   if (!queued.ok()) return refusal(queued.error());
@@ -35,7 +40,7 @@ std::optional<MutationError> mutate_one(const Review& review, nlohmann::json& ob
 const Mutator default_priority_class = {
     .name = "default_priority_class",
     .matches = {kQueuedJobs},
-    .operations = {Operation::kCreate},
+    .operations = {Operation::kCreate, Operation::kUpdate},
     .mutate = mutate_one,
 };
 

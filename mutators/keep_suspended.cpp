@@ -21,6 +21,8 @@ bool nobody_owns_suspend(const json& object) {
 
 std::optional<MutationError> mutate_one(const Review& review, json& object) {
   const JobKind* kind = enabled_kind(review);
+  // The API server itself refuses a gate that comes later.
+  if (kind == &plain_pod || (kind != nullptr && kind->is_serving())) return std::nullopt;
   if (!kind || !kind->suspended(review.request.old_object) || kind->suspended(object)) return std::nullopt;
   if (!nobody_owns_suspend(object)) return std::nullopt;
   // A doubt about the owners is no reason to start anything, and none to refuse an update.

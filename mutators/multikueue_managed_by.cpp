@@ -13,6 +13,7 @@ namespace {
 using nlohmann::json;
 
 bool may_set(const JobKind& kind, const json& object) {
+  if (kind.managed_by_path().empty()) return false;
   const json* manager = kind.managed_by_path().find(object);
   return manager == nullptr || manager->is_null() || *manager == std::string(kind.default_manager);
 }

@@ -17,7 +17,8 @@ bool skips_deleted(const Review& review, const nlohmann::json& object) {
 
 std::optional<MutationError> mutate_one(const Review& review, nlohmann::json& object) {
   const JobKind* kind = enabled_kind(review);
-  if (!kind || skips_deleted(review, object)) return std::nullopt;
+  // Pods have gates instead.
+  if (!kind || kind == &plain_pod || kind->is_serving() || skips_deleted(review, object)) return std::nullopt;
 
   const auto queued = is_queued(review, object);
   if (!queued.ok()) return refusal(queued.error());

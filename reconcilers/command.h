@@ -41,6 +41,8 @@ struct Write {
   // kCreate: after such a refusal only this object waits for its next attempt, and its reconciler asks
   // ClusterState::refused_for(); otherwise all of its key waits, as after any failure.
   bool waits_alone = false;
+  // It only says why something waits: nothing depends on it, and others go first (engine/giving_way.h).
+  bool gives_way = false;
   // Once it is done, its key is left alone for so long: for what changes often and may
   // be told late, such as the counts of a queue.
   Duration rest{};

@@ -7,6 +7,7 @@
 #include "api/meta/resource_type.h"
 #include "api/meta/time.h"
 #include "manifests/names.h"
+#include "runtime/kueue_presence.h"
 
 namespace muster {
 namespace {
@@ -22,9 +23,10 @@ Result<std::optional<json>> read(kube::KubeApi& api, const ResourceType& type, s
   return fail("whether a JobSet controller is there cannot be found out: " + object.error().message);
 }
 
-// Held by somebody who renewed it within its own duration.
+// Held by somebody who renewed it within its own duration, and who is no muster: `muster adopt` holds it for good.
 bool is_held(const json& lease, TimePoint now) {
-  if (string_at(lease, {"spec", "holderIdentity"}).empty()) return false;
+  const std::string_view holder = string_at(lease, {"spec", "holderIdentity"});
+  if (holder.empty() || is_muster_identity(holder)) return false;
   const auto renewed = parse_micro_time(lease.value("/spec/renewTime"_json_pointer, json()));
   const int64_t seconds = int_at(lease, {"spec", "leaseDurationSeconds"}).value_or(15);
   return renewed && to_time_point(*renewed) + std::chrono::seconds(seconds) > now;

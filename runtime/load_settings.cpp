@@ -67,10 +67,43 @@ Outcome<> apply_flags(const SettingsFlags& flags, MusterConfiguration& muster) {
   return Done{};
 }
 
+Outcome<> read_kinds(const std::string& file, const std::string& own_namespace, LoadedConfiguration& into) {
+  if (file.empty()) return Done{};
+  const auto text = read_file(file);
+  if (!text) return fail(text.error().message);
+  auto loaded = load_configuration(*text, own_namespace);
+  if (!loaded) return fail(file + ": " + loaded.error().text());
+  if (loaded->kinds.empty()) return fail(file + ": holds no JobKind; docs/kinds.md says how one looks");
+  into.kinds.insert(into.kinds.end(), loaded->kinds.begin(), loaded->kinds.end());
+  return Done{};
+}
+
 std::string lines_of(const std::string& where, const FieldErrors& errors) {
   std::string text;
   for (const FieldError& error : errors) text += (text.empty() ? "" : "\n") + where + error.text();
   return text;
+}
+
+Result<Settings> checked(LoadedConfiguration configuration, const std::string& feature_gates,
+                         const std::string& where) {
+  FieldErrors errors = apply_feature_gates(configuration.kueue, feature_gates);
+  append(errors, validate_configuration(configuration.kueue));
+  append(errors, install_described_kinds(configuration.kinds));
+  std::vector<std::string_view> queued;
+  for (const JobKind* kind : job_kinds()) {
+    if (kind->is_offered()) queued.push_back(kind->framework);
+  }
+  FrameworkCheck frameworks = check_frameworks(configuration.kueue, queued);
+  append(errors, std::move(frameworks.errors));
+  if (!errors.empty()) return fail(lines_of(where, errors));
+
+  // Whoever describes a kind wants it queued.
+  for (const KindDescriptionPtr& kind : configuration.kinds) configuration.kueue.frameworks.push_back(kind->framework);
+  Settings settings;
+  settings.warnings = configuration.warnings;
+  if (!frameworks.warning.empty()) settings.warnings.push_back(std::move(frameworks.warning));
+  settings.configuration = std::move(configuration);
+  return settings;
 }
 
 }  // namespace
@@ -78,26 +111,16 @@ std::string lines_of(const std::string& where, const FieldErrors& errors) {
 Result<Settings> load_settings(const SettingsFlags& flags, const std::string& own_namespace) {
   auto configuration = read_configuration(flags, own_namespace);
   if (!configuration) return fail(configuration.error().message);
+  if (auto read = read_kinds(flags.kinds_file, own_namespace, *configuration); !read) return fail(read.error().message);
   if (auto applied = apply_flags(flags, configuration->muster); !applied) return fail(applied.error().message);
+  return checked(std::move(*configuration), flags.feature_gates,
+                 flags.config_file.empty() ? "" : flags.config_file + ": ");
+}
 
-  const std::string where = flags.config_file.empty() ? "" : flags.config_file + ": ";
-  FieldErrors errors = apply_feature_gates(configuration->kueue, flags.feature_gates);
-  append(errors, validate_configuration(configuration->kueue));
-  append(errors, install_described_kinds(configuration->kinds));
-  std::vector<std::string_view> queued;
-  for (const JobKind* kind : job_kinds()) queued.push_back(kind->framework);
-  FrameworkCheck frameworks = check_frameworks(configuration->kueue, queued);
-  append(errors, std::move(frameworks.errors));
-  if (!errors.empty()) return fail(lines_of(where, errors));
-
-  // Whoever describes a kind wants it queued.
-  for (const KindDescriptionPtr& kind : configuration->kinds)
-    configuration->kueue.frameworks.push_back(kind->framework);
-  Settings settings;
-  settings.warnings = configuration->warnings;
-  if (!frameworks.warning.empty()) settings.warnings.push_back(std::move(frameworks.warning));
-  settings.configuration = std::move(*configuration);
-  return settings;
+Result<Settings> settings_of_text(std::string_view text, const std::string& own_namespace) {
+  auto loaded = load_configuration(text, own_namespace);
+  if (!loaded) return fail(loaded.error().text());
+  return checked(std::move(*loaded), "", "");
 }
 
 RuleSettings rule_settings_of(const Settings& settings, const OwnIdentity& own, bool native_jobsets) {
@@ -117,9 +140,13 @@ RuleSettings rule_settings_of(const Settings& settings, const OwnIdentity& own, 
 ReconcilerSettings reconciler_settings_of(const Settings& settings, bool native_jobsets,
                                           const std::string& own_namespace) {
   const MusterConfiguration& muster = settings.configuration.muster;
-  const auto elastic = muster.jobset_feature_gates.find("ElasticJobSet");
+  const auto is_on = [&](std::string_view gate) {
+    const auto found = muster.jobset_feature_gates.find(gate);
+    return found != muster.jobset_feature_gates.end() && found->second;
+  };
   return {.native_jobsets = native_jobsets,
-          .elastic_jobsets = elastic != muster.jobset_feature_gates.end() && elastic->second,
+          .elastic_jobsets = is_on(kElasticJobSetGate),
+          .labels_job_restarts = is_on(kRestartJobGate),
           .patch_jobset_crd = muster.patch_jobset_definition && muster.group_scheduling,
           .own_namespace = own_namespace,
           .group_scheduling = muster.group_scheduling,

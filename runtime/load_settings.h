@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/config/configuration.h"
@@ -16,7 +17,8 @@ namespace muster {
 
 // Flags that change what the file says; each wins over the file.
 struct SettingsFlags {
-  std::string config_file;  // empty: none
+  std::string config_file;   // empty: none
+  std::string kinds_file{};  // JobKinds beside those of the configuration; empty: none
   std::string feature_gates;
   std::optional<std::string> suspend_guard;
   std::optional<std::string> waiter_image;
@@ -41,6 +43,9 @@ struct Settings {
 // Reads, decodes and validates. `own_namespace` is where muster runs. The error names
 // the file and everything that is wrong.
 Result<Settings> load_settings(const SettingsFlags& flags, const std::string& own_namespace);
+
+// The same of a text that is at hand: a ConfigMap's, say. No flags.
+Result<Settings> settings_of_text(std::string_view text, const std::string& own_namespace);
 
 // Who muster is, which its surroundings know and the file does not.
 struct OwnIdentity {

@@ -12,8 +12,8 @@ namespace muster {
 // More is no manifest and no configuration, but a mistake, or /dev/zero.
 inline constexpr size_t kLargestFile = size_t{64} << 20;
 
-// The error names the file, as `name` spells it.
-Result<std::string> read_file(const std::string& name);
-Result<std::string> read_stream(std::istream& stream, const std::string& name);
+// The error names the file, as `name` spells it. `largest`: in bytes.
+Result<std::string> read_file(const std::string& name, size_t largest = kLargestFile);
+Result<std::string> read_stream(std::istream& stream, const std::string& name, size_t largest = kLargestFile);
 
 }  // namespace muster

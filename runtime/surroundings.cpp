@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "api/kinds/kind_schema.h"
 #include "api/meta/resource_type.h"
 #include "runtime/jobset_mode.h"
 
@@ -46,8 +47,11 @@ class Learner {
     if (auto asked = ask_image(stop); !asked) return "the own Pod cannot be read: " + asked.error().message;
     if (auto asked = ask_user(stop); !asked) return "the own user name is not known: " + asked.error().message;
     if (auto asked = ask_jobsets(stop); !asked) return asked.error().message;
+    if (auto asked = ask_kinds(stop); !asked) return asked.error().message;
     return "";
   }
+  // What the definitions say against the own kinds, a line each; empty: nothing.
+  const std::string& contradiction() const { return contradiction_; }
   const JobSetTraces& traces() const { return *traces_; }
   OwnIdentity own() const {
     // A person who runs muster with their own kubeconfig stays a person to the suspend guard.
@@ -93,19 +97,36 @@ class Learner {
     return Done{};
   }
 
+  Outcome<> ask_kinds(const std::stop_token& stop) {
+    for (; asked_kinds_ < question_.kinds.size(); ++asked_kinds_) {
+      const KindDescription& kind = *question_.kinds[asked_kinds_];
+      const std::string name = kind.plural + "." + kind.group;
+      const auto definition = api_.get(kube::resource_of(kCustomResourceDefinitions), "", name, stop);
+      if (!definition && (definition.error().not_found() || definition.error().forbidden())) continue;
+      if (!definition)
+        return fail("CustomResourceDefinition " + name + " cannot be read: " + definition.error().message);
+      for (const FieldError& error : contradictions(kind, *definition))
+        contradiction_ += (contradiction_.empty() ? "" : "\n") + ("JobKind " + kind.framework + ": " + error.text());
+    }
+    return Done{};
+  }
+
   kube::KubeApi& api_;
   const SurroundingsQuestion& question_;
   const Clock& clock_;
   std::optional<std::string> image_, user_;
   std::optional<JobSetTraces> traces_;
+  size_t asked_kinds_ = 0;
+  std::string contradiction_;
 };
 
 }  // namespace
 
-SurroundingsQuestion surroundings_question(const MusterConfiguration& configuration) {
-  SurroundingsQuestion question{.jobset_controller = configuration.jobset_controller};
+SurroundingsQuestion surroundings_question(const LoadedConfiguration& configuration) {
+  SurroundingsQuestion question{.jobset_controller = configuration.muster.jobset_controller,
+                                .kinds = configuration.kinds};
   const char *ns = std::getenv("POD_NAMESPACE"), *name = std::getenv("POD_NAME");
-  if (configuration.waiter_image || ns == nullptr || *ns == '\0' || name == nullptr) return question;
+  if (configuration.muster.waiter_image || ns == nullptr || *ns == '\0' || name == nullptr) return question;
   question.pod_namespace = ns;
   question.pod_name = name;
   return question;
@@ -125,6 +146,7 @@ Result<std::optional<Surroundings>> learn_surroundings(kube::KubeApi& api, const
     timing.sleeper.sleep(delay, stop);
     delay = std::min(2 * delay, kLongestDelay);
   }
+  if (!learner.contradiction().empty()) return fail(learner.contradiction());
   const auto native = decide_native_jobsets(question.jobset_controller, learner.traces());
   if (!native) return fail(native.error().message);
   return std::optional(Surroundings{learner.own(), *native});

@@ -7,8 +7,10 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "api/config/muster_configuration.h"
+#include "api/kinds/kind_description.h"
 #include "kube/api.h"
 #include "kube/transport/timing.h"
 #include "runtime/load_settings.h"
@@ -19,6 +21,9 @@ struct SurroundingsQuestion {
   JobSetController jobset_controller = JobSetController::kAuto;
   // The Pod that muster runs in. Empty: none, or nobody needs to know its image.
   std::string pod_namespace{}, pod_name{};
+  // An administrator's own, which the API server's definitions must not contradict. What is not installed, or may
+  // not be read, contradicts nothing.
+  std::vector<KindDescriptionPtr> kinds{};
 };
 
 struct Surroundings {
@@ -34,7 +39,7 @@ Result<std::optional<Surroundings>> learn_surroundings(kube::KubeApi& api, const
                                                        const std::function<void(const std::string& why)>& waiting,
                                                        std::stop_token stop);
 
-// POD_NAMESPACE and POD_NAME, unless the configuration names the waiter's image.
-SurroundingsQuestion surroundings_question(const MusterConfiguration& configuration);
+// POD_NAMESPACE and POD_NAME, unless the configuration names the waiter's image, and its own kinds.
+SurroundingsQuestion surroundings_question(const LoadedConfiguration& configuration);
 
 }  // namespace muster

@@ -1,6 +1,7 @@
 // Workloads as they come and change: into a queue, into the ledger, and out again.
 #include <algorithm>
 
+#include "api/kinds/on_hold.h"
 #include "api/meta/constants.h"
 #include "scheduler/reservation.h"
 #include "scheduler/scheduler.h"
@@ -146,7 +147,7 @@ bool Scheduler::keeps_place(const WorkloadState& state, const WorkloadState& nex
   const Workload &before = *state.object, &after = *next.object;
   if (next.shape != state.shape || after.priority != before.priority || after.queue_name != before.queue_name ||
       queued_since(after) != state.queued_since || !after.active || after.meta.deleting || holds_quota(next) ||
-      !after.meta.annotation(kAdmissionGatedByAnnotation).empty())
+      is_on_hold(after) || !after.meta.annotation(kAdmissionGatedByAnnotation).empty())
     return false;
   return state.queue->pending.competes(state) ||
          (same_condition(before, after, kEvictedCondition) && same_condition(before, after, kRequeuedCondition) &&
@@ -163,7 +164,7 @@ void Scheduler::enter(WorkloadState& state, Now now) {
 void Scheduler::enter_queue(WorkloadState& state, Timestamp now) {
   const Workload& object = *state.object;
   const LocalQueueState& local = *state.local_queue;
-  if (!object.active || object.meta.deleting || local.object == nullptr ||
+  if (!object.active || object.meta.deleting || is_on_hold(object) || local.object == nullptr ||
       local.object->stop_policy != StopPolicy::kNone || local.queue == nullptr || local.queue->object == nullptr ||
       !object.meta.annotation(kAdmissionGatedByAnnotation).empty())
     return;

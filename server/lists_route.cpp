@@ -55,6 +55,7 @@ class Question {
   HttpResponse workloads();
   HttpResponse local_queues();
   HttpResponse cluster_scoped(const ResourceType& type, json (*make)(const QueueSnapshot&));
+  HttpResponse usage();
   HttpResponse holders();
   std::string value(std::string_view name) const { return value_of(values_, name); }
 
@@ -121,6 +122,16 @@ HttpResponse Question::cluster_scoped(const ResourceType& type, json (*make)(con
   return from_snapshot([&](const QueueSnapshot& snapshot) { return Result<json>(make(snapshot)); });
 }
 
+HttpResponse Question::usage() {
+  if (auto wrong = read({"clusterQueue"})) return *wrong;
+  const std::string queue = value("clusterQueue");
+  if (queue.empty()) return bad_request("name the ClusterQueue: clusterQueue=NAME");
+  if (auto refused = authorize({"get", &kClusterQueues, "", queue})) return *refused;
+  if (!lister_.snapshot()) return not_synced();
+  const Result<json> usage = lister_.usage(queue);
+  return usage ? answer_json(200, *usage) : refuse(404, "NotFound", usage.error().message);
+}
+
 HttpResponse Question::holders() {
   if (auto wrong = read({"resource", "namespace", "queue", "clusterQueue"})) return *wrong;
   const HolderQuestion question{value("resource"), value("clusterQueue"), value("namespace"), value("queue")};
@@ -149,9 +160,10 @@ HttpResponse Question::answer_list() {
   if (list == "localqueues") return local_queues();
   if (list == "clusterqueues") return cluster_scoped(kClusterQueues, cluster_queue_list);
   if (list == "cohorts") return cluster_scoped(kCohorts, cohort_list);
+  if (list == "usage") return usage();
   if (list == "holders") return holders();
   return refuse(404, "NotFound",
-                "there is no such list; there are workloads, localqueues, clusterqueues, cohorts, holders");
+                "there is no such list; there are workloads, localqueues, clusterqueues, cohorts, usage, holders");
 }
 
 HttpResponse Question::answer_visibility() {

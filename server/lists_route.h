@@ -1,6 +1,7 @@
 // What people list, as JSON beside the metrics and for those who may:
 //   GET /lists/v1/workloads?namespace=&queue=&clusterQueue=&limit=&offset=
 //   GET /lists/v1/localqueues?namespace=     /lists/v1/clusterqueues     /lists/v1/cohorts
+//   GET /lists/v1/usage?clusterQueue=
 //   GET /lists/v1/holders?resource=&namespace=&queue= (or &clusterQueue=)
 //   GET /apis/visibility.kueue.x-k8s.io/{v1beta1,v1beta2}/clusterqueues/NAME/pendingworkloads?limit=&offset=
 //   GET /apis/visibility.kueue.x-k8s.io/{v1beta1,v1beta2}/namespaces/NS/localqueues/NAME/pendingworkloads
@@ -10,11 +11,13 @@
 
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "api/meta/resource_type.h"
+#include "base/result.h"
 #include "explain/lists/queue_snapshot.h"
 #include "server/metrics_server.h"
 #include "server/transport/http.h"
@@ -35,6 +38,8 @@ struct Lister {
   std::function<AuthDecision(std::string_view token, const ListAccess& access)> authorize;
   // The same for many readers; null: not everything was read from the API server yet, or muster is ending.
   std::function<std::shared_ptr<const QueueSnapshot>()> snapshot;
+  // The last day of a ClusterQueue; an error when nothing is known of it.
+  std::function<Result<nlohmann::json>(std::string_view cluster_queue)> usage;
 };
 
 // nullopt: there is no cluster to speak of (--standalone), and every answer is 503.

@@ -17,6 +17,7 @@ constexpr const ResourceType* kTypes[] = {
     &kPods,
     &kConfigMaps,
     &kServices,
+    &kPersistentVolumeClaims,
     &kJobs,
     &kJobSets,
     &kWorkloads,
@@ -92,9 +93,9 @@ ApiServer::ApiServer(Timeline& timeline, ApiServerOptions options)
 
 void ApiServer::serve(const ResourceType& type, bool served) {
   if (served)
-    unserved_.erase(type.plural);
+    unserved_.erase(type.resource());
   else
-    unserved_.insert(type.plural);
+    unserved_.insert(type.resource());
 }
 
 std::string ApiServer::stamp() const {
@@ -270,7 +271,10 @@ Answer ApiServer::remove(const ObjectKey& key, const Deletion& deletion, const R
   return answer;
 }
 
-Answer ApiServer::carry_out(const Write& write, const Request& request) {
+Answer ApiServer::carry_out(const Write& asked, const Request& request) {
+  Write write = asked;
+  // One resource, whatever watch it was seen by.
+  if (write.target.type->plural == kQueuedPods.plural) write.target.type = &kPods;
   switch (write.verb) {
     case Verb::kCreate:
       return create(write.body, request);
@@ -362,7 +366,7 @@ void ApiServer::tell(Change change) {
 
 ObjectPtr ApiServer::get(const ObjectKey& key) const {
   if (!serves(*key.type)) return nullptr;
-  const auto kind = objects_.find(key.type->plural);
+  const auto kind = objects_.find(key.type->resource());
   if (kind == objects_.end()) return nullptr;
   const auto found = kind->second.find(path_of(key.ns, key.name));
   return found == kind->second.end() ? nullptr : found->second;
@@ -370,7 +374,7 @@ ObjectPtr ApiServer::get(const ObjectKey& key) const {
 
 std::vector<ObjectPtr> ApiServer::list(const ResourceType& type, const Selection& selection) const {
   std::vector<ObjectPtr> found;
-  const auto kind = objects_.find(type.plural);
+  const auto kind = objects_.find(type.resource());
   if (kind == objects_.end() || !serves(type)) return found;
   for (const auto& [path, object] : kind->second) {
     if (selection.matches(*object)) found.push_back(object);
@@ -391,7 +395,7 @@ std::optional<std::vector<Change>> ApiServer::changes_since(const ResourceType& 
   const auto first = std::upper_bound(history_.begin(), history_.end(), version,
                                       [](uint64_t wanted, const Change& change) { return wanted < change.version; });
   for (auto change = first; change != history_.end(); ++change) {
-    if (change->type->plural != type.plural) continue;
+    if (change->type->plural != type.resource()) continue;
     const bool was_there = change->before != nullptr && selection.matches(*change->before);
     const bool is_there = !change->removed && selection.matches(*change->after);
     if (!was_there && !is_there) continue;

@@ -135,7 +135,7 @@ class ApiServer {
   // Kinds are served from the beginning; a CRD that is not installed is not. Its objects
   // stay, unseen, as in etcd.
   void serve(const ResourceType& type, bool served);
-  bool serves(const ResourceType& type) const { return !unserved_.contains(type.plural); }
+  bool serves(const ResourceType& type) const { return !unserved_.contains(type.resource()); }
   // Forgets all history: whoever resumes a watch gets a 410.
   void compact() { history_.clear(), compacted_ = version_; }
   // Objects that name this uid among their owners.

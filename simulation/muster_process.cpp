@@ -130,7 +130,7 @@ void MusterProcess::find_absent(size_t index, uint64_t term) {
 void MusterProcess::see(const Change& change) {
   for (size_t i = 0; i < feeds_.size(); ++i) {
     Feed& feed = feeds_[i];
-    if (feed.type->plural != change.type->plural || !feed.connected) continue;
+    if (feed.type->resource() != change.type->plural || !feed.connected) continue;
     Duration delay = some(around_.options.watch_low, around_.options.watch_high);
     if (around_.chance.happens(around_.faults.watch_stalls)) delay += some(Duration(0), around_.faults.stall);
     feed.last_delivery = std::max(feed.last_delivery, around_.timeline.time() + delay);

@@ -138,7 +138,8 @@ bool has_status_subresource(const ResourceType& type) {
 }
 
 bool has_generation(const ResourceType& type) {
-  return !is(type, kConfigMaps) && !is(type, kNamespaces) && !is(type, kServices) && !is(type, kLimitRanges);
+  return !is(type, kConfigMaps) && !is(type, kNamespaces) && !is(type, kServices) && !is(type, kLimitRanges) &&
+         !is(type, kPersistentVolumeClaims);
 }
 
 void set_defaults(const ResourceType& type, json& object) {

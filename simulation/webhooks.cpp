@@ -23,21 +23,28 @@ bool is_group_config_map(const AdmissionRequest& request) {
   return string_at(request.object, {"metadata", "name"}).ends_with(kGroupConfigMapSuffix);
 }
 
+}  // namespace
+
+bool Webhooks::is_queued_pod(const AdmissionRequest& request) const {
+  if (!settings_.frameworks.contains("pod")) return false;
+  return label(request.object, kQueueNameLabel) || label(request.old_object, kQueueNameLabel) ||
+         annotation(request.object, kSuspendingParent);
+}
+
 // ConfigMaps of another name; pods without the label of gangs, those of the Job controller, and what is a binding
 // elsewhere: the node of a pod that is here a part of its spec.
-bool is_spared(const AdmissionRequest& request) {
+bool Webhooks::is_spared(const AdmissionRequest& request) const {
   if (request.resource == kConfigMaps.plural) return !is_group_config_map(request);
   if (request.resource != kPods.plural) return false;
   if (request.operation == Operation::kUpdate && find_path(request.object, {"spec", "nodeName"}) != nullptr &&
       find_path(request.old_object, {"spec", "nodeName"}) == nullptr)
     return true;
+  if (is_queued_pod(request)) return settings_.admitters.contains(request.user.username);
   const bool labelled = find_path(request.object, {"metadata", "labels", kGroupLabel}) != nullptr ||
                         find_path(request.old_object, {"metadata", "labels", kGroupLabel}) != nullptr;
   return !labelled || std::find(kJobControllerUsers.begin(), kJobControllerUsers.end(), request.user.username) !=
                           kJobControllerUsers.end();
 }
-
-}  // namespace
 
 Webhooks::Webhooks(RuleSettings settings, std::function<ClusterViewPtr()> view)
     : settings_(std::move(settings)), view_(std::move(view)) {}
@@ -50,8 +57,9 @@ bool Webhooks::concerns(const ResourceType& type, Operation operation) const {
 }
 
 std::optional<Refusal> Webhooks::mutate(const AdmissionRequest& request, json& object) {
-  if (being_deleted(request) || request.resource == kPods.plural || request.resource == kConfigMaps.plural)
-    return std::nullopt;
+  const bool foreign_pod =
+      request.resource == kPods.plural && (!is_queued_pod(request) || request.operation != Operation::kCreate);
+  if (being_deleted(request) || foreign_pod || request.resource == kConfigMaps.plural) return std::nullopt;
   const ClusterViewPtr view = view_();
   if (view == nullptr) return no_answer();
   const AdmissionResponse response = muster::mutate({request, *view, settings_});

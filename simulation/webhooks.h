@@ -23,6 +23,9 @@ class Webhooks final : public Admission {
   std::optional<Refusal> validate(const AdmissionRequest& request) override;
 
  private:
+  bool is_queued_pod(const AdmissionRequest& request) const;
+  bool is_spared(const AdmissionRequest& request) const;
+
   const RuleSettings settings_;
   const std::function<ClusterViewPtr()> view_;
 };

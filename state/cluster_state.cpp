@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "api/kinds/serving_types.h"
+#include "api/meta/constants.h"
 #include "base/overloaded.h"
 #include "jobs/job_kind.h"
 #include "state/admissions.h"
@@ -10,19 +12,8 @@
 namespace muster {
 namespace {
 
-template <class Pointer>
-auto pointer_to(const TypedObject* object) -> decltype(std::get_if<Pointer>(object)->get()) {
-  if (object == nullptr) return nullptr;
-  const Pointer* typed = std::get_if<Pointer>(object);
-  return typed == nullptr ? nullptr : typed->get();
-}
-
 // Between two attempts of a create that the API server refuses.
 constexpr Duration kLongestRefusal = std::chrono::minutes(1);
-
-bool is_any(const TypedObject&) {
-  return true;
-}
 
 }  // namespace
 
@@ -33,138 +24,6 @@ ClusterState::ClusterState(const QueueSettings& queues)
 ClusterState::~ClusterState() = default;
 ClusterState::ClusterState(ClusterState&&) noexcept = default;
 ClusterState& ClusterState::operator=(ClusterState&&) noexcept = default;
-
-const TypedObject* ClusterState::find(const ResourceType& type, std::string_view ns, std::string_view name) const {
-  const auto kind = objects_.find(type.plural);
-  return kind == objects_.end() ? nullptr : kind->second.find({ns, name});
-}
-
-const JobSet* ClusterState::jobset(std::string_view ns, std::string_view name) const {
-  return pointer_to<JobSetPtr>(find(kJobSets, ns, name));
-}
-
-const Job* ClusterState::job(std::string_view ns, std::string_view name) const {
-  return pointer_to<JobPtr>(find(kJobs, ns, name));
-}
-
-const ConfigMap* ClusterState::config_map(std::string_view ns, std::string_view name) const {
-  return pointer_to<ConfigMapPtr>(find(kConfigMaps, ns, name));
-}
-
-const Service* ClusterState::service(std::string_view ns, std::string_view name) const {
-  return pointer_to<ServicePtr>(find(kServices, ns, name));
-}
-
-const Workload* ClusterState::workload(std::string_view ns, std::string_view name) const {
-  return pointer_to<WorkloadPtr>(find(kWorkloads, ns, name));
-}
-
-const ClusterQueue* ClusterState::cluster_queue(std::string_view name) const {
-  return pointer_to<ClusterQueuePtr>(find(kClusterQueues, "", name));
-}
-
-const Cohort* ClusterState::cohort(std::string_view name) const {
-  return pointer_to<CohortPtr>(find(kCohorts, "", name));
-}
-
-const LocalQueue* ClusterState::local_queue(std::string_view ns, std::string_view name) const {
-  return pointer_to<LocalQueuePtr>(find(kLocalQueues, ns, name));
-}
-
-const ResourceFlavor* ClusterState::resource_flavor(std::string_view name) const {
-  return pointer_to<ResourceFlavorPtr>(find(kResourceFlavors, "", name));
-}
-
-const AdmissionCheck* ClusterState::admission_check(std::string_view name) const {
-  return pointer_to<AdmissionCheckPtr>(find(kAdmissionChecks, "", name));
-}
-
-const RuntimeClass* ClusterState::runtime_class(std::string_view name) const {
-  return pointer_to<RuntimeClassPtr>(find(kRuntimeClasses, "", name));
-}
-
-const PriorityClass* ClusterState::priority_class(const ResourceType& type, std::string_view name) const {
-  return pointer_to<PriorityClassPtr>(find(type, "", name));
-}
-
-const PriorityClass* ClusterState::default_pod_priority() const {
-  const PriorityClass* highest = nullptr;
-  for_each_of(kPriorityClasses, [&](const TypedObject& object) {
-    const PriorityClass& candidate = *std::get<PriorityClassPtr>(object);
-    if (candidate.global_default && (highest == nullptr || candidate.value < highest->value)) highest = &candidate;
-  });
-  return highest;
-}
-
-std::vector<const Workload*> ClusterState::workloads_of_owner(std::string_view owner_uid) const {
-  return workloads_of_owner_.at({"", owner_uid});
-}
-
-std::vector<const LimitRange*> ClusterState::limit_ranges_in(std::string_view ns) const {
-  return limit_ranges_in_.at({"", ns});
-}
-
-std::vector<WorkloadPtr> ClusterState::workloads_in(std::string_view ns) const {
-  return workloads_in_queue_.in_namespace(ns);
-}
-
-std::vector<const Workload*> ClusterState::workloads_in_queue(std::string_view ns, std::string_view local_queue) const {
-  return workloads_in_queue_.at({ns, local_queue});
-}
-
-std::vector<const Workload*> ClusterState::workloads_reserving(std::string_view cluster_queue) const {
-  return workloads_reserving_.at({"", cluster_queue});
-}
-
-std::vector<const LocalQueue*> ClusterState::local_queues_of(std::string_view cluster_queue) const {
-  return local_queues_of_.at({"", cluster_queue});
-}
-
-std::vector<const ClusterQueue*> ClusterState::cluster_queues_of_flavor(std::string_view flavor) const {
-  return queues_at(cluster_queues_of_flavor_, flavor);
-}
-
-std::vector<const ClusterQueue*> ClusterState::cluster_queues_of_check(std::string_view check) const {
-  return queues_at(cluster_queues_of_check_, check);
-}
-
-std::vector<const ClusterQueue*> ClusterState::queues_at(const Queues& queues, std::string_view key) const {
-  std::vector<const ClusterQueue*> found;
-  if (const auto entry = queues.find(key); entry != queues.end()) {
-    for (const std::string& name : entry->second) found.push_back(cluster_queue(name));
-  }
-  return found;
-}
-
-std::vector<const TypedObject*> ClusterState::select(const ResourceType& type,
-                                                     const std::function<bool(const TypedObject&)>& wanted) const {
-  const auto kind = objects_.find(type.plural);
-  return kind == objects_.end() ? std::vector<const TypedObject*>() : kind->second.sorted(wanted);
-}
-
-void ClusterState::for_each_of(const ResourceType& type, const std::function<void(const TypedObject&)>& visit) const {
-  for (const TypedObject* object : select(type, is_any)) visit(*object);
-}
-
-const PlainObject* ClusterState::plain(const ResourceType& type, std::string_view ns, std::string_view name) const {
-  const TypedObject* object = find(type, ns, name);
-  const auto* plain = object == nullptr ? nullptr : std::get_if<PlainObjectPtr>(object);
-  return plain == nullptr ? nullptr : plain->get();
-}
-
-std::vector<const Job*> ClusterState::jobs_of_jobset(std::string_view ns, std::string_view name) const {
-  return jobs_of_jobset_.at({ns, name});
-}
-
-std::vector<const JobSet*> ClusterState::jobsets_of_subdomain(std::string_view ns, std::string_view subdomain) const {
-  return jobsets_of_subdomain_.at({ns, subdomain});
-}
-
-void ClusterState::for_each(const std::function<void(const TypedObject&)>& visit) const {
-  for (const auto& [plural, objects] : objects_) {
-    for (const TypedObject* object : objects.sorted(is_any)) visit(*object);
-  }
-}
 
 bool ClusterState::taken(const ObjectKey& key, MonotonicTime now) const {
   return taken_.holds(key, now);
@@ -244,6 +103,7 @@ std::optional<ClusterState::Change> ClusterState::set(const TypedObject& object)
                  [&](const JobSetPtr& jobset) { templates_.intern(*jobset); },
                  [&](const DescribedJobPtr& job) { templates_.intern(*job); },
                  [&](const WorkloadPtr& workload) { templates_.intern(*workload); },
+                 [&](const QueuedPodPtr& pod) { templates_.intern(*pod); },
                  [](const auto&) {},
              },
              object);
@@ -337,6 +197,31 @@ std::optional<NamespacedName> ClusterState::namespace_of(const LimitRange& limit
   return NamespacedName{"", limit_range.meta.ns};
 }
 
+std::optional<NamespacedName> ClusterState::group_of(const QueuedPod& pod) {
+  if (pod.group().empty() || pod.meta.label(kManagedLabel) != kManagedLabelValue) return std::nullopt;
+  return NamespacedName{pod.meta.ns, pod.group()};
+}
+
+std::optional<NamespacedName> ClusterState::stateful_set_of(const QueuedPod& pod) {
+  const auto& owner = pod.meta.controller;
+  if (!owner || owner->kind != kStatefulSets.kind || owner->api_version != kStatefulSets.api_version ||
+      pod.meta.annotation(kSuspendingParent) != kStatefulSetFramework)
+    return std::nullopt;
+  return NamespacedName{pod.meta.ns, owner->name};
+}
+
+std::optional<NamespacedName> ClusterState::leader_worker_set_of(const QueuedPod& pod) {
+  const std::string_view name = pod.meta.label(kLeaderWorkerSetName);
+  if (name.empty() || pod.meta.annotation(kSuspendingParent) != kLeaderWorkerSetFramework) return std::nullopt;
+  return NamespacedName{pod.meta.ns, name};
+}
+
+std::optional<NamespacedName> ClusterState::serving_set_of(const Workload& workload) {
+  const std::string_view uid = workload.meta.label(kJobUidLabel);
+  if (uid.empty() || !workload.of_pod_group()) return std::nullopt;
+  return NamespacedName{workload.meta.ns, uid};
+}
+
 // Calls visit(index, place) for every index that a kind has; `place` as the index wants it.
 template <class Visit>
 void ClusterState::for_each_index(const TypedObject& object, Visit visit) {
@@ -345,11 +230,17 @@ void ClusterState::for_each_index(const TypedObject& object, Visit visit) {
                  [&](const JobSetPtr& its) { visit(jobsets_of_subdomain_, its); },
                  [&](const WorkloadPtr& its) {
                    visit(workloads_of_owner_, its);
+                   visit(workloads_of_serving_set_, its);
                    visit(workloads_in_queue_, its);
                    visit(workloads_reserving_, its);
                  },
                  [&](const LocalQueuePtr& its) { visit(local_queues_of_, its); },
                  [&](const LimitRangePtr& its) { visit(limit_ranges_in_, its); },
+                 [&](const QueuedPodPtr& its) {
+                   visit(pods_of_group_, its);
+                   visit(pods_of_stateful_set_, its);
+                   visit(pods_of_leader_worker_set_, its);
+                 },
                  [](const auto&) {},
              },
              object);

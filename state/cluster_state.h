@@ -59,6 +59,15 @@ class ClusterState {
   std::vector<const Workload*> workloads_of_owner(std::string_view owner_uid) const;
   // By name.
   std::vector<const LimitRange*> limit_ranges_in(std::string_view ns) const;
+  // A pod that muster manages by itself; nullptr: there is none.
+  QueuedPodPtr queued_pod(std::string_view ns, std::string_view name) const;
+  // Those that muster manages, by name.
+  std::vector<QueuedPodPtr> pods_of_group(std::string_view ns, std::string_view group) const;
+  // Pods of the StatefulSet or LeaderWorkerSet of this name, by name; and Workloads that say in kueue.x-k8s.io/job-uid
+  // that they are of one with this uid. Anybody can write that: their names are to be compared.
+  std::vector<QueuedPodPtr> pods_of_serving_set(const ResourceType& type, std::string_view ns,
+                                                std::string_view name) const;
+  std::vector<const Workload*> workloads_of_serving_set(std::string_view ns, std::string_view uid) const;
   // By LocalQueue and name.
   std::vector<WorkloadPtr> workloads_in(std::string_view ns) const;
   std::vector<const Workload*> workloads_in_queue(std::string_view ns, std::string_view local_queue) const;
@@ -146,6 +155,10 @@ class ClusterState {
   static std::optional<NamespacedName> cluster_queue_of(const Workload& workload);
   static std::optional<NamespacedName> cluster_queue_of(const LocalQueue& queue);
   static std::optional<NamespacedName> namespace_of(const LimitRange& limit_range);
+  static std::optional<NamespacedName> group_of(const QueuedPod& pod);
+  static std::optional<NamespacedName> stateful_set_of(const QueuedPod& pod);
+  static std::optional<NamespacedName> leader_worker_set_of(const QueuedPod& pod);
+  static std::optional<NamespacedName> serving_set_of(const Workload& workload);
 
   QueueSettings queues_;
   std::map<std::string_view, ObjectStore> objects_;  // by plural
@@ -157,6 +170,10 @@ class ClusterState {
   ObjectIndex<Workload, cluster_queue_of> workloads_reserving_;
   ObjectIndex<LocalQueue, cluster_queue_of> local_queues_of_;
   ObjectIndex<LimitRange, namespace_of> limit_ranges_in_;
+  ObjectIndex<QueuedPod, group_of> pods_of_group_;
+  ObjectIndex<QueuedPod, stateful_set_of> pods_of_stateful_set_;
+  ObjectIndex<QueuedPod, leader_worker_set_of> pods_of_leader_worker_set_;
+  ObjectIndex<Workload, serving_set_of> workloads_of_serving_set_;
   // By what they name, which is several; names.
   using Queues = std::map<std::string, std::set<std::string>, std::less<>>;
   std::vector<const ClusterQueue*> queues_at(const Queues& queues, std::string_view key) const;

@@ -34,6 +34,12 @@ class ObjectIndex {
     for (auto [entry, end] = places_.equal_range(key); entry != end; ++entry) found.push_back((*entry)->get());
     return found;
   }
+  // The same, to keep.
+  std::vector<Place> shared_at(NamespacedName key) const {
+    std::vector<Place> found;
+    for (auto [entry, end] = places_.equal_range(key); entry != end; ++entry) found.push_back(**entry);
+    return found;
+  }
   // Those with a key in this namespace, by key and then by name.
   std::vector<Place> in_namespace(std::string_view ns) const {
     std::vector<Place> found;

@@ -22,14 +22,21 @@ void TemplatePool::intern(const Workload& workload) {
   for (const PodSet& pod_set : workload.pod_sets) share(pod_set.pod_template);
 }
 
+void TemplatePool::intern(const QueuedPod& pod) {
+  share(pod.spec);
+}
+
 void TemplatePool::share(const PodTemplate& pod_template) {
-  if (pod_template.spec == nullptr) return;
-  std::weak_ptr<const PodSpec>& place = specs_[std::hash<std::string>{}(pod_template.spec->text)];
+  if (pod_template.spec != nullptr) share(pod_template.spec);
+}
+
+void TemplatePool::share(PodSpecPtr& spec) {
+  std::weak_ptr<const PodSpec>& place = specs_[std::hash<std::string>{}(spec->text)];
   if (const auto known = place.lock()) {
-    if (known->text == pod_template.spec->text) pod_template.spec = known;
+    if (known->text == spec->text) spec = known;
     return;
   }
-  place = pod_template.spec;
+  place = spec;
   sweep();
 }
 

@@ -9,6 +9,7 @@
 #include "api/job.h"
 #include "api/jobset.h"
 #include "api/kinds/described_job.h"
+#include "api/pods/queued_pod.h"
 #include "api/workload.h"
 
 namespace muster {
@@ -21,12 +22,14 @@ class TemplatePool {
   void intern(const JobSet& jobset);
   void intern(const DescribedJob& job);
   void intern(const Workload& workload);
+  void intern(const QueuedPod& pod);
 
   // Specs that are alive, and some that may have died since the last sweep.
   size_t size() const { return specs_.size(); }
 
  private:
   void share(const PodTemplate& pod_template);
+  void share(PodSpecPtr& spec);
   // Now and then, so that each spec is looked at a bounded number of times.
   void sweep();
 

@@ -57,9 +57,8 @@ Found in_managed_job(const ObjectMeta& meta, std::string_view manager) {
                             "again without that field."}};
 }
 
-// "spec.failurePolicy.rules[0].action: RestartJob" -> "action".
+// "spec.failurePolicy.restartStrategy: InPlaceRestart" -> "restartStrategy".
 std::string feature_of(std::string_view entry) {
-  if (entry.find(kExclusiveTopologyAnnotation) != std::string_view::npos) return "exclusive-topology";
   const std::string_view field = entry.substr(0, entry.find(':'));
   return std::string(field.substr(field.rfind('.') + 1));
 }

@@ -2,6 +2,7 @@
 
 #include "api/config/configuration.h"
 #include "api/kinds/kind_description.h"
+#include "api/kinds/serving_types.h"
 #include "api/unqueued_kinds.h"
 #include "base/did_you_mean.h"
 
@@ -68,6 +69,10 @@ std::set<std::string, std::less<>> kinds_with_queue(const Configuration& configu
     if (std::find(enabled.begin(), enabled.end(), kind->framework) != enabled.end())
       names.insert(kind->kind + "." + kind->version + "." + kind->group);
   }
+  for (const UnqueuedKind& kind : unqueued_kinds()) {
+    if (std::find(enabled.begin(), enabled.end(), kind.framework) != enabled.end())
+      names.insert(std::string(kind.kind) + "." + std::string(kind.version) + "." + std::string(kind.group));
+  }
   return names;
 }
 
@@ -78,8 +83,15 @@ FrameworkCheck check_frameworks(const Configuration& configuration, std::span<co
   }
   FrameworkCheck check;
   std::string names;
+  const auto& enabled = configuration.frameworks;
   for (size_t i = 0; i < configuration.frameworks.size(); ++i) {
     const std::string& framework = configuration.frameworks[i];
+    const bool pods_alone = framework == kDeploymentFramework || framework == kStatefulSetFramework ||
+                            framework == kLeaderWorkerSetFramework;
+    if (pods_alone && std::find(enabled.begin(), enabled.end(), "pod") == enabled.end()) {
+      check.errors.push_back(invalid(FieldPath("integrations").child("frameworks").index(i), framework,
+                                     "its pods wait for quota, which the integration \"pod\" does; enable it too"));
+    }
     if (std::find(queued.begin(), queued.end(), framework) != queued.end()) continue;
     if (std::find(known.begin(), known.end(), framework) != known.end()) {
       names += (names.empty() ? "" : ", ") + framework;

@@ -22,14 +22,14 @@ constexpr FeatureGate kGates[] = {
     {"CleanupProvisioningRequestsOnEviction", true, GateStage::kBeta},
     {"ConcurrentAdmission", false, GateStage::kAlpha},
     {"CustomMetricLabels", false, GateStage::kAlpha},
-    {"DeferRayServiceFinalizationForRedisCleanup", true, GateStage::kBeta},
+    {"DeferRayServiceFinalizationForRedisCleanup", true, GateStage::kBeta, kActs},
     {"DisableWaitForPodsReady", false, GateStage::kAlpha, kActs},
     {"ElasticJobsViaWorkloadSlices", true, GateStage::kBeta, kValidates},
     {"ElasticJobsViaWorkloadSlicesWithTAS", false, GateStage::kAlpha},
     {"FailureRecoveryPolicy", false, GateStage::kAlpha},
     {"FairSharingPreemptWithinNominal", true, GateStage::kBeta},
     {"FairSharingPrioritizeNonBorrowing", true, GateStage::kBeta},
-    {"FastQuotaReleaseInPodIntegration", false, GateStage::kAlpha},
+    {"FastQuotaReleaseInPodIntegration", false, GateStage::kAlpha, kActs},
     {"FinishOrphanedWorkloads", true, GateStage::kBeta},
     {"FlavorFungibility", true, GateStage::kBeta},
     {"FlavorFungibilityPreserveScanProgress", true, GateStage::kBeta},
@@ -88,7 +88,7 @@ constexpr FeatureGate kGates[] = {
     {"TopologyAwareScheduling", true, GateStage::kBeta, kValidates},
     {"UnadmittedWorkloadsExplicitStatus", false, GateStage::kBeta, kActs},
     {"UnadmittedWorkloadsObservability", true, GateStage::kBeta, kActs},
-    {"ValidateRayAndSparkJobUpdates", true, GateStage::kBeta},
+    {"ValidateRayAndSparkJobUpdates", true, GateStage::kBeta, kActs},
     {"VectorizedResourceRequests", true, GateStage::kBeta},
     {"VisibilityOnDemand", true, GateStage::kBeta},
     {"WorkloadIdentifierAnnotations", true, GateStage::kBeta, kActs},
@@ -237,10 +237,10 @@ FieldErrors check_jobset_feature_gates(std::string_view field, const FeatureGate
   FieldErrors errors;
   for (const auto& [name, enabled] : gates) {
     const FieldPath path = FieldPath(std::string(field)).child(name);
-    const bool unsupported = name == kInPlaceRestartGate || name == kRestartJobGate;
+    const bool unsupported = name == kInPlaceRestartGate;
     if (name == kJobSetTlsOptionsGate) {
       if (!enabled) errors.push_back(invalid(path, false, "the feature is locked to true; leave the gate out"));
-    } else if (!unsupported && name != kElasticJobSetGate) {
+    } else if (!unsupported && name != kElasticJobSetGate && name != kRestartJobGate) {
       errors.push_back(forbidden(path, "is no feature gate of JobSet; the gates are " +
                                            std::string(kElasticJobSetGate) + ", " + std::string(kInPlaceRestartGate) +
                                            ", " + std::string(kRestartJobGate) + ", " +

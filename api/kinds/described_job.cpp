@@ -6,6 +6,7 @@
 #include <set>
 
 #include "api/codec/json.h"
+#include "api/kinds/kind_hook.h"
 #include "base/ascii.h"
 
 namespace muster {
@@ -69,6 +70,7 @@ void read_pod_sets(const json& object, DescribedJob& job) {
   const auto& sources = job.kind->pod_sets;
   job.lists.resize(sources.size());
   for (size_t i = 0; i < sources.size(); ++i) {
+    if (sources[i].when && !sources[i].when->holds(object)) continue;
     refuse_other_spellings(sources[i], object, job);
     const json* place = sources[i].path.find(object);
     if (place == nullptr) continue;
@@ -81,12 +83,18 @@ void read_pod_sets(const json& object, DescribedJob& job) {
                        " elements, as many pod sets as a Workload can have";
     }
   }
-  if (job.pod_sets.size() > KindDescription::kMostPodSets)
-    job.unreadable = "it has more than " + std::to_string(KindDescription::kMostPodSets) + " pod sets";
-  std::set<std::string_view> names;
-  for (const DescribedPodSet& pod_set : job.pod_sets) {
-    if (!names.insert(pod_set.name).second) job.unreadable = "it has two pod sets of the name \"" + pod_set.name + "\"";
+}
+
+std::string message_of_condition(const json& object, std::string_view type) {
+  for (const json& condition : array_at(object, {"status", "conditions"})) {
+    if (string_at(condition, {"type"}) == type) return std::string(string_at(condition, {"message"}));
   }
+  return {};
+}
+
+std::string message_of(const EndRule& rule, const json& object) {
+  if (!rule.message.empty()) return text_at(rule.message, object);
+  return rule.message_condition.empty() ? rule.message_text : message_of_condition(object, rule.message_condition);
 }
 
 std::optional<DescribedEnd> end_of(const KindDescription& kind, const json& object) {
@@ -99,12 +107,21 @@ std::optional<DescribedEnd> end_of(const KindDescription& kind, const json& obje
   }
   for (const EndRule& rule : kind.ends) {
     if (rule.condition.empty() && rule.when.holds(object))
-      return DescribedEnd{rule.succeeded.holds(object), text_at(rule.message, object)};
+      return DescribedEnd{rule.succeeded.holds(object), message_of(rule, object)};
   }
   return std::nullopt;
 }
 
 }  // namespace
+
+void check_pod_sets(DescribedJob& job) {
+  if (job.pod_sets.size() > KindDescription::kMostPodSets)
+    job.unreadable = "it has more than " + std::to_string(KindDescription::kMostPodSets) + " pod sets";
+  std::set<std::string_view> names;
+  for (const DescribedPodSet& pod_set : job.pod_sets) {
+    if (!names.insert(pod_set.name).second) job.unreadable = "it has two pod sets of the name \"" + pod_set.name + "\"";
+  }
+}
 
 int32_t count_of(const PodSetSource& source, const json& element) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
@@ -140,9 +157,12 @@ DescribedJobPtr read_described_job(const KindDescription& kind, const json& obje
     if (job.priority_class.empty()) job.priority_class = text_at(path, object);
   }
   read_pod_sets(object, job);
+  job.left_alone = kind.left_alone.holds(object);
   job.active = kind.active.holds(object);
   job.pods_ready = kind.ready.holds(object);
   job.end = end_of(kind, object);
+  if (kind.hook != nullptr) kind.hook->read(object, job);
+  check_pod_sets(job);
   return std::make_shared<const DescribedJob>(std::move(job));
 }
 

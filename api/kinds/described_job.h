@@ -21,6 +21,10 @@ struct DescribedPodSet {
   size_t source = 0;   // KindDescription::pod_sets
   size_t element = 0;  // of the source's list; 0 where it is none
   PodTemplate pod_template;
+  bool written = true;            // the object has this template; otherwise a start writes it
+  std::string topology_labels{};  // JSON text, for topology requests; empty: the description's
+  int32_t reclaimable = 0;        // pods that are done for good
+  std::string place{};            // for messages, where a hook made it: "spec.driver"
 };
 
 struct DescribedEnd {
@@ -43,11 +47,20 @@ struct DescribedJob {
   bool active = false;
   bool pods_ready = false;
   std::optional<DescribedEnd> end;
+  bool left_alone = false;
+  // Its controller has work to do with the quota while the object is being deleted.
+  bool works_while_deleted = false;
+  // What the hook of its kind needs to start and stop it, as JSON text.
+  std::string kept;
+  // Which object is missing that says what its pod sets are; empty: none.
+  std::string awaited;
 };
 using DescribedJobPtr = std::shared_ptr<const DescribedJob>;
 
 // Never fails: what has the wrong shape reads as absent. `kind` must outlive the job.
 DescribedJobPtr read_described_job(const KindDescription& kind, const nlohmann::json& object);
+// The same as far as pod sets, for hooks that make these: refuses too many, and two of one name.
+void check_pod_sets(DescribedJob& job);
 
 // Of an element of a source, with bounds: never negative.
 int32_t count_of(const PodSetSource& source, const nlohmann::json& element);

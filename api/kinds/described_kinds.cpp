@@ -6,6 +6,7 @@
 #include "api/codec/yaml.h"
 #include "api/embedded.h"
 #include "api/kinds/kind_description.h"
+#include "api/kinds/serving_types.h"
 #include "base/invariant.h"
 
 namespace muster {
@@ -38,6 +39,8 @@ bool is_taken(std::string_view resource) {
   static constexpr std::array kTaken = {kNamespaces.plural,
                                         kLimitRanges.plural,
                                         kPods.plural,
+                                        kQueuedPods.plural,
+                                        kPodGroups.plural,
                                         kConfigMaps.plural,
                                         kServices.plural,
                                         kJobs.plural,
@@ -51,9 +54,15 @@ bool is_taken(std::string_view resource) {
                                         kPriorityClasses.plural,
                                         kWorkloadPriorityClasses.plural,
                                         kRuntimeClasses.plural,
+                                        kDeployments.plural,
+                                        kStatefulSets.plural,
+                                        kLeaderWorkerSets.plural,
                                         kCustomResourceDefinitions.plural};
   return std::find(kTaken.begin(), kTaken.end(), resource) != kTaken.end() ||
-         std::any_of(kinds().begin(), kinds().end(), [&](const auto& kind) { return kind->plural == resource; });
+         std::any_of(kinds().begin(), kinds().end(), [&](const auto& kind) {
+           return kind->plural == resource || std::any_of(kind->consulted.begin(), kind->consulted.end(),
+                                                          [&](const auto& each) { return each.plural == resource; });
+         });
 }
 
 }  // namespace
@@ -69,15 +78,26 @@ const KindDescription* find_described_kind(std::string_view group, std::string_v
   return nullptr;
 }
 
+const ResourceType* find_consulted_kind(std::string_view group, std::string_view kind) {
+  for (const KindDescriptionPtr& known : kinds()) {
+    for (const ConsultedKind& consulted : known->consulted) {
+      if (consulted.kind == kind && consulted.group == group) return &consulted.type();
+    }
+  }
+  return nullptr;
+}
+
 std::vector<const ResourceType*> queued_types() {
-  std::vector<const ResourceType*> types = {&kJobs, &kJobSets};
+  std::vector<const ResourceType*> types = {&kJobs,        &kJobSets,      &kQueuedPods,
+                                            &kDeployments, &kStatefulSets, &kLeaderWorkerSets};
   for (const KindDescriptionPtr& kind : kinds()) types.push_back(&kind->type());
   return types;
 }
 
 bool is_queued_type(std::string_view group, std::string_view resource) {
-  const auto is = [&](const ResourceType& type) { return type.group == group && type.plural == resource; };
-  return is(kJobs) || is(kJobSets) ||
+  const auto is = [&](const ResourceType& type) { return type.group == group && type.resource() == resource; };
+  return is(kJobs) || is(kJobSets) || is(kQueuedPods) || is(kDeployments) || is(kStatefulSets) ||
+         is(kLeaderWorkerSets) ||
          std::any_of(kinds().begin(), kinds().end(), [&](const auto& kind) { return is(kind->type()); });
 }
 
@@ -92,6 +112,9 @@ FieldErrors install_described_kinds(std::vector<KindDescriptionPtr> added) {
                                              [&](const auto& other) { return other->framework == kind.framework; });
     if (framework_known || known != nullptr)
       errors.push_back(duplicate(place.child("framework"), kind.framework));
+    else if (std::any_of(kind.consulted.begin(), kind.consulted.end(),
+                         [](const ConsultedKind& each) { return is_taken(each.plural); }))
+      errors.push_back(forbidden(place.child("consults"), "muster watches a resource of this name for itself"));
     else if (is_taken(kind.plural))
       errors.push_back(invalid(place.child("resource"), kind.plural,
                                "muster knows a resource of this name in another group, and cannot tell them apart"));

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "api/kinds/kind_hook.h"
 #include "api/kinds/strict_fields.h"
 #include "api/meta/names.h"
 #include "base/ascii.h"
@@ -17,6 +18,7 @@ using nlohmann::json;
 constexpr size_t kMostFactors = 4;
 constexpr size_t kMostEnds = 8;
 constexpr size_t kMostPriorityPaths = 4;
+constexpr size_t kMostConsulted = 4;
 
 CountFactor read_factor(const json& value, const FieldPath& place, FieldErrors& errors) {
   CountFactor factor;
@@ -48,6 +50,7 @@ PodSetSource read_source(const json& value, const FieldPath& place, FieldErrors&
   if (source.pod_template.empty()) source.pod_template = *ValuePath::parse("template");
   for (const auto& [item, at] : fields.list("count", kMostFactors, true))
     source.counts.push_back(read_factor(*item, at, errors));
+  if (const json* when = fields.find("when")) source.when = read_predicate(*when, fields.at("when"), errors);
   fields.refuse_others();
   return source;
 }
@@ -63,6 +66,8 @@ EndRule read_end(const json& value, const FieldPath& place, FieldErrors& errors)
     if (const json* succeeded = fields.find("succeeded"))
       rule.succeeded = read_predicate(*succeeded, fields.at("succeeded"), errors);
     rule.message = fields.path("message", StrictFields::kWithoutWildcard, true);
+    rule.message_condition = fields.text("messageOf", "");
+    rule.message_text = fields.text("messageText", "");
   } else if (fields.is_object()) {
     errors.push_back(required(place, "must have `condition` or `when`"));
   }
@@ -70,8 +75,9 @@ EndRule read_end(const json& value, const FieldPath& place, FieldErrors& errors)
   return rule;
 }
 
-void read_names(StrictFields& fields, KindDescription& kind) {
-  kind.framework = fields.text("framework");
+// Of a kind, and of one that it consults.
+template <class Kind>
+void read_resource(StrictFields& fields, Kind& kind) {
   kind.group = fields.text("group");
   kind.version = fields.text("version");
   kind.kind = fields.text("kindName");
@@ -84,6 +90,24 @@ void read_names(StrictFields& fields, KindDescription& kind) {
   if (!kind.plural.empty()) check("resource", kind.plural);
 }
 
+ConsultedKind read_consulted(const json& value, const FieldPath& place, FieldErrors& errors) {
+  ConsultedKind kind;
+  StrictFields fields(value, place, errors);
+  read_resource(fields, kind);
+  kind.namespaced = !fields.truth("clusterScoped", false);
+  fields.refuse_others();
+  return kind;
+}
+
+void read_hook(StrictFields& fields, KindDescription& kind) {
+  const std::string name = fields.text("hook", "");
+  kind.hook = find_kind_hook(name);
+  if (!name.empty() && kind.hook == nullptr)
+    fields.errors().push_back(invalid(fields.at("hook"), name, "muster has no such code: one of " + kind_hook_names()));
+  for (const auto& [item, at] : fields.list("consults", kMostConsulted, true))
+    kind.consulted.push_back(read_consulted(*item, at, fields.errors()));
+}
+
 void read_where_it_stands(StrictFields& fields, KindDescription& kind) {
   kind.suspend = fields.path("suspend");
   kind.suspended_when = fields.truth("suspendedWhen", true);
@@ -93,7 +117,8 @@ void read_where_it_stands(StrictFields& fields, KindDescription& kind) {
     fields.errors().push_back(required(fields.at("controllerName"), "what the kind's own controller is called there"));
   kind.prebuilt_workloads = fields.truth("prebuiltWorkloads", true);
   kind.pod_index_label = fields.text("podIndexLabel", "");
-  for (const auto& [item, at] : fields.list("podSets", KindDescription::kMostPodSets, false))
+  const bool made_by_hook = kind.hook != nullptr && kind.hook->makes_pod_sets;
+  for (const auto& [item, at] : fields.list("podSets", KindDescription::kMostPodSets, made_by_hook))
     kind.pod_sets.push_back(read_source(*item, at, fields.errors()));
   for (const auto& [item, at] : fields.list("priorityClass", kMostPriorityPaths, true))
     kind.priority_classes.push_back(read_value_path(*item, at, StrictFields::kWithoutWildcard, fields.errors()));
@@ -108,6 +133,9 @@ void read_state(StrictFields& fields, KindDescription& kind) {
   };
   kind.active = test("active");
   kind.ready = test("ready");
+  if (const json* alone = fields.find("leftAlone"))
+    kind.left_alone = read_predicate(*alone, fields.at("leftAlone"), fields.errors());
+  kind.elastic = fields.truth("elasticJobs", false);
   for (const auto& [item, at] : fields.list("ends", kMostEnds, true))
     kind.ends.push_back(read_end(*item, at, fields.errors()));
 }
@@ -118,6 +146,12 @@ void KindDescription::settle() {
   api_version_ = group + "/" + version;
   singular_ = in_small_letters(kind);
   type_ = {group, version, plural, kind, true, api_version_};
+  for (ConsultedKind& each : consulted) each.settle();
+}
+
+void ConsultedKind::settle() {
+  api_version_ = group + "/" + version;
+  type_ = {group, version, plural, kind, namespaced, api_version_};
 }
 
 Result<KindDescriptionPtr, FieldErrors> read_kind_description(const json& object) {
@@ -131,7 +165,9 @@ Result<KindDescriptionPtr, FieldErrors> read_kind_description(const json& object
   if (fields.is_object()) {
     expect("apiVersion", kJobKindApiVersion);
     expect("kind", kJobKindKind);
-    read_names(fields, *kind);
+    kind->framework = fields.text("framework");
+    read_resource(fields, *kind);
+    read_hook(fields, *kind);
     read_where_it_stands(fields, *kind);
     read_state(fields, *kind);
     fields.refuse_others();

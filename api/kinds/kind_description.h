@@ -37,6 +37,7 @@ struct PodSetSource {
   std::string name;  // of the pod set; empty: the text at name_path of each element
   ValuePath name_path;
   ValuePath pod_template;           // within the element
+  std::optional<Predicate> when;    // of the whole object; where it does not hold there are no such pod sets
   std::vector<CountFactor> counts;  // their product; none: 1
 };
 
@@ -48,8 +49,26 @@ struct EndRule {
   bool success = false;  // of a condition
   Predicate when;
   Predicate succeeded;
-  ValuePath message;  // may be empty
+  ValuePath message;              // may be empty
+  std::string message_condition;  // whose message it is; may be empty
+  std::string message_text;       // where neither of these is given
 };
+
+// A kind whose objects say more of a job than the job itself: the runtime of a TrainJob. Watched with the jobs.
+struct ConsultedKind {
+  std::string group, version, kind, plural;
+  bool namespaced = true;
+
+  // Lives as long as this.
+  const ResourceType& type() const { return type_; }
+  void settle();
+
+ private:
+  std::string api_version_;
+  ResourceType type_{};
+};
+
+struct KindHook;
 
 struct KindDescription {
   // A Workload has at most 18 pod sets, and so has a job.
@@ -68,6 +87,10 @@ struct KindDescription {
   bool prebuilt_workloads = true;           // a job may name a Workload that somebody else has made
   Predicate active, ready;
   std::vector<EndRule> ends;
+  Predicate left_alone;                  // such an object is nobody's business until it has a Workload
+  bool elastic = false;                  // its jobs may have kueue.x-k8s.io/elastic-job
+  const KindHook* hook = nullptr;        // code for what paths cannot say (api/kinds/kind_hook.h); lives forever
+  std::vector<ConsultedKind> consulted;  // its addresses are settled
 
   // "kubeflow.org/v1", and the type itself; they live as long as this.
   const ResourceType& type() const { return type_; }
@@ -92,6 +115,9 @@ Result<KindDescriptionPtr, FieldErrors> read_kind_description(const nlohmann::js
 std::span<const KindDescriptionPtr> described_kinds();
 // nullptr: no such kind is described.
 const KindDescription* find_described_kind(std::string_view group, std::string_view kind);
+
+// The type of a kind that a described kind consults; nullptr: none does.
+const ResourceType* find_consulted_kind(std::string_view group, std::string_view kind);
 
 // Jobs, JobSets, and what is described.
 std::vector<const ResourceType*> queued_types();

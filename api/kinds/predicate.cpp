@@ -70,8 +70,11 @@ Predicate read_field_test(StrictFields& fields) {
       fields.errors().push_back(forbidden(fields.at("notIn"), "a path with '*' has several values"));
   } else if (fields.find("nonzero") != nullptr && fields.truth("nonzero", false)) {
     test.kind = Predicate::Kind::kNonzero;
+  } else if (fields.find("present") != nullptr && fields.truth("present", false)) {
+    test.kind = Predicate::Kind::kPresent;
   } else {
-    fields.errors().push_back(required(fields.at("in"), "a path needs `in`, `notIn` or `nonzero: true`"));
+    fields.errors().push_back(
+        required(fields.at("in"), "a path needs `in`, `notIn`, `nonzero: true` or `present: true`"));
   }
   return test;
 }
@@ -91,6 +94,8 @@ bool Predicate::holds(const json& object) const {
     case Kind::kNonzero:
       return any_value(*this, object,
                        [](const json& value, const Predicate&) { return value.is_number() && value != 0; });
+    case Kind::kPresent:
+      return any_value(*this, object, [](const json& value, const Predicate&) { return !value.is_null(); });
     case Kind::kCondition:
       return has_condition(*this, object);
     case Kind::kAll:

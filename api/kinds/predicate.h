@@ -4,6 +4,7 @@
 //   {path: status.state, in: [RUNNING]}          one of the values at the path is of the list
 //   {path: status.state, notIn: ["", NEW]}       the value is not; what is absent reads as ""
 //   {path: status.active.*, nonzero: true}       one of the values is a number other than 0
+//   {path: spec.selector.*, present: true}       one of the values is there and not null
 //   {condition: Ready, status: "True", reason: X} `status` is "True" unless it is given; `reason` any
 //   {all: [...]}, {any: [...]}, {not: {...}}
 #pragma once
@@ -22,7 +23,7 @@ struct Predicate {
   static constexpr size_t kMostParts = 20;
   static constexpr size_t kMostDepth = 4;
 
-  enum class Kind { kIn, kNotIn, kNonzero, kCondition, kAll, kAny, kNot };
+  enum class Kind { kIn, kNotIn, kNonzero, kPresent, kCondition, kAll, kAny, kNot };
   Kind kind = Kind::kAny;  // of no parts: never
   ValuePath path;
   std::vector<std::string> values;  // texts, or what numbers and truths are as text

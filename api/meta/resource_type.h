@@ -13,13 +13,24 @@ struct ResourceType {
   std::string_view kind;
   bool namespaced;
   std::string_view api_version;  // "batch/v1", or "v1" for the core group
+  // What the API server calls the resource, where `plural` tells two watches of it apart; empty: as `plural` says.
+  std::string_view served_as{};
+
+  std::string_view resource() const { return served_as.empty() ? plural : served_as; }
 };
 
 inline constexpr ResourceType kNamespaces{"", "v1", "namespaces", "Namespace", false, "v1"};
 inline constexpr ResourceType kLimitRanges{"", "v1", "limitranges", "LimitRange", true, "v1"};
 inline constexpr ResourceType kPods{"", "v1", "pods", "Pod", true, "v1"};
+// Pods that wait in a queue or have left one: another watch of pods than that of gangs.
+inline constexpr ResourceType kQueuedPods{"", "v1", "queuedpods", "Pod", true, "v1", "pods"};
+// Never read or written: names the pods of one group, for reconcilers.
+inline constexpr ResourceType kPodGroups{"", "v1", "podgroups", "Pod", true, "v1", "pods"};
 inline constexpr ResourceType kConfigMaps{"", "v1", "configmaps", "ConfigMap", true, "v1"};
 inline constexpr ResourceType kServices{"", "v1", "services", "Service", true, "v1"};
+inline constexpr ResourceType kPersistentVolumeClaims{
+    "", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true, "v1",
+};
 inline constexpr ResourceType kJobs{"batch", "v1", "jobs", "Job", true, "batch/v1"};
 inline constexpr ResourceType kJobSets{"jobset.x-k8s.io", "v1alpha2", "jobsets",
                                        "JobSet",          true,       "jobset.x-k8s.io/v1alpha2"};

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
 
 namespace muster {
@@ -32,13 +33,17 @@ ContainerMinimum container_minimum_of(const LimitRange& limit_range) {
   return minimum;
 }
 
+bool is_consulted(std::string_view group, std::string_view kind) {
+  return find_consulted_kind(group, kind) != nullptr;
+}
+
 // The kinds of which the view keeps more than who owns them.
 const ResourceType* known_type(std::string_view group, std::string_view kind) {
   for (const ResourceType* type : {&kNamespaces, &kLimitRanges, &kLocalQueues, &kClusterQueues, &kAdmissionChecks,
                                    &kWorkloadPriorityClasses, &kWorkloads}) {
     if (type->group == group && type->kind == kind) return type;
   }
-  return nullptr;
+  return find_consulted_kind(group, kind);
 }
 
 }  // namespace
@@ -70,6 +75,11 @@ bool ClusterView::is_admitted(std::string_view ns, const OwnerReference& job) co
   const AdmittedJob* known = admitted_jobs_.find(job.uid);
   return known != nullptr && known->ns == ns && known->name == job.name && known->kind == job.kind &&
          known->api_version == job.api_version;
+}
+
+const json* ClusterView::consulted(const ResourceType& type, std::string_view ns, std::string_view name) const {
+  const auto* object = consulted_.find(join_key({type.group, type.kind, ns, name}));
+  return object == nullptr ? nullptr : object->get();
 }
 
 ContainerMinimum ClusterView::container_minimum(std::string_view ns) const {
@@ -105,6 +115,8 @@ void ClusterView::put_typed(const TypedObject& object) {
     priority_classes_.set(meta.name, true);
   } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
     note_workload(**workload, true);
+  } else if (is_consulted(type.group, type.kind)) {
+    consulted_.set(join_key({type.group, type.kind, meta.ns, meta.name}), std::get<PlainObjectPtr>(object)->object);
   } else {
     put_owner(type.api_version, type.kind, meta.ns, meta.name, owner_facts(meta));
   }
@@ -156,6 +168,8 @@ void ClusterView::remove(std::string_view api_version, std::string_view kind, st
     admission_checks_.erase(name);
   } else if (group == kKueueGroup && kind == "WorkloadPriorityClass") {
     priority_classes_.erase(name);
+  } else if (is_consulted(group, kind)) {
+    consulted_.erase(join_key({group, kind, ns, name}));
   } else {
     owners_.erase(join_key({group, kind, ns, name}));
   }

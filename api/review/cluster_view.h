@@ -52,6 +52,8 @@ class ClusterView {
   // `group` without version; namespaced kinds only.
   const OwnerFacts* owner(std::string_view group, std::string_view kind, std::string_view ns,
                           std::string_view name) const;
+  // An object of a kind that some described kind consults; nullptr: there is none.
+  const nlohmann::json* consulted(const ResourceType& type, std::string_view ns, std::string_view name) const;
   ContainerMinimum container_minimum(std::string_view ns) const;
   // Whether the job of this uid has a Workload that is admitted and not evicted.
   bool is_admitted(std::string_view job_uid) const { return admitted_jobs_.contains(job_uid); }
@@ -87,11 +89,12 @@ class ClusterView {
   SharedMap<std::vector<std::string>> cluster_queues_;  // name -> admission checks
   SharedMap<std::string> admission_checks_;             // name -> controllerName
   SharedMap<bool> priority_classes_;
-  SharedMap<bool> default_queue_namespaces_;        // namespaces with a LocalQueue `default`
-  SharedMap<ContainerMinimum> limit_ranges_;        // "ns/name"
-  SharedMap<ContainerMinimum> container_minimums_;  // ns -> all of its LimitRanges
-  SharedMap<AdmittedJob> admitted_jobs_;            // by uid
-  SharedMap<OwnerFacts> owners_;                    // "group/kind/ns/name"
+  SharedMap<bool> default_queue_namespaces_;                    // namespaces with a LocalQueue `default`
+  SharedMap<ContainerMinimum> limit_ranges_;                    // "ns/name"
+  SharedMap<ContainerMinimum> container_minimums_;              // ns -> all of its LimitRanges
+  SharedMap<AdmittedJob> admitted_jobs_;                        // by uid
+  SharedMap<OwnerFacts> owners_;                                // "group/kind/ns/name"
+  SharedMap<std::shared_ptr<const nlohmann::json>> consulted_;  // the same
 };
 
 using ClusterViewPtr = std::shared_ptr<const ClusterView>;

@@ -30,7 +30,7 @@ bool applies(std::span<const RuleMatch> matches, std::span<const Operation> oper
 std::vector<RuleMatch> expand(const RuleMatch& match) {
   if (match != kQueuedJobs) return {match};
   std::vector<RuleMatch> matches;
-  for (const ResourceType* type : queued_types()) matches.push_back({type->group, type->plural});
+  for (const ResourceType* type : queued_types()) matches.push_back({type->group, type->resource()});
   return matches;
 }
 

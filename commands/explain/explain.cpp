@@ -8,12 +8,11 @@
 
 #include "api/codec/json.h"
 #include "api/meta/names.h"
-#include "commands/explain/explain_local.h"
 #include "commands/explain/explain_text.h"
 #include "commands/explain/explain_unqueued.h"
+#include "commands/explain/fetch_explanation.h"
 #include "commands/kubectl/reader.h"
 #include "commands/terminal/cli_choice.h"
-#include "server/explain_route.h"
 
 namespace muster {
 namespace {
@@ -64,33 +63,9 @@ Result<std::vector<Target>> read_targets(const std::vector<std::string>& words) 
   return targets;
 }
 
-Result<Explained> look_here(MusterReader& reader, const ObjectKey& key) {
-  auto settings = reader.settings();
-  if (!settings) return fail(settings.error().message);
-  return explain_locally(reader.api(), key, *settings, system_clock());
-}
-
-Result<Explained, NoAnswer> ask_muster(MusterReader& reader, const ObjectKey& key) {
-  auto answer = reader.ask(explain_path(key), {}, key.ns);
-  if (!answer) return fail_with(answer.error());
-  auto explained = read_explained(*answer);
-  if (!explained) return fail_with(NoAnswer{explained.error().message, true});
-  return std::move(*explained);
-}
-
 Result<Explained> find_answer(MusterReader& reader, const ExplainOptions& options, const Target& target) {
   if (target.type == nullptr) return ask_about_unqueued(reader.api(), *target.unqueued, target.ns, target.name);
-  const ObjectKey key{target.type, target.ns, target.name};
-  std::string why_not;
-  if (!options.cluster.local) {
-    auto answer = ask_muster(reader, key);
-    if (answer) return std::move(*answer);
-    if (!answer.error().look_here) return fail(answer.error().message);
-    why_not = answer.error().message;
-  }
-  auto answer = look_here(reader, key);
-  if (answer && !why_not.empty()) answer->notes.push_back("muster did not answer: " + why_not);
-  return answer;
+  return fetch_explanation(reader, {target.type, target.ns, target.name}, options.cluster.local);
 }
 
 // Of the first that exists; else what is said about the first.

@@ -3,11 +3,80 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "api/meta/constants.h"
 #include "api/meta/owner_reference.h"
+#include "jobs/job_kind.h"
+#include "jobs/workload_name.h"
 
 namespace muster {
 
 using nlohmann::json;
+
+namespace {
+
+// muster's webhook gives a pod this label.
+bool is_queued_pod(const UnqueuedKind& kind, const json& pod) {
+  return kind.framework == plain_pod.framework && pod.is_object() && label(pod, kManagedLabel) == kManagedLabelValue;
+}
+
+std::string workload_of_pod(const json& pod) {
+  for (const auto& group : {label(pod, kPodGroupName), annotation(pod, kPodGroupName)})
+    if (group) return std::string(*group);
+  const json& metadata = object_at(pod, {"metadata"});
+  return workload_name({"", "Pod", string_at(metadata, {"name"}), string_at(metadata, {"uid"})}, "",
+                       max_workload_name(RuleSettings{}));
+}
+
+// What is known from the pod alone; how its Workload fares is asked there.
+void tell_of_pod(const json& pod, Explained& told) {
+  bool gated = false;
+  for (const json& gate : array_at(pod, {"spec", "schedulingGates"}))
+    gated = gated || string_at(gate, {"name"}) == kAdmissionGate;
+  const std::string phase(string_at(pod, {"status", "phase"}));
+  if (gated)
+    told.because.push_back("The pod waits behind its scheduling gate " + std::string(kAdmissionGate) +
+                           ", which muster takes away when the Workload is admitted.");
+  else
+    told.because.push_back("The pod has no gate any more: it was started" +
+                           (phase.empty() ? std::string(".") : ", and its phase is " + phase + "."));
+  const auto count = annotation(pod, kPodGroupTotalCount), role = annotation(pod, kRoleHashAnnotation);
+  if (!count) return;
+  told.because.push_back("Its group has " + std::string(*count) + " pods" +
+                         (role ? ", and it counts in the pod set " + std::string(*role) + "." : std::string(".")));
+}
+
+// muster's webhook has marked the pod templates.
+bool is_queued_set(const UnqueuedKind& kind, const json& object) {
+  const JobKind* known = find_job_kind(kind.group, kind.kind);
+  if (known == nullptr || !known->is_serving() || !object.is_object()) return false;
+  for (const ConstPodTemplateRef& each : known->read_pod_templates(object)) {
+    if (annotation(*each.template_json, kSuspendingParent)) return true;
+  }
+  return false;
+}
+
+void tell_of_set(const UnqueuedKind& kind, const json& object, Explained& told) {
+  const JobKind* known = find_job_kind(kind.group, kind.kind);
+  const auto ask = [&](const std::string& what) {
+    told.change.push_back("Ask about " + what + " -n " + told.ns + ".");
+  };
+  const auto workload = [&](const std::string& owner) {
+    const std::string_view uid = string_at(object, {"metadata", "uid"});
+    return "workload/" + workload_name({kind.group, kind.kind, owner, uid}, "", max_workload_name(RuleSettings{}));
+  };
+  if (known == &deployment) {
+    told.say("QueuedAsPods", told.subject() + " is queued pod by pod: each has a Workload.");
+    return ask("one of its pods: muster explain pod/NAME");
+  }
+  told.say("QueuedAsWorkload", told.subject() + " waits or runs as " +
+                                   (known == &stateful_set ? "its Workload." : "the Workloads of its groups."));
+  if (known == &stateful_set) return ask("that one: muster explain " + workload(told.name));
+  const int64_t groups = int_at(object, {"spec", "replicas"}).value_or(1);
+  told.because.push_back("It has " + std::to_string(groups) + " groups, each of which is admitted as a whole.");
+  ask("one of them; the first is: muster explain " + workload(told.name + "-0"));
+}
+
+}  // namespace
 
 Explained explain_unqueued(const UnqueuedKind& kind, const std::string& ns, const std::string& name, const json& object,
                            const std::string& why_not) {
@@ -15,6 +84,16 @@ Explained explain_unqueued(const UnqueuedKind& kind, const std::string& ns, cons
   told.kind = kind.kind;
   told.ns = ns;
   told.name = name;
+  if (is_queued_pod(kind, object)) {
+    told.say("QueuedAsWorkload", told.subject() + " waits or runs as a part of its Workload.");
+    tell_of_pod(object, told);
+    told.change.push_back("Ask about that one: muster explain workload/" + workload_of_pod(object) + " -n " + ns + ".");
+    return told;
+  }
+  if (is_queued_set(kind, object)) {
+    tell_of_set(kind, object, told);
+    return told;
+  }
   told.say("KindNotQueued", unqueued_sentence(kind.kind));
   if (!why_not.empty()) told.notes.push_back("The object could not be read: " + why_not + ".");
   if (const auto owner = object.is_object() ? controller_of(object) : std::nullopt) {

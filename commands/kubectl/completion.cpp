@@ -115,6 +115,7 @@ Words values_of_option(const Reached& reached, const Words& words, const NamesOf
   if (name != "-o" && name != "--output") return {};
   if (reached.name == "explain") return {"json", "text"};
   if (reached.name == "create") return {"json", "name", "yaml"};
+  if (reached.name == "preflight" || reached.name == "doctor") return {"json", "table", "yaml"};
   return reached.name == "review" ? Words{"json", "junit", "patch", "sarif", "table", "yaml"}
                                   : Words{"json", "name", "wide", "yaml"};
 }

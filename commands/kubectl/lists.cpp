@@ -28,6 +28,8 @@ std::string path_of_list(ListKind kind) {
       return std::string(kListsPath) + "cohorts";
     case ListKind::kHolderList:
       return std::string(kListsPath) + "holders";
+    case ListKind::kUsage:
+      return std::string(kListsPath) + "usage";
   }
   return "";
 }
@@ -44,21 +46,30 @@ kube::Query query_of(const ListQuestion& question) {
   return query;
 }
 
+// `limit` of 0: no part is asked for.
+Result<json, NoAnswer> ask_for_part(MusterReader& reader, const ListQuestion& question, int64_t limit, int64_t offset) {
+  kube::Query query = query_of(question);
+  if (limit > 0) {
+    query.emplace_back("limit", std::to_string(limit));
+    query.emplace_back("offset", std::to_string(offset));
+  }
+  auto part = reader.ask(path_of_list(question.kind), query, question.ns.empty() ? reader.ns() : question.ns);
+  if (!part) return fail_with(part.error());
+  if (!part->is_object() || string_at(*part, {"apiVersion"}) != kListsApiVersion)
+    return fail_with(NoAnswer{"this muster does not serve lists", true});
+  return part;
+}
+
 Result<json, NoAnswer> ask_muster(MusterReader& reader, const ListQuestion& question) {
+  if (question.kind != ListKind::kWorkloadList) return ask_for_part(reader, question, 0, 0);
+  if (question.limit > 0) return ask_for_part(reader, question, question.limit, question.offset);
   json all;
-  for (size_t got = 0;;) {
-    kube::Query query = query_of(question);
-    if (question.kind == ListKind::kWorkloadList) {
-      query.emplace_back("limit", std::to_string(WorkloadFilter::kMostLimit));
-      query.emplace_back("offset", std::to_string(got));
-    }
-    auto part = reader.ask(path_of_list(question.kind), query, question.ns.empty() ? reader.ns() : question.ns);
-    if (!part) return fail_with(part.error());
-    if (!part->is_object() || string_at(*part, {"apiVersion"}) != kListsApiVersion)
-      return fail_with(NoAnswer{"this muster does not serve lists", true});
+  for (int64_t got = 0;;) {
+    auto part = ask_for_part(reader, question, WorkloadFilter::kMostLimit, got);
+    if (!part) return part;
     const json items = array_at(*part, {"items"});
     const int64_t remaining = int_at(*part, {"metadata", "remaining"}).value_or(0);
-    got += items.size();
+    got += static_cast<int64_t>(items.size());
     if (all.is_null())
       all = std::move(*part);
     else
@@ -89,7 +100,8 @@ Result<json> make_list(const QueueSnapshot& snapshot, const ListQuestion& questi
       return workload_list(snapshot, {.ns = question.ns,
                                       .local_queue = question.local_queue,
                                       .cluster_queue = question.cluster_queue,
-                                      .limit = INT64_MAX});
+                                      .limit = question.limit > 0 ? question.limit : INT64_MAX,
+                                      .offset = question.offset});
     case ListKind::kLocalQueueList:
       return local_queue_list(snapshot, question.ns);
     case ListKind::kClusterQueueList:
@@ -100,11 +112,14 @@ Result<json> make_list(const QueueSnapshot& snapshot, const ListQuestion& questi
       // Whoever could list them may know them.
       return holder_list(snapshot, {question.resource, question.cluster_queue, question.ns, question.local_queue},
                          [](const std::string&) { return true; });
+    case ListKind::kUsage:
+      break;
   }
   return fail("there is no such list");
 }
 
 Result<FetchedList> look_here(MusterReader& reader, const ListQuestion& question) {
+  if (question.kind == ListKind::kUsage) return fail("only muster itself knows what queues have used before");
   auto settings = reader.settings();
   if (!settings) return fail(settings.error().message);
   const Now now = system_clock().now();

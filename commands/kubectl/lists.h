@@ -2,6 +2,7 @@
 // have one form (explain/lists), so that what is printed is the same.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -11,17 +12,19 @@
 
 namespace muster {
 
-enum class ListKind { kWorkloadList, kLocalQueueList, kClusterQueueList, kCohortList, kHolderList };
+enum class ListKind { kWorkloadList, kLocalQueueList, kClusterQueueList, kCohortList, kHolderList, kUsage };
 
 struct ListQuestion {
   ListKind kind = ListKind::kWorkloadList;
   std::string ns{};  // empty: all namespaces
   std::string local_queue{}, cluster_queue{};
   std::string resource{};  // of holders
+  // A part of the Workloads; a limit of 0: all of them.
+  int64_t limit = 0, offset = 0;
 };
 
 struct FetchedList {
-  nlohmann::json list;             // all parts of it
+  nlohmann::json list;             // all that the question asks for
   std::vector<std::string> notes;  // what it does not know, and why muster was not asked
 };
 

@@ -28,6 +28,8 @@ class MusterReader {
 
   // The namespace that is meant: the flag's, or the context's.
   const std::string& ns() const { return ns_; }
+  // The URL of the API server.
+  const std::string& cluster() const { return access_.server; }
   kube::KubeApi& api() { return *client_; }
   // GET of a path of muster's metrics listener, in the name of a service account of `ns`.
   Result<nlohmann::json, NoAnswer> ask(const std::string& path, const kube::Query& query, const std::string& ns);

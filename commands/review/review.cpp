@@ -6,6 +6,7 @@
 #include "api/codec/json.h"
 #include "commands/review/review_input.h"
 #include "commands/review/review_judge.h"
+#include "commands/review/review_kinds.h"
 #include "jobs/job_kind.h"
 #include "runtime/load_settings.h"
 
@@ -134,6 +135,8 @@ Outcome<> check_options(const ReviewOptions& options) {
   if (options.operation != Operation::kUpdate && !options.old_file.empty()) {
     return fail("--old goes with --operation UPDATE only");
   }
+  if (!options.kinds_file.empty() && options.format != ReviewFormat::kYaml)
+    return fail("--kinds prints what muster sees of each job; leave -o out");
   return Done{};
 }
 
@@ -145,10 +148,33 @@ Result<std::vector<InputDocument>> read_input(const SourceNames& names, std::ist
   return documents;
 }
 
-Outcome<> review_all(const ReviewOptions& options, std::istream& standard_input, std::vector<ReviewedObject>& objects) {
+// What muster sees in the jobs among the documents, which may consult each other.
+std::string seen_in(const std::vector<InputDocument>& documents, const QueueSettings& settings) {
+  std::string text;
+  for (const InputDocument& document : documents) {
+    if (document.is_review()) continue;
+    const std::string_view ns = string_at(document.value, {"metadata", "namespace"});
+    const ConsultedLookup find = [&](const ConsultedKind& kind, std::string_view name) -> const json* {
+      for (const InputDocument& other : documents) {
+        const json& object = other.value;
+        const bool of_kind =
+            string_at(object, {"kind"}) == kind.kind && group_of(string_at(object, {"apiVersion"})) == kind.group;
+        const bool there = !kind.namespaced || string_at(object, {"metadata", "namespace"}) == ns;
+        if (of_kind && there && string_at(object, {"metadata", "name"}) == name) return &object;
+      }
+      return nullptr;
+    };
+    text += what_is_seen(document.value, find, settings);
+  }
+  return text;
+}
+
+Outcome<> review_all(const ReviewOptions& options, std::istream& standard_input, std::vector<ReviewedObject>& objects,
+                     std::string& seen) {
   if (auto checked = check_options(options); !checked) return checked;
   SettingsFlags flags;
   flags.config_file = options.config_file;
+  flags.kinds_file = options.kinds_file;
   const auto settings = load_settings(flags, std::string(kDefaultNamespace));
   if (!settings) return fail(settings.error().message);
   // Without a cluster to ask, JobSets are muster's own unless somebody says otherwise.
@@ -169,6 +195,9 @@ Outcome<> review_all(const ReviewOptions& options, std::istream& standard_input,
     if (auto taken = run.take(document); !taken) return taken;
   }
   objects = run.objects();
+  if (!options.kinds_file.empty())
+    seen =
+        seen_in(*documents, make_queue_settings(settings->configuration.kueue, settings->configuration.muster, rules));
   return Done{};
 }
 
@@ -176,12 +205,13 @@ Outcome<> review_all(const ReviewOptions& options, std::istream& standard_input,
 
 int review(const ReviewOptions& options, ReviewStreams streams) {
   std::vector<ReviewedObject> objects;
-  if (auto done = review_all(options, streams.in, objects); !done) {
+  std::string seen;
+  if (auto done = review_all(options, streams.in, objects, seen); !done) {
     streams.err << "muster review: " << done.error().message << "\n";
     return kReviewUnusable;
   }
   const ReviewOutput output = print_review(options.format, objects);
-  streams.out << output.out;
+  streams.out << (options.kinds_file.empty() ? output.out : seen);
   streams.err << output.err;
   for (const ReviewedObject& object : objects) {
     if (!object.allowed) return kReviewRejected;

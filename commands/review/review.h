@@ -19,6 +19,7 @@ struct ReviewOptions {
   Operation operation = Operation::kCreate;
   std::string old_file{};     // the stored objects, for UPDATE: a file or folder
   std::string config_file{};  // as for `muster serve`
+  std::string kinds_file{};   // JobKinds: what muster sees in each job is printed instead of objects
   std::string user{};         // who asks; matters to the suspend guard
 };
 

@@ -40,6 +40,12 @@ void add_review(CLI::App& app, ReviewOptions& options) {
   review.add_option("--old", options.old_file, "For UPDATE: the objects as they are stored; a file or folder")
       ->type_name("FILE");
   review.add_option("--config", options.config_file, "As for muster serve")->type_name("FILE");
+  review
+      .add_option(
+          "--kinds", options.kinds_file,
+          "A file with descriptions of kinds (JobKind): print what muster sees in each job, its pod sets and its "
+          "state, instead of the resulting objects")
+      ->type_name("FILE");
   review.add_option("--as", options.user, "Name of the user who asks; the suspend guard looks at it")
       ->type_name("USER");
 }

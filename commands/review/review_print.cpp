@@ -6,9 +6,9 @@
 #include <set>
 
 #include "api/codec/json.h"
-#include "api/codec/utf8.h"
 #include "api/codec/yaml.h"
 #include "base/did_you_mean.h"
+#include "commands/terminal/escape.h"
 #include "commands/terminal/text_table.h"
 #include "runtime/version.h"
 
@@ -36,20 +36,6 @@ std::string summary(const std::vector<ReviewedObject>& objects) {
   return std::to_string(objects.size()) + (objects.size() == 1 ? " object: " : " objects: ") +
          std::to_string(count(objects, true)) + " allowed, " + std::to_string(count(objects, false)) + " rejected. " +
          std::string(kNeedsCluster);
-}
-
-// Names come from files: what would steer a terminal or break a line is shown as \xNN.
-std::string on_one_line(std::string_view text) {
-  static constexpr std::string_view kHex = "0123456789abcdef";
-  std::string shown;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f)
-      shown += c;
-    else
-      shown.append("\\x").append(1, kHex[byte >> 4]).append(1, kHex[byte & 15]);
-  }
-  return shown;
 }
 
 std::string place_of(const ReviewedObject& object, const ReviewFinding* finding) {
@@ -98,33 +84,6 @@ std::string table(const std::vector<ReviewedObject>& objects) {
   return text_table(rows) + summary(objects) + "\n";
 }
 
-// Text and attribute values of XML 1.0, which has no place for most control characters.
-std::string xml(std::string_view text) {
-  std::string escaped;
-  while (!text.empty()) {
-    const Utf8Character character = read_utf8(text);
-    const char32_t point = character.valid ? character.code_point : 0;
-    const bool allowed =
-        point == '\t' || point == '\n' || point == '\r' || (point >= 0x20 && point != 0xfffe && point != 0xffff);
-    if (!allowed)
-      append_utf8(escaped, 0xfffd);
-    else if (point == '&')
-      escaped += "&amp;";
-    else if (point == '<')
-      escaped += "&lt;";
-    else if (point == '>')
-      escaped += "&gt;";
-    else if (point == '"')
-      escaped += "&quot;";
-    else if (point < 0x20)
-      escaped += "&#" + std::to_string(static_cast<unsigned>(point)) + ";";
-    else
-      escaped.append(text.substr(0, character.length));
-    text.remove_prefix(character.length);
-  }
-  return escaped;
-}
-
 std::string junit(const std::vector<ReviewedObject>& objects) {
   const std::string counts =
       " tests=\"" + std::to_string(objects.size()) + "\" failures=\"" + std::to_string(count(objects, false)) + "\"";
@@ -136,19 +95,20 @@ std::string junit(const std::vector<ReviewedObject>& objects) {
       (finding.is_error ? errors : warnings) += place_of(object, &finding) + ": " + finding.text() + "\n";
       if (finding.is_error && first.empty()) first = finding.text();
     }
-    text += "    <testcase classname=\"" + xml(object.file) + "\" name=\"" + xml(object.name) + "\" file=\"" +
-            xml(object.file) + "\" line=\"" + std::to_string(object.line) + "\"";
+    text += "    <testcase classname=\"" + escape_xml(object.file) + "\" name=\"" + escape_xml(object.name) +
+            "\" file=\"" + escape_xml(object.file) + "\" line=\"" + std::to_string(object.line) + "\"";
     if (object.allowed && warnings.empty()) {
       text += "/>\n";
       continue;
     }
     text += ">\n";
     if (!object.allowed)
-      text += "      <failure type=\"rejected\" message=\"" + xml(first) + "\">" + xml(errors) + "</failure>\n";
-    if (!warnings.empty()) text += "      <system-out>" + xml(warnings) + "</system-out>\n";
+      text += "      <failure type=\"rejected\" message=\"" + escape_xml(first) + "\">" + escape_xml(errors) +
+              "</failure>\n";
+    if (!warnings.empty()) text += "      <system-out>" + escape_xml(warnings) + "</system-out>\n";
     text += "    </testcase>\n";
   }
-  return text + "    <system-out>" + xml(summary(objects)) + "</system-out>\n  </testsuite>\n</testsuites>\n";
+  return text + "    <system-out>" + escape_xml(summary(objects)) + "</system-out>\n  </testsuite>\n</testsuites>\n";
 }
 
 // A relative reference, as RFC 3986 has it.

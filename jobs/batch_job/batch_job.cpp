@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "api/codec/go_strconv.h"
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
-#include "jobs/counts.h"
+#include "api/pods/counts.h"
 #include "jobs/edit.h"
 #include "jobs/ended_by_condition.h"
 #include "jobs/whole_number.h"
@@ -81,6 +80,7 @@ class BatchJob final : public JobKind {
     return suspended(job) && annotation(job, kStoppingAnnotation) != "true";
   }
   void set_suspend(json& job, bool suspend) const override { set_suspend_field(job, suspend); }
+  bool takes_elastic_jobs() const override { return true; }
   std::vector<PodTemplateRef> pod_templates(json& job) const override { return templates(job); }
   std::vector<ConstPodTemplateRef> read_pod_templates(const json& job) const override { return templates(job); }
 

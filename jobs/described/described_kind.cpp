@@ -5,6 +5,7 @@
 
 #include "api/kinds/described_job.h"
 #include "api/meta/names.h"
+#include "api/review/cluster_view.h"
 
 namespace muster {
 namespace {
@@ -25,14 +26,17 @@ void add_template(const PodSetSource& source, Json& element, const FieldPath& pl
                   std::vector<BasicPodTemplateRef<Json>>& found) {
   Json* pod_template = source.pod_template.find(element);
   if (pod_template == nullptr || !pod_template->is_object()) return;
+  const FieldPath counted =
+      source.counts.empty() ? FieldPath("") : path_below(place, source.counts.front().path.steps());
   found.push_back({pod_set_name(source, element), path_below(place, source.pod_template.steps()), pod_template,
-                   count_of(source, element)});
+                   count_of(source, element), counted});
 }
 
 template <class Json>
 std::vector<BasicPodTemplateRef<Json>> templates(const KindDescription& kind, Json& job) {
   std::vector<BasicPodTemplateRef<Json>> found;
   for (const PodSetSource& source : kind.pod_sets) {
+    if (source.when && !source.when->holds(job)) continue;
     Json* place = source.path.find(job);
     if (place == nullptr) continue;
     if (!source.each) {
@@ -42,6 +46,14 @@ std::vector<BasicPodTemplateRef<Json>> templates(const KindDescription& kind, Js
     }
   }
   return found;
+}
+
+// What is not there is written whole.
+json patched(const DescribedPodSet& pod_set, const json& patch) {
+  if (pod_set.written) return patch;
+  json pod_template = pod_set.pod_template.to_json();
+  pod_template.merge_patch(patch);
+  return pod_template;
 }
 
 // The list of a source with these patches of its elements' pod templates; lists are written whole.
@@ -62,7 +74,9 @@ json patched_list(const PodSetSource& source, const DescribedJob& job, size_t so
 }  // namespace
 
 DescribedKind::DescribedKind(const KindDescription& kind)
-    : JobKind(kind.type(), kind.framework, kind.default_manager, false), kind_(kind) {}
+    : JobKind(kind.type(), kind.framework, kind.default_manager, false),
+      kind_(kind),
+      edits_(kind.hook == nullptr ? nullptr : find_edit_hook(kind.hook->name)) {}
 
 bool DescribedKind::suspended(const json& job) const {
   const json* value = kind_.suspend.find(job);
@@ -77,8 +91,37 @@ std::vector<PodTemplateRef> DescribedKind::pod_templates(json& job) const {
   return templates(kind_, job);
 }
 
+std::vector<ConstPodTemplateRef> DescribedKind::made_templates(const DescribedJob& job) const {
+  std::vector<ConstPodTemplateRef> refs;
+  for (const DescribedPodSet& pod_set : job.pod_sets) {
+    if (pod_set.pod_template.spec == nullptr) continue;
+    auto made = std::make_shared<const json>(pod_set.pod_template.to_json());
+    const json* pod_template = made.get();
+    refs.push_back({pod_set.name, FieldPath(pod_set.place), pod_template, pod_set.count, FieldPath(pod_set.place), true,
+                    std::move(made)});
+  }
+  return refs;
+}
+
 std::vector<ConstPodTemplateRef> DescribedKind::read_pod_templates(const json& job) const {
-  return templates(kind_, job);
+  if (kind_.hook == nullptr || !kind_.hook->makes_pod_sets) return templates(kind_, job);
+  return made_templates(*read_described_job(kind_, job));
+}
+
+Result<std::vector<ConstPodTemplateRef>> DescribedKind::read_pod_templates(const json& job, std::string_view ns,
+                                                                           const ClusterView& view) const {
+  if (kind_.hook == nullptr || !kind_.hook->makes_pod_sets) return templates(kind_, job);
+  DescribedJob read = *read_described_job(kind_, job);
+  if (kind_.hook->consult != nullptr) {
+    kind_.hook->consult(
+        [&](const ConsultedKind& kind, std::string_view name) {
+          return view.consulted(kind.type(), kind.namespaced ? ns : std::string_view(), name);
+        },
+        read);
+  }
+  if (!read.awaited.empty()) return fail(read.awaited);
+  if (!read.unreadable.empty()) return fail(read.unreadable);
+  return made_templates(read);
 }
 
 bool DescribedKind::suspended(const TypedObject& job) const {
@@ -89,6 +132,31 @@ std::string_view DescribedKind::managed_by(const TypedObject& job) const {
   return job_of(job).managed_by;
 }
 
+// Kueue's webhooks of Ray and Spark have a rule of their own for updates.
+bool DescribedKind::has_gated_updates() const {
+  return kind_.group == "ray.io" || kind_.group == "sparkoperator.k8s.io";
+}
+
+std::optional<TypedObject> DescribedKind::consulted(const TypedObject& object, const ConsultedLookup& find) const {
+  if (kind_.hook == nullptr || kind_.hook->consult == nullptr) return std::nullopt;
+  DescribedJob job = job_of(object);
+  kind_.hook->consult(find, job);
+  check_pod_sets(job);
+  return DescribedJobPtr(std::make_shared<const DescribedJob>(std::move(job)));
+}
+
+std::string_view DescribedKind::awaited(const TypedObject& job) const {
+  return job_of(job).awaited;
+}
+
+bool DescribedKind::left_alone(const TypedObject& job) const {
+  return job_of(job).left_alone;
+}
+
+bool DescribedKind::works_while_deleted(const TypedObject& job) const {
+  return job_of(job).works_while_deleted;
+}
+
 bool DescribedKind::readable(const TypedObject& object) const {
   return why_unreadable(object).empty();
 }
@@ -96,6 +164,7 @@ bool DescribedKind::readable(const TypedObject& object) const {
 std::string DescribedKind::why_unreadable(const TypedObject& object) const {
   const DescribedJob& job = job_of(object);
   if (!job.unreadable.empty()) return job.unreadable;
+  if (!job.awaited.empty()) return job.awaited;
   if (job.pod_sets.empty()) return "it has no pod sets where they are looked for";
   for (const DescribedPodSet& pod_set : job.pod_sets) {
     if (pod_set.pod_template.spec == nullptr) return "pod set \"" + pod_set.name + "\" has no pod template";
@@ -130,7 +199,31 @@ std::vector<PodSet> DescribedKind::pod_set_shapes(const TypedObject& job, const 
   return pod_sets;
 }
 
-json DescribedKind::topology_labels(const TypedObject&, size_t) const {
+std::vector<ReclaimablePod> DescribedKind::reclaimable_pods(const TypedObject& job) const {
+  std::vector<ReclaimablePod> pods;
+  for (const DescribedPodSet& pod_set : job_of(job).pod_sets) {
+    if (pod_set.reclaimable > 0) pods.push_back({pod_set.name, pod_set.reclaimable});
+  }
+  return pods;
+}
+
+bool DescribedKind::is_written(const TypedObject& job, size_t pod_set) const {
+  return pod_set >= job_of(job).pod_sets.size() || job_of(job).pod_sets[pod_set].written;
+}
+
+std::optional<Result<json>> DescribedKind::own_start(const TypedObject& job,
+                                                     const std::vector<PodSetInfo>& infos) const {
+  return edits_ == nullptr ? std::nullopt : std::optional(edits_->start(job_of(job), infos));
+}
+
+std::optional<json> DescribedKind::own_restore(const TypedObject& job, const std::vector<PodSetInfo>& infos) const {
+  return edits_ == nullptr ? std::nullopt : std::optional(edits_->restore(job_of(job), infos));
+}
+
+json DescribedKind::topology_labels(const TypedObject& job, size_t pod_set) const {
+  const auto& pod_sets = job_of(job).pod_sets;
+  if (pod_set < pod_sets.size() && !pod_sets[pod_set].topology_labels.empty())
+    return json::parse(pod_sets[pod_set].topology_labels, nullptr, false);
   return kind_.pod_index_label.empty() ? json::object() : json{{"podIndexLabel", kind_.pod_index_label}};
 }
 
@@ -149,7 +242,8 @@ json DescribedKind::edit(const TypedObject& object, const std::vector<json>& pat
     json whole;
     for (size_t j = 0; j < job.pod_sets.size(); ++j) {
       if (job.pod_sets[j].source != i || patches[j].is_null()) continue;
-      whole = source.each ? patched_list(source, job, i, patches) : source.pod_template.patch(patches[j]);
+      whole = source.each ? patched_list(source, job, i, patches)
+                          : source.pod_template.patch(patched(job.pod_sets[j], patches[j]));
       if (source.each) break;
     }
     if (!whole.is_null()) patch.update(source.path.patch(std::move(whole)), true);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/kinds/kind_description.h"
+#include "jobs/described/edit_hook.h"
 #include "jobs/job_kind.h"
 
 namespace muster {
@@ -16,28 +17,52 @@ class DescribedKind final : public JobKind {
   void set_suspend(nlohmann::json& job, bool suspend) const override;
   std::vector<PodTemplateRef> pod_templates(nlohmann::json& job) const override;
   std::vector<ConstPodTemplateRef> read_pod_templates(const nlohmann::json& job) const override;
-  bool forms_are_checked_on_update() const override { return false; }
+  Result<std::vector<ConstPodTemplateRef>> read_pod_templates(const nlohmann::json& job, std::string_view ns,
+                                                              const ClusterView& view) const override;
+  bool forms_are_checked_on_update() const override { return has_gated_updates(); }
+  bool has_gated_updates() const override;
   bool takes_prebuilt_workloads() const override { return kind_.prebuilt_workloads; }
+  bool takes_elastic_jobs() const override { return kind_.elastic; }
+  // What is in an AppWrapper is looked at when its controller makes it.
+  bool checks_topology_requests() const override { return kind_.group != "workload.codeflare.dev"; }
+  bool checks_topology_groups() const override { return kind_.elastic; }
+  std::string_view where_templates_come_from() const override {
+    return kind_.hook == nullptr ? std::string_view() : kind_.hook->where_templates_come_from;
+  }
   const ValuePath& managed_by_path() const override { return kind_.managed_by; }
 
   bool suspended(const TypedObject& job) const override;
   std::string_view managed_by(const TypedObject& job) const override;
   bool readable(const TypedObject& job) const override;
   std::string why_unreadable(const TypedObject& job) const override;
+  std::optional<TypedObject> consulted(const TypedObject& job, const ConsultedLookup& find) const override;
+  std::string_view awaited(const TypedObject& job) const override;
+  bool left_alone(const TypedObject& job) const override;
+  bool works_while_deleted(const TypedObject& job) const override;
   bool active(const TypedObject& job) const override;
   bool pods_ready(const TypedObject& job) const override;
   std::optional<JobEnd> end(const TypedObject& job) const override;
-  std::vector<ReclaimablePod> reclaimable_pods(const TypedObject&) const override { return {}; }
+  std::vector<ReclaimablePod> reclaimable_pods(const TypedObject& job) const override;
   std::vector<PodSet> pod_set_shapes(const TypedObject& job, const RuleSettings& settings) const override;
   nlohmann::json topology_labels(const TypedObject& job, size_t pod_set) const override;
   std::string_view pod_priority_class(const TypedObject& job) const override;
 
+  bool is_written(const TypedObject& job, size_t pod_set) const override;
+  bool start_shows_in_templates() const override { return edits_ == nullptr || edits_->shows_in_templates; }
+  std::optional<Result<nlohmann::json>> own_start(const TypedObject& job,
+                                                  const std::vector<PodSetInfo>& infos) const override;
+  std::optional<nlohmann::json> own_restore(const TypedObject& job,
+                                            const std::vector<PodSetInfo>& infos) const override;
+  bool restores_once_inactive() const override { return edits_ != nullptr && edits_->restores_once_inactive; }
   nlohmann::json edit(const TypedObject& job, const std::vector<nlohmann::json>& template_patches,
                       const std::vector<PodSetInfo>* counts) const override;
   nlohmann::json suspend_patch(bool suspend) const override;
 
  private:
+  std::vector<ConstPodTemplateRef> made_templates(const DescribedJob& job) const;
+
   const KindDescription& kind_;
+  const EditHook* edits_;  // nullptr: starts and stops edit the pod templates
 };
 
 }  // namespace muster

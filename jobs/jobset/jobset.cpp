@@ -4,7 +4,7 @@
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
-#include "jobs/counts.h"
+#include "api/pods/counts.h"
 #include "jobs/edit.h"
 #include "jobs/ended_by_condition.h"
 #include "jobs/job_kind.h"
@@ -41,13 +41,8 @@ const JobSet& jobset_of(const TypedObject& object) {
   return *std::get<JobSetPtr>(object);
 }
 
-int32_t saturated(int64_t count) {
-  return static_cast<int32_t>(std::clamp<int64_t>(count, 0, std::numeric_limits<int32_t>::max()));
-}
-
-// The largest count stands for all that are larger: no quota has place for it.
 int32_t pods_of(const ReplicatedJob& replicated) {
-  return saturated(int64_t{replicated.replicas} * pods_at_once(replicated.parallelism, replicated.completions));
+  return saturated_count(int64_t{replicated.replicas} * pods_at_once(replicated.parallelism, replicated.completions));
 }
 
 const ReplicatedJobStatus* status_of(const JobSet& jobset, std::string_view replicated_job) {
@@ -75,6 +70,8 @@ class JobSetKind final : public JobKind {
 
   bool suspended(const json& job) const override { return bool_at(job, {"spec", "suspend"}); }
   void set_suspend(json& job, bool suspend) const override { set_suspend_field(job, suspend); }
+  bool takes_elastic_jobs() const override { return true; }
+  bool checks_topology_groups() const override { return true; }
   std::vector<PodTemplateRef> pod_templates(json& job) const override { return templates(job); }
   std::vector<ConstPodTemplateRef> read_pod_templates(const json& job) const override { return templates(job); }
 
@@ -111,7 +108,7 @@ class JobSetKind final : public JobKind {
       const ReplicatedJobStatus* status = status_of(jobset, replicated.name);
       if (status == nullptr || status->succeeded <= 0 || status->succeeded > replicated.replicas) continue;
       const int32_t per_job = pods_at_once(replicated.parallelism, replicated.completions);
-      pods.push_back({.name = replicated.name, .count = saturated(int64_t{status->succeeded} * per_job)});
+      pods.push_back({.name = replicated.name, .count = saturated_count(int64_t{status->succeeded} * per_job)});
     }
     return pods;
   }

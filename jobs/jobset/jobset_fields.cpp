@@ -88,6 +88,10 @@ std::string child_job_name(std::string_view jobset_name, std::string_view replic
   return name.append("-").append(replicated_job).append("-").append(std::to_string(index));
 }
 
+std::string claim_name(std::string_view jobset_name, std::string_view claim_template) {
+  return std::string(claim_template) + "-" + std::string(jobset_name);
+}
+
 std::string pod_address(std::string_view child_job, int64_t pod_index, std::string_view subdomain) {
   std::string address(child_job);
   return address.append("-").append(std::to_string(pod_index)).append(".").append(subdomain);

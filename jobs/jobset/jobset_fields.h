@@ -31,6 +31,9 @@ std::string child_job_name(std::string_view jobset, std::string_view replicated_
 // "<child Job>-<pod index>.<subdomain>": under which the cluster's DNS knows a pod.
 std::string pod_address(std::string_view child_job, int64_t pod_index, std::string_view subdomain);
 
+// "<template>-<jobset>": a PersistentVolumeClaim of spec.volumeClaimPolicies.
+std::string claim_name(std::string_view jobset, std::string_view claim_template);
+
 // What is wrong with a DNS label that becomes part of names; the complaint about its
 // length is replaced, because the label is made from several fields.
 std::vector<std::string> dns_label_complaints(std::string_view label, std::string_view when_too_long);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
 #include "api/workload_conditions.h"
 #include "jobs/batch_job/batch_job.h"
@@ -11,6 +12,7 @@
 #include "reconcilers/job/job_workload_choice.h"
 #include "reconcilers/job/job_workload_make.h"
 #include "reconcilers/job/job_workload_owner.h"
+#include "reconcilers/job/job_workload_parts.h"
 #include "reconcilers/job/job_workload_run.h"
 #include "reconcilers/job/job_workload_scene.h"
 #include "reconcilers/job/job_workload_standing.h"
@@ -79,12 +81,16 @@ std::string name_in_events(const Workload& workload) {
   return "Workload '" + path_of(workload.meta) + "' is declared finished";
 }
 
-void end(const JobScene& scene, const Workload& workload, const JobEnd& job_end, Plan& plan) {
+}  // namespace
+
+void tell_end(const JobScene& scene, const Workload& workload, const JobEnd& job_end, Plan& plan) {
   const std::string_view reason = job_end.success ? kSucceededReason : kFailedReason;
   Write write = write_status(workload, finished_status(workload, reason, job_end.message, scene.stamp()));
   write.events = {scene.event(kNormalEvent, "FinishedWorkload", name_in_events(workload))};
   plan.writes.push_back(std::move(write));
 }
+
+namespace {
 
 bool same_pods(std::vector<ReclaimablePod> one, std::vector<ReclaimablePod> other) {
   const auto by_name = [](const ReclaimablePod& a, const ReclaimablePod& b) { return a.name < b.name; };
@@ -92,6 +98,8 @@ bool same_pods(std::vector<ReclaimablePod> one, std::vector<ReclaimablePod> othe
   std::sort(other.begin(), other.end(), by_name);
   return one == other;
 }
+
+}  // namespace
 
 bool tell_reclaimable(const JobScene& scene, const Workload& workload, Plan& plan) {
   if (!scene.settings.rules.enabled("ReclaimablePods")) return false;
@@ -102,6 +110,8 @@ bool tell_reclaimable(const JobScene& scene, const Workload& workload, Plan& pla
   return true;
 }
 
+namespace {
+
 // The scheduler has something to say of it, or will: the first word on its pods goes along
 // (reconcilers/workload/admission.cpp), which saves a write for every job.
 bool is_about_to_be_judged(const JobScene& scene, const Workload& workload) {
@@ -110,6 +120,8 @@ bool is_about_to_be_judged(const JobScene& scene, const Workload& workload) {
          (admissions.ruling_on(workload.meta.ns, workload.meta.name) != nullptr ||
           admissions.scheduler().place_of(workload.meta.ns, workload.meta.name) == Requeued::kActive);
 }
+
+}  // namespace
 
 bool tell_ready(const JobScene& scene, const Workload& workload, Plan& plan) {
   const bool for_all = scene.settings.wait_for_pods_ready.has_value();
@@ -120,13 +132,11 @@ bool tell_ready(const JobScene& scene, const Workload& workload, Plan& plan) {
   if (present == nullptr && is_about_to_be_judged(scene, workload)) return false;
   // For its flavors the first word comes with their quota.
   if (present == nullptr && !for_all && !workload.has_quota_reserved()) return false;
-  WorkloadStatus status = workload.status;
-  // It runs on its flavors: what it has tried before is over.
-  if (wanted.is_true()) status.flavors = {};
-  set_condition(status.conditions, std::move(wanted));
-  plan.writes.push_back(write_status(workload, status));
+  plan.writes.push_back(write_status(workload, status_with_pods(workload, std::move(wanted))));
   return true;
 }
+
+namespace {
 
 // What a JobSet's status says of its Jobs comes late; they themselves know.
 bool has_pods(const JobScene& scene) {
@@ -157,7 +167,9 @@ void tell_of_checks(const JobScene& scene, const Workload& workload, Plan& plan)
   if (!text.empty()) plan.events.push_back(scene.event(kNormalEvent, "UpdatedAdmissionCheck", std::move(text)));
 }
 
-void wait(const JobScene& scene, const Workload& workload, Plan& plan) {
+}  // namespace
+
+void wait_for_admission(const JobScene& scene, const Workload& workload, Plan& plan) {
   if (workload.has_quota_reserved()) tell_of_checks(scene, workload, plan);
   const std::string queue(scene.job.queue_name());
   if (workload.queue_name == queue) return;
@@ -165,6 +177,8 @@ void wait(const JobScene& scene, const Workload& workload, Plan& plan) {
   const nlohmann::json name = queue.empty() ? nlohmann::json() : nlohmann::json(queue);
   plan.writes.push_back(patch_workload(workload, Verb::kPatch, {{"spec", {{"queueName", name}}}}));
 }
+
+namespace {
 
 void with_workload(const JobScene& scene, const Workload& workload, Plan& plan) {
   const QueuedJob& job = scene.job;
@@ -177,11 +191,12 @@ void with_workload(const JobScene& scene, const Workload& workload, Plan& plan) 
       drop_in_use_finalizer(kWorkloads, workload.meta, plan);
     return;
   }
-  if (const auto job_end = job.end()) return end(scene, workload, *job_end, plan);
+  if (const auto job_end = job.end()) return tell_end(scene, workload, *job_end, plan);
   if (tell_reclaimable(scene, workload, plan) || tell_ready(scene, workload, plan)) return;
   const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
   if (evicted != nullptr && evicted->is_true()) return evict(scene, workload, *evicted, plan);
-  if (job.stopped()) return workload.admitted() ? start(scene, workload, plan) : wait(scene, workload, plan);
+  if (job.stopped())
+    return workload.admitted() ? start(scene, workload, plan) : wait_for_admission(scene, workload, plan);
   // A stop that was begun is completed; the Workload may have been admitted again since.
   if (!workload.admitted() || job.suspended()) is_stopped(scene, &workload, "Not admitted by cluster queue", plan);
 }
@@ -211,10 +226,13 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   if (!job || !settings.queues.rules.frameworks.contains(job->kind().framework)) return plan;
   const JobScene scene{*job, state, settings.queues, now};
   if (job->meta().deleting) {
-    let_go(scene, plan);
+    const bool works =
+        job->works_while_deleted() && settings.queues.rules.enabled("DeferRayServiceFinalizationForRedisCleanup");
+    if (!works) let_go(scene, plan);
     return plan;
   }
   if (!job->kind().is_managed_by(job->managed_by())) return plan;
+  if (job->left_alone() && state.workloads_of_owner(job->meta().uid).empty()) return plan;
   const auto standing = standing_of(scene);
   if (!standing) plan.wake_at(now.wall + kUndecidedInterval);
   if (!standing || *standing == Standing::kOutside) return plan;
@@ -227,6 +245,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
     if (!job->end()) leave_without_quota(scene, plan);
     return plan;
   }
+  if (take_back_leftovers(scene, plan)) return plan;
   const WorkloadChoice choice = choose_workload(scene, plan);
   if (choice.settled) return plan;
   if (choice.workload != nullptr) {
@@ -242,8 +261,10 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
 // Visits every job: only for events that are rare.
 template <class Visit>
 void for_each_job(const ClusterState& state, Visit visit) {
-  for (const JobKind* kind : job_kinds())
+  for (const JobKind* kind : job_kinds()) {
+    if (kind->has_own_reconciler()) continue;
     state.for_each_of(kind->type, [&](const TypedObject& object) { visit(QueuedJob(*kind, object)); });
+  }
 }
 
 void add_key(const QueuedJob& job, std::vector<ObjectKey>& keys) {
@@ -263,8 +284,8 @@ void concern_who_names(const ClusterState& state, const ObjectMeta& workload, st
 void concern_workload(const ClusterState& state, const ObjectMeta& workload, std::vector<ObjectKey>& keys) {
   if (!workload.controller) return concern_who_names(state, workload, keys);
   const OwnerReference& owner = *workload.controller;
-  if (const JobKind* kind = find_job_kind(group_of(owner.api_version), owner.kind))
-    keys.push_back({&kind->type, workload.ns, owner.name});
+  const JobKind* kind = find_job_kind(group_of(owner.api_version), owner.kind);
+  if (kind != nullptr && !kind->has_own_reconciler()) keys.push_back({&kind->type, workload.ns, owner.name});
 }
 
 // PodsReady of Workloads with quota is told from now on, or no more.
@@ -273,6 +294,20 @@ void concern_fallback(const ClusterState& state, const ClusterQueue& queue, std:
   if (present == nullptr || present->fallback.has_value() == queue.fallback.has_value()) return;
   for (const Workload* workload : state.workloads_reserving(queue.meta.name))
     concern_workload(state, workload->meta, keys);
+}
+
+// Jobs of which this object says what their pods are.
+void concern_consulting(const ClusterState& state, const ObjectMeta& consulted, const ResourceType& type,
+                        std::vector<ObjectKey>& keys) {
+  for (const KindDescriptionPtr& kind : described_kinds()) {
+    const bool asks = std::any_of(kind->consulted.begin(), kind->consulted.end(),
+                                  [&](const ConsultedKind& each) { return each.type().plural == type.plural; });
+    if (!asks) continue;
+    state.for_each_of(kind->type(), [&](const TypedObject& object) {
+      const ObjectMeta& meta = meta_of(object);
+      if (consulted.ns.empty() || meta.ns == consulted.ns) keys.push_back(key_of(kind->type(), meta));
+    });
+  }
 }
 
 bool uses(const QueuedJob& job, const PriorityClass& priority_class) {
@@ -292,7 +327,7 @@ void concern_priority(const ClusterState& state, const PriorityClass& priority_c
 }
 
 void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
-  if (find_job_kind(type_of(object)) != nullptr) {
+  if (const JobKind* kind = find_job_kind(type_of(object)); kind != nullptr && !kind->has_own_reconciler()) {
     keys.push_back(key_of(object));
   } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
     concern_workload(state, (*workload)->meta, keys);
@@ -300,6 +335,8 @@ void concerns(const ClusterState& state, const TypedObject& object, std::vector<
     concern_fallback(state, **queue, keys);
   } else if (const auto* priority_class = std::get_if<PriorityClassPtr>(&object)) {
     concern_priority(state, **priority_class, keys);
+  } else if (const auto* plain = std::get_if<PlainObjectPtr>(&object)) {
+    if ((*plain)->type->kind != kNamespaces.kind) concern_consulting(state, (*plain)->meta, *(*plain)->type, keys);
   }
 }
 

@@ -115,17 +115,6 @@ Sorted sort(const JobScene& scene, const Workloads& owned) {
   return sorted;
 }
 
-void remove(const JobScene& scene, const Workload& workload, Plan& plan) {
-  drop_in_use_finalizer(kWorkloads, workload.meta, plan);
-  if (workload.meta.deleting) return;
-  plan.writes.push_back({.verb = Verb::kDelete,
-                         .target = key_of(kWorkloads, workload.meta),
-                         .body = with_version(workload.meta, {}),
-                         .uid = workload.meta.uid,
-                         .events = {scene.event(kNormalEvent, "DeletedWorkload",
-                                                "Deleted not matching Workload: " + path_of(workload.meta))}});
-}
-
 WorkloadChoice make_match(const JobScene& scene, const Workload& workload, Plan& plan) {
   if (const auto priority = priority_of(scene, plan)) {
     update(workload, remake_spec(scene, *priority),
@@ -172,7 +161,7 @@ WorkloadChoice choose_made(const JobScene& scene, const Workloads& owned, Plan& 
       return kSettled;
     }
   }
-  for (const Workload* other : sorted.others) remove(scene, *other, plan);
+  for (const Workload* other : sorted.others) remove_workload(scene, *other, plan);
   if (!sorted.others.empty()) return kSettled;
   if (to_update != nullptr) return make_match(scene, *to_update, plan);
   if (sorted.match == nullptr) return {};
@@ -181,6 +170,17 @@ WorkloadChoice choose_made(const JobScene& scene, const Workloads& owned, Plan& 
 }
 
 }  // namespace
+
+void remove_workload(const JobScene& scene, const Workload& workload, Plan& plan) {
+  drop_in_use_finalizer(kWorkloads, workload.meta, plan);
+  if (workload.meta.deleting) return;
+  plan.writes.push_back({.verb = Verb::kDelete,
+                         .target = key_of(kWorkloads, workload.meta),
+                         .body = with_version(workload.meta, {}),
+                         .uid = workload.meta.uid,
+                         .events = {scene.event(kNormalEvent, "DeletedWorkload",
+                                                "Deleted not matching Workload: " + path_of(workload.meta))}});
+}
 
 WorkloadChoice choose_workload(const JobScene& scene, Plan& plan) {
   const RuleSettings& rules = scene.settings.rules;

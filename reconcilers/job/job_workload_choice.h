@@ -14,5 +14,7 @@ struct WorkloadChoice {
 };
 
 WorkloadChoice choose_workload(const JobScene& scene, Plan& plan);
+// Deletes a Workload that is not what the job asks for (any more), and says so.
+void remove_workload(const JobScene& scene, const Workload& workload, Plan& plan);
 
 }  // namespace muster

@@ -135,6 +135,7 @@ Result<std::vector<PodSetInfo>, NoInfos> infos_of_admission(const JobScene& scen
 bool is_equivalent(const JobScene& scene, const Workload& workload) {
   if (workload.maximum_execution_seconds != scene.job.maximum_execution_seconds()) return false;
   const std::vector<PodSet> wanted = scene.job.pod_set_shapes(scene.settings.rules);
+  if (!scene.job.kind().start_shows_in_templates()) return same_as_stored(wanted, workload);
   const auto runs = same_as_running(scene, wanted, workload);
   if (runs && (*runs || !scene.job.stopped())) return *runs;
   return same_as_stored(wanted, workload);

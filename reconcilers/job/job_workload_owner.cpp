@@ -22,8 +22,14 @@ bool has_workload(const ClusterState& state, std::string_view ns, const OwnerRef
 
 std::optional<QueuedJob> find_job(const ObjectKey& key, const ClusterState& state) {
   const JobKind* kind = find_job_kind(*key.type);
+  // A pod is no job by itself: its group is, which its own reconciler puts together.
+  if (kind != nullptr && kind->has_own_reconciler()) return std::nullopt;
   const TypedObject* object = kind == nullptr ? nullptr : state.find(*key.type, key.ns, key.name);
-  return object == nullptr ? std::nullopt : std::optional(QueuedJob(*kind, *object));
+  if (object == nullptr) return std::nullopt;
+  return QueuedJob(*kind, *object, [&](const ConsultedKind& consulted, std::string_view name) {
+    const PlainObject* plain = state.plain(consulted.type(), consulted.namespaced ? key.ns : std::string(), name);
+    return plain == nullptr ? nullptr : plain->object.get();
+  });
 }
 
 OwnerLookup owners_in(const ClusterState& state, const RuleSettings& settings, const std::string& ns) {

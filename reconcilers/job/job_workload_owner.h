@@ -10,7 +10,7 @@
 
 namespace muster {
 
-// nullopt: there is no such job, or the key is of another kind.
+// nullopt: there is no such job, or the key is of another kind or of a pod.
 std::optional<QueuedJob> find_job(const ObjectKey& key, const ClusterState& state);
 // Finds jobs of this namespace, and owners of other kinds that have a Workload there. `state` and `ns` must outlive it.
 OwnerLookup owners_in(const ClusterState& state, const RuleSettings& settings, const std::string& ns);

@@ -38,14 +38,47 @@ json stopping_mark(json value) {
   return {{"metadata", {{"annotations", {{kStoppingAnnotation, std::move(value)}}}}}};
 }
 
+// Whether a patch contains the kind's own way of resuming a job.
+bool resumes(const QueuedJob& job, const json& patch) {
+  json resumed = patch;
+  resumed.merge_patch(job.kind().suspend_patch(false));
+  return resumed == patch;
+}
+
 void clear_start_time(const JobScene& scene, Plan& plan) {
   plan.writes.push_back(patch_job(scene, Verb::kPatchStatus, {{"status", {{"startTime", nullptr}}}}));
 }
 
+// Suspended first; its templates come when no pod runs any more.
+bool is_stopped_late(const JobScene& scene, std::string note, Plan& plan) {
+  const QueuedJob& job = scene.job;
+  if (!job.suspended()) {
+    add(scene, job.kind().suspend_patch(true), {scene.event(kNormalEvent, kJobStopped, std::move(note))}, plan);
+    return false;
+  }
+  json restore = job.restore_patch({});
+  if (restore.is_null()) return true;
+  if (!job.active()) add(scene, std::move(restore), {}, plan);
+  return false;
+}
+
 }  // namespace
+
+bool take_back_leftovers(const JobScene& scene, Plan& plan) {
+  const QueuedJob& job = scene.job;
+  if (!job.kind().restores_once_inactive() || !job.suspended() || job.active() || job.end()) return false;
+  for (const Workload* workload : scene.state.workloads_of_owner(job.meta().uid)) {
+    if (workload->has_quota_reserved() && !workload->finished()) return false;
+  }
+  json restore = job.restore_patch({});
+  if (restore.is_null()) return false;
+  add(scene, std::move(restore), {}, plan);
+  return true;
+}
 
 bool is_stopped(const JobScene& scene, const Workload* like, std::string note, Plan& plan) {
   const QueuedJob& job = scene.job;
+  if (job.kind().restores_once_inactive()) return is_stopped_late(scene, std::move(note), plan);
   const bool in_steps = job.kind().stops_in_steps();
   if (!in_steps && job.suspended()) return true;
   json restore = job.restore_patch(infos_like(like));
@@ -92,6 +125,7 @@ void start(const JobScene& scene, const Workload& workload, Plan& plan) {
   if (!patch) return fail_to_start(patch.error().message);
   if (scene.job.start_time_is_in_the_way() && (*patch)["spec"].contains("template"))
     return clear_start_time(scene, plan);
+  if (!resumes(scene.job, *patch)) return add(scene, *std::move(patch), {}, plan);
   const std::string cluster_queue = workload.status.admission ? workload.status.admission->cluster_queue : "";
   add(scene, std::move(*patch), {scene.event(kNormalEvent, kJobStarted, "Admitted by clusterQueue " + cluster_queue)},
       plan);

@@ -16,8 +16,12 @@ namespace muster {
 // JobSet too. `note` is told when it is done.
 bool is_stopped(const JobScene& scene, const Workload* like, std::string note, Plan& plan);
 
-// Starts a job whose Workload is admitted, in one write. What can never be started ends
-// its Workload.
+// Starts a job whose Workload is admitted, in one write, or in two where its kind wants it so. What can never be
+// started ends its Workload.
 void start(const JobScene& scene, const Workload& workload, Plan& plan);
+
+// What the last start wrote into a stopped job, where it can be taken back only after its pods: whether there was
+// something. While quota is held it may be the first step of a start.
+bool take_back_leftovers(const JobScene& scene, Plan& plan);
 
 }  // namespace muster

@@ -22,6 +22,13 @@ bool is_covered(const JobScene& scene, const ManagedAncestor& ancestor) {
                      [](const Workload* workload) { return workload->admitted() && !workload->finished(); });
 }
 
+bool runs_with_quota(const JobScene& scene) {
+  const std::vector<const Workload*> workloads = scene.state.workloads_of_owner(scene.job.meta().uid);
+  return std::any_of(workloads.begin(), workloads.end(), [](const Workload* workload) {
+    return workload->admitted() && !workload->finished() && !workload->evicted() && !workload->meta.deleting;
+  });
+}
+
 void remove(const JobScene& scene, const Workload& workload, Plan& plan) {
   drop_in_use_finalizer(kWorkloads, workload.meta, plan);
   if (workload.meta.deleting) return;
@@ -47,7 +54,10 @@ Result<Standing, Undecided> standing_of(const JobScene& scene) {
   if (!ancestor) return fail_with(ancestor.error());
   if (*ancestor) return is_covered(scene, **ancestor) ? Standing::kCovered : Standing::kHeld;
   if (scene.job.queue_name().empty() && !rules.manage_jobs_without_queue_name) return Standing::kFree;
-  return scene.job.readable() ? Standing::kQueued : Standing::kHeld;
+  if (scene.job.readable()) return Standing::kQueued;
+  // What it runs on is counted already.
+  const bool awaits = !scene.job.awaited().empty() && runs_with_quota(scene);
+  return awaits ? Standing::kOutside : Standing::kHeld;
 }
 
 void hold(const JobScene& scene, Plan& plan) {

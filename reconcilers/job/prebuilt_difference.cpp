@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "api/kinds/container_defaults.h"
 
 namespace muster {
 namespace {
@@ -13,41 +14,11 @@ using nlohmann::json;
 
 constexpr size_t kLongestValue = 200;
 
-void fill(json& object, const char* field, const char* value) {
-  if (!object.contains(field)) object[field] = value;
-}
-
-// "latest" is pulled again and again, also where it is not said.
-const char* pull_policy_of(std::string_view image) {
-  if (image.find('@') != std::string_view::npos) return "IfNotPresent";
-  const size_t slash = image.rfind('/');
-  const size_t colon = image.find(':', slash == std::string_view::npos ? 0 : slash);
-  return colon == std::string_view::npos || image.substr(colon) == ":latest" ? "Always" : "IfNotPresent";
-}
-
-void fill_container(json& container) {
-  if (!container.is_object()) return;
-  fill(container, "terminationMessagePath", "/dev/termination-log");
-  fill(container, "terminationMessagePolicy", "File");
-  fill(container, "imagePullPolicy", pull_policy_of(string_at(container, {"image"})));
-  if (container.contains("ports") && container["ports"].is_array()) {
-    for (json& port : container["ports"]) {
-      if (port.is_object()) fill(port, "protocol", "TCP");
-    }
-  }
-  if (!container.contains("env") || !container["env"].is_array()) return;
-  for (json& variable : container["env"]) {
-    const json::json_pointer reference("/valueFrom/fieldRef");
-    if (variable.is_object() && variable.contains(reference) && variable[reference].is_object())
-      fill(variable[reference], "apiVersion", "v1");
-  }
-}
-
 json filled(const PodSpec& spec) {
   json filled = json::parse(spec.text, nullptr, false);
   for (const char* list : {"containers", "initContainers"}) {
     if (!filled.is_object() || !filled.contains(list) || !filled[list].is_array()) continue;
-    for (json& container : filled[list]) fill_container(container);
+    for (json& container : filled[list]) fill_container_defaults(container);
   }
   return filled;
 }

@@ -109,6 +109,38 @@ void create_service(const Scene& scene, Plan& plan) {
                          .waits_alone = true});
 }
 
+void tell_foreign_claim(const JobSet& jobset, const VolumeClaim& claim, const std::string& name, Plan& plan) {
+  if (claim.retained) return;
+  plan.events.push_back(event_about(
+      jobset, kWarningEvent, "PVCCreationFailed",
+      "PersistentVolumeClaim " + path_of(jobset.meta.ns, name) +
+          " exists and does not belong to this JobSet: its pods use it as it is, and it stays when the JobSet is "
+          "deleted; set retentionPolicy.whenDeleted to Retain, or use another name"));
+}
+
+// Made once, also while the JobSet is suspended. One that exists is used as it is.
+void create_claims(const Scene& scene, Plan& plan) {
+  const JobSet& jobset = scene.jobset;
+  for (const VolumeClaim& claim : jobset.volume_claims) {
+    const std::string name = claim_name(jobset.meta.name, claim.name);
+    const ObjectKey key{&kPersistentVolumeClaims, jobset.meta.ns, name};
+    const PlainObject* present = scene.state.plain(kPersistentVolumeClaims, key.ns, key.name);
+    if (present != nullptr && present->meta.controller && present->meta.controller->uid == jobset.meta.uid) continue;
+    if (present != nullptr || scene.state.taken(key, scene.now.monotonic)) {
+      tell_foreign_claim(jobset, claim, name, plan);
+      continue;
+    }
+    if (waits_for_next_try(scene, key, plan)) continue;
+    plan.writes.push_back(
+        {.verb = Verb::kCreate,
+         .target = key,
+         .body = volume_claim(jobset, claim),
+         .refusal = event_about(jobset, kWarningEvent, "PVCCreationFailed",
+                                "PersistentVolumeClaim " + path_of(key.ns, key.name) + " cannot be created: "),
+         .waits_alone = true});
+  }
+}
+
 // A Job that goes by itself: one of ours that is being replaced, or what a deleted
 // JobSet of the same name has left behind.
 bool will_go(const Job& job, const JobSet& jobset) {
@@ -124,6 +156,20 @@ void tell_blocked(const JobSet& jobset, const Job& job, Plan& plan) {
           "or create the JobSet under another name"));
 }
 
+// What the API server will make of the pods' priority class.
+int32_t priority_of(const ClusterState& state, const ReplicatedJob& replicated) {
+  const PodSpecPtr& spec = replicated.pod_template.spec;
+  const PriorityClass* found = spec == nullptr || spec->priority_class.empty()
+                                   ? state.default_pod_priority()
+                                   : state.priority_class(kPriorityClasses, spec->priority_class);
+  return found == nullptr ? 0 : found->value;
+}
+
+ChildJobOptions options_for(const Scene& scene, const ReplicatedJob& replicated) {
+  return {.labels_job_restarts = scene.settings.labels_job_restarts || scene.jobset.restarts_single_jobs(),
+          .priority = priority_of(scene.state, replicated)};
+}
+
 void create_jobs_of(const Scene& scene, const ReplicatedJob& replicated, size_t limit, Plan& plan) {
   const JobSet& jobset = scene.jobset;
   std::optional<ChildJobMaker> maker;
@@ -135,7 +181,7 @@ void create_jobs_of(const Scene& scene, const ReplicatedJob& replicated, size_t 
     }
     // Somebody has made one that the watch has not shown yet.
     if (scene.state.taken(key, scene.now.monotonic) || waits_for_next_try(scene, key, plan)) continue;
-    if (!maker) maker.emplace(jobset, replicated);
+    if (!maker) maker.emplace(jobset, replicated, options_for(scene, replicated));
     plan.writes.push_back({.verb = Verb::kCreate,
                            .target = key,
                            .body = maker->make(index),
@@ -264,6 +310,8 @@ bool judge(const Scene& scene, const GangFailures& failures, StatusDraft& draft)
     draft.fail(verdict);
   } else if (verdict.kind == Verdict::Kind::kRestart) {
     draft.restart(verdict);
+  } else if (verdict.kind == Verdict::Kind::kRestartJob) {
+    draft.restart_job(verdict);
   } else if (scene.run.failed.empty() && has_succeeded(scene.jobset, scene.run.succeeded)) {
     draft.complete();
   } else {
@@ -304,6 +352,7 @@ Plan run_jobset(const Scene& scene) {
   if (!judge(scene, failures, draft)) {
     delete_jobs(failures.to_be_remade, plan);
     create_service(scene, plan);
+    create_claims(scene, plan);
     create_jobs(scene, gates, plan);
     adjust_jobs(scene, gates, plan);
     set_conditions(scene.jobset, gates, draft);
@@ -348,6 +397,10 @@ void concerns(const ClusterState& state, const TypedObject& object, std::vector<
     concern_by_name(state, meta, keys);
   } else if (std::holds_alternative<ConfigMapPtr>(object)) {
     concern_controller(meta, keys);
+  } else if (type_of(object).plural == kPersistentVolumeClaims.plural) {
+    // One that is deleted is made again, whether the JobSet owned it or not.
+    const std::string_view jobset = meta.label(kJobSetNameKey);
+    if (!jobset.empty()) keys.push_back({&kJobSets, meta.ns, std::string(jobset)});
   } else if (std::holds_alternative<ServicePtr>(object)) {
     for (const JobSet* jobset : state.jobsets_of_subdomain(meta.ns, meta.name)) {
       keys.push_back(key_of(kJobSets, jobset->meta));

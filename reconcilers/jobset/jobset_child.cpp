@@ -10,6 +10,7 @@
 #include "jobs/edit.h"
 #include "jobs/jobset/jobset_fields.h"
 #include "reconcilers/command.h"
+#include "reconcilers/jobset/jobset_placement.h"
 
 namespace muster {
 namespace {
@@ -19,13 +20,11 @@ using nlohmann::json;
 constexpr std::string_view kReplicatedJobReplicasKey = "jobset.sigs.k8s.io/replicatedjob-replicas";
 constexpr std::string_view kGlobalReplicasKey = "jobset.sigs.k8s.io/global-replicas";
 constexpr std::string_view kJobGlobalIndexKey = "jobset.sigs.k8s.io/job-global-index";
-constexpr std::string_view kJobKeyKey = "jobset.sigs.k8s.io/job-key";
 constexpr std::string_view kGroupNameKey = "jobset.sigs.k8s.io/group-name";
 constexpr std::string_view kGroupReplicasKey = "jobset.sigs.k8s.io/group-replicas";
 constexpr std::string_view kJobGroupIndexKey = "jobset.sigs.k8s.io/job-group-index";
 
-// Exclusive placement by labels and taints that somebody put on the nodes beforehand.
-constexpr std::string_view kNodeSelectorKey = "alpha.jobset.sigs.k8s.io/node-selector";
+// Of the strategy of exclusive placement by node selectors.
 constexpr std::string_view kNamespacedJobKey = "alpha.jobset.sigs.k8s.io/namespaced-job";
 constexpr std::string_view kNoScheduleTaintKey = "alpha.jobset.sigs.k8s.io/no-schedule";
 
@@ -39,7 +38,7 @@ json exclusive_annotations(const JobSet& jobset, const Labels& of_template) {
   json found = json::object();
   for (const Labels* annotations : std::initializer_list<const Labels*>{&jobset.meta.annotations, &of_template}) {
     if (!annotations->contains(kExclusiveTopologyAnnotation)) continue;
-    for (std::string_view key : {kExclusiveTopologyAnnotation, kNodeSelectorKey}) {
+    for (std::string_view key : {kExclusiveTopologyAnnotation, kNodeSelectorStrategyAnnotation}) {
       if (const auto value = annotations->find(key); value != annotations->end()) {
         found[std::string(key)] = value->second;
       }
@@ -55,6 +54,28 @@ void choose_nodes(const JobSet& jobset, const std::string& job_name, json& pod_s
   json& tolerations = pod_spec["tolerations"];
   if (!tolerations.is_array()) tolerations = json::array();
   tolerations.push_back({{"key", kNoScheduleTaintKey}, {"operator", "Exists"}, {"effect", "NoSchedule"}});
+}
+
+bool mounts(const json& pod_spec, std::string_view volume) {
+  for (const std::string_view containers : {"initContainers", "containers"}) {
+    for (const json& container : array_at(pod_spec, {containers})) {
+      for (const json& mount : array_at(container, {"volumeMounts"})) {
+        if (string_at(mount, {"name"}) == volume) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// The claims of the JobSet that these pods mount.
+void add_claims(const JobSet& jobset, json& pod_spec) {
+  for (const VolumeClaim& claim : jobset.volume_claims) {
+    if (!mounts(pod_spec, claim.name)) continue;
+    json& volumes = pod_spec["volumes"];
+    if (!volumes.is_array()) volumes = json::array();
+    volumes.push_back(
+        {{"name", claim.name}, {"persistentVolumeClaim", {{"claimName", claim_name(jobset.meta.name, claim.name)}}}});
+  }
 }
 
 json list_of(const std::string& text) {
@@ -81,8 +102,8 @@ std::string coordinator_endpoint(const JobSet& jobset) {
                      coordinator.pod_index, jobset.subdomain);
 }
 
-ChildJobMaker::ChildJobMaker(const JobSet& jobset, const ReplicatedJob& replicated)
-    : jobset_(jobset), replicated_(replicated) {
+ChildJobMaker::ChildJobMaker(const JobSet& jobset, const ReplicatedJob& replicated, const ChildJobOptions& options)
+    : jobset_(jobset), replicated_(replicated), options_(options) {
   const json from = parsed(replicated.template_text);
   const json& annotations = object_at(from, {"metadata", "annotations"});
   exclusive_ = exclusive_annotations(jobset, read_string_map(annotations));
@@ -95,6 +116,7 @@ ChildJobMaker::ChildJobMaker(const JobSet& jobset, const ReplicatedJob& replicat
   job_["spec"]["suspend"] = jobset.suspended;
   json* pod_spec = make_object(job_, {"spec", "template", "spec"});
   if (pod_spec != nullptr && jobset.dns_hostnames) (*pod_spec)["subdomain"] = jobset.subdomain;
+  if (pod_spec != nullptr) add_claims(jobset, *pod_spec);
 
   int64_t global_replicas = 0;
   int64_t group_replicas = 0;
@@ -125,6 +147,9 @@ json ChildJobMaker::make(int32_t index) const {
   labels[std::string(kJobGlobalIndexKey)] = std::to_string(first_global_index_ + index);
   labels[std::string(kJobGroupIndexKey)] = std::to_string(first_group_index_ + index);
   labels[std::string(kJobKeyKey)] = sha1_hex(path_of(jobset_.meta.ns, name));
+  if (options_.labels_job_restarts)
+    labels[std::string(kJobRestartAttemptKey)] =
+        std::to_string(jobset_.status.job_restarts_of(replicated_.name, index));
 
   json job = job_;
   job["metadata"]["name"] = name;
@@ -137,9 +162,12 @@ json ChildJobMaker::make(int32_t index) const {
     }
   }
   json* pod_spec = existing_object(job, {"spec", "template", "spec"});
-  if (pod_spec != nullptr && annotation(job, kExclusiveTopologyAnnotation) && annotation(job, kNodeSelectorKey)) {
+  if (pod_spec != nullptr && annotation(job, kExclusiveTopologyAnnotation) &&
+      annotation(job, kNodeSelectorStrategyAnnotation)) {
     choose_nodes(jobset_, name, *pod_spec);
   }
+  if (json* pod_template = existing_object(job, {"spec", "template"}))
+    place_exclusively(options_.priority, *pod_template);
   return job;
 }
 
@@ -163,6 +191,23 @@ json resume_patch(const Job& job, const ReplicatedJob& replicated) {
   if (!metadata.empty()) patch["spec"]["template"]["metadata"] = std::move(metadata);
   if (!pod_spec.empty()) patch["spec"]["template"]["spec"] = std::move(pod_spec);
   return patch;
+}
+
+json volume_claim(const JobSet& jobset, const VolumeClaim& claim) {
+  const json from = parsed(claim.text);
+  json labels = read_string_map(object_at(from, {"metadata", "labels"}));
+  labels[std::string(kJobSetNameKey)] = jobset.meta.name;
+  json made = {{"apiVersion", kPersistentVolumeClaims.api_version},
+               {"kind", kPersistentVolumeClaims.kind},
+               {"metadata",
+                {{"name", claim_name(jobset.meta.name, claim.name)},
+                 {"namespace", jobset.meta.ns},
+                 {"labels", std::move(labels)},
+                 {"annotations", read_string_map(object_at(from, {"metadata", "annotations"}))}}},
+               {"spec", object_at(from, {"spec"})}};
+  if (!claim.retained)
+    made["metadata"]["ownerReferences"] = json::array({controller_reference(kJobSets, jobset.meta, true)});
+  return made;
 }
 
 json headless_service(const JobSet& jobset) {

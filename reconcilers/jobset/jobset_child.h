@@ -21,16 +21,24 @@ namespace muster {
 // coordinator's pod is found. Empty when the JobSet has none.
 std::string coordinator_endpoint(const JobSet& jobset);
 
+struct ChildJobOptions {
+  // Jobs and pods say how often the Job was restarted by itself.
+  bool labels_job_restarts = false;
+  // Of the pods; exclusive placement compares it.
+  int32_t priority = 0;
+};
+
 // Makes the Jobs of one replicated job for the JobSet's present attempt. The template's
 // text is parsed once.
 class ChildJobMaker {
  public:
-  ChildJobMaker(const JobSet& jobset, const ReplicatedJob& replicated);
+  ChildJobMaker(const JobSet& owner, const ReplicatedJob& replicated, const ChildJobOptions& options = {});
   nlohmann::json make(int32_t index) const;
 
  private:
   const JobSet& jobset_;
   const ReplicatedJob& replicated_;
+  const ChildJobOptions options_;
   nlohmann::json job_;     // all but what depends on the index
   nlohmann::json labels_;  // likewise
   nlohmann::json exclusive_;
@@ -43,6 +51,9 @@ class ChildJobMaker {
 // Job's own, which others may have added to as well. Kubernetes refuses it while the Job
 // has a startTime.
 nlohmann::json resume_patch(const Job& job, const ReplicatedJob& replicated);
+
+// A claim of spec.volumeClaimPolicies. The JobSet owns it unless it is to be retained.
+nlohmann::json volume_claim(const JobSet& jobset, const VolumeClaim& claim);
 
 // The Service behind the pods' host names.
 nlohmann::json headless_service(const JobSet& jobset);

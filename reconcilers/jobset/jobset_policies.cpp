@@ -3,6 +3,8 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <charconv>
+#include <iterator>
 #include <limits>
 
 #include "api/meta/constants.h"
@@ -46,6 +48,37 @@ std::string naming(std::string_view message, const Job& first_failed) {
   return std::string(message) + " (first failed job: " + first_failed.meta.name + ")";
 }
 
+struct ActionTexts {
+  FailureAction action;
+  std::string_view reason;
+  std::string_view message;
+};
+constexpr ActionTexts kRestarts[] = {
+    {FailureAction::kRestartJobSet, "RestartJobSetFailurePolicyAction", "applying RestartJobSet failure policy action"},
+    {FailureAction::kRestartJobSetAndIgnoreMaxRestarts, "RestartJobSetAndIgnoreMaxRestartsFailurePolicyAction",
+     "applying RestartJobSetAndIgnoreMaxRestarts failure policy action"},
+    {FailureAction::kRestartJob, "RestartJobFailurePolicyAction", "applying RestartJob failure policy action"},
+    {FailureAction::kRestartJobAndIgnoreMaxRestarts, "RestartJobAndIgnoreMaxRestartsFailurePolicyAction",
+     "applying RestartJobAndIgnoreMaxRestarts failure policy action"},
+};
+
+bool restarts_one(FailureAction action) {
+  return action == FailureAction::kRestartJob || action == FailureAction::kRestartJobAndIgnoreMaxRestarts;
+}
+
+bool ignores_max(FailureAction action) {
+  return action == FailureAction::kRestartJobSetAndIgnoreMaxRestarts ||
+         action == FailureAction::kRestartJobAndIgnoreMaxRestarts;
+}
+
+// The Jobs of a run are named and labelled as the JobSet asks for (reconcilers/jobset/jobset_run.h).
+int32_t index_of(const Job& job) {
+  const std::string_view text = job.meta.label(kJobIndexKey);
+  int32_t index = 0;
+  std::from_chars(text.data(), text.data() + text.size(), index);
+  return index;
+}
+
 // `cause`: which rule decided, in the words of the condition RestartingJobSet.
 Verdict act(const JobSet& jobset, FailureAction action, const Job& job, std::string cause) {
   if (action == FailureAction::kFailJobSet) {
@@ -53,23 +86,26 @@ Verdict act(const JobSet& jobset, FailureAction action, const Job& job, std::str
             .reason = "FailJobSetFailurePolicyAction",
             .message = naming("applying FailJobSet failure policy action", job)};
   }
-  const bool countable = jobset.status.restarts < std::numeric_limits<int32_t>::max();
-  if (action == FailureAction::kRestartJobSetAndIgnoreMaxRestarts && countable) {
-    return {.kind = Verdict::Kind::kRestart,
-            .reason = "RestartJobSetAndIgnoreMaxRestartsFailurePolicyAction",
-            .message = naming("applying RestartJobSetAndIgnoreMaxRestarts failure policy action", job),
-            .restarting_reason = std::move(cause)};
-  }
-  if (jobset.status.restarts_count_towards_max >= jobset.failure->max_restarts || !countable) {
+  constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
+  const std::string replicated_job(job.meta.label(kReplicatedJobNameKey));
+  const int32_t index = index_of(job);
+  const int32_t restarts =
+      restarts_one(action) ? jobset.status.job_restarts_of(replicated_job, index) : jobset.status.restarts;
+  const bool within_max = ignores_max(action) || jobset.status.restarts_towards_max() < jobset.failure->max_restarts;
+  if (!within_max || restarts == kMost) {
     return {.kind = Verdict::Kind::kFail,
             .reason = "ReachedMaxRestarts",
             .message = naming("jobset failed due to reaching max number of restarts", job)};
   }
-  return {.kind = Verdict::Kind::kRestart,
-          .reason = "RestartJobSetFailurePolicyAction",
-          .message = naming("applying RestartJobSet failure policy action", job),
-          .counts_towards_max = true,
-          .restarting_reason = std::move(cause)};
+  const ActionTexts& texts = *std::find_if(std::begin(kRestarts), std::end(kRestarts),
+                                           [&](const ActionTexts& each) { return each.action == action; });
+  return {.kind = restarts_one(action) ? Verdict::Kind::kRestartJob : Verdict::Kind::kRestart,
+          .reason = std::string(texts.reason),
+          .message = naming(texts.message, job),
+          .counts_towards_max = !ignores_max(action),
+          .restarting_reason = restarts_one(action) ? "" : std::move(cause),
+          .replicated_job = restarts_one(action) ? replicated_job : "",
+          .job_index = restarts_one(action) ? index : 0};
 }
 
 }  // namespace

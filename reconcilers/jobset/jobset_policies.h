@@ -14,18 +14,23 @@
 namespace muster {
 
 struct Verdict {
-  enum class Kind { kGoOn, kFail, kRestart };
+  enum class Kind { kGoOn, kFail, kRestart, kRestartJob };
   Kind kind = Kind::kGoOn;
   std::string reason{};  // of the condition Failed, and of the event
   std::string message{};
-  bool counts_towards_max = false;  // kRestart
+  bool counts_towards_max = false;  // kRestart, kRestartJob
   std::string restarting_reason{};  // kRestart: of the condition RestartingJobSet
+  // kRestartJob: which Job.
+  std::string replicated_job{};
+  int32_t job_index = 0;
 };
 
 // `failed` are Jobs of the present attempt, at least one. Without a policy any failure
 // fails the JobSet. Rules are asked in order, each about all failed Jobs: the first
 // rule that fits one decides, and the earliest of the Jobs it fits is named. When none
-// fits, the JobSet restarts within maxRestarts.
+// fits, the JobSet restarts within maxRestarts. That number limits the restarts of the JobSet
+// and those of its single Jobs together. Of several failed Jobs that are to be restarted by
+// themselves one is named; the next call names the next.
 Verdict judge_failures(const JobSet& jobset, const std::vector<const Job*>& failed);
 
 // As many Jobs of the targeted replicated jobs have succeeded as the policy asks for.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
 
 #include "api/meta/constants.h"
 #include "jobs/jobset/jobset_fields.h"
@@ -10,24 +11,30 @@
 namespace muster {
 namespace {
 
+std::optional<int32_t> read_number(std::string_view text) {
+  int32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
 // The JobSet asks for a Job of this name as part of this replicated job. Others that name
 // it as their controller are forgeries, or of a JobSet that was smaller.
 bool is_wanted(const JobSet& jobset, const Job& job) {
   const ReplicatedJob* replicated = jobset.find(job.meta.label(kReplicatedJobNameKey));
-  const std::string_view text = job.meta.label(kJobIndexKey);
-  int32_t index = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  return replicated != nullptr && is_number && index >= 0 && index < replicated->replicas &&
-         job.meta.name == child_job_name(jobset.meta.name, replicated->name, index);
+  const std::optional<int32_t> index = read_number(job.meta.label(kJobIndexKey));
+  return replicated != nullptr && index && *index >= 0 && *index < replicated->replicas &&
+         job.meta.name == child_job_name(jobset.meta.name, replicated->name, *index);
 }
 
-std::optional<int32_t> attempt_of(const Job& job) {
-  const std::string_view text = job.meta.label(kRestartAttemptLabel);
-  int32_t attempt = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), attempt);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return attempt;
+// Of the JobSet's attempt, and of the Job's own. A Job without the label of its own attempt was made for the first.
+bool is_of_present_attempt(const JobSet& jobset, const Job& job) {
+  const std::optional<int32_t> attempt = read_number(job.meta.label(kRestartAttemptLabel));
+  if (!attempt || *attempt < jobset.status.restarts) return false;
+  const std::string_view own = job.meta.label(kJobRestartAttemptKey);
+  const int32_t index = read_number(job.meta.label(kJobIndexKey)).value_or(-1);
+  const int32_t restarts = jobset.status.job_restarts_of(job.meta.label(kReplicatedJobNameKey), index);
+  return restarts == 0 || read_number(own).value_or(0) >= restarts;
 }
 
 // Of the pods that can run at once, all are ready or have succeeded.
@@ -60,12 +67,29 @@ bool reached(const JobSet& jobset, const Dependency& dependency, const std::vect
   return done == awaited->replicas;
 }
 
+// Jobs that were there, and are being replaced by themselves.
+int64_t being_replaced(const JobSet& jobset, const JobSetRun& run) {
+  if (!jobset.restarts_single_jobs()) return 0;
+  std::set<std::string_view> present;
+  for (const auto* jobs : {&run.active, &run.succeeded, &run.failed}) {
+    for (const Job* job : *jobs) present.insert(job->meta.name);
+  }
+  int64_t replaced = 0;
+  for (const ReplicatedJob& replicated : jobset.replicated_jobs) {
+    for (int32_t index = 0; index < replicated.replicas; ++index) {
+      if (jobset.status.job_restarts_of(replicated.name, index) == 0) continue;
+      if (!present.contains(child_job_name(jobset.meta.name, replicated.name, index))) ++replaced;
+    }
+  }
+  return replaced;
+}
+
 // All Jobs of the attempt exist, and none waits to be resumed.
 bool all_released(const JobSet& jobset, const JobSetRun& run) {
   int64_t wanted = 0;
   for (const ReplicatedJob& replicated : jobset.replicated_jobs) wanted += replicated.replicas;
   const size_t present = run.active.size() + run.succeeded.size() + run.failed.size();
-  return std::cmp_greater_equal(present, wanted) &&
+  return std::cmp_greater_equal(present, wanted - being_replaced(jobset, run)) &&
          std::none_of(run.active.begin(), run.active.end(), [](const Job* job) { return job->suspended; });
 }
 
@@ -75,8 +99,7 @@ JobSetRun jobs_of(const JobSet& jobset, const ClusterState& state) {
   JobSetRun run;
   for (const Job* job : state.jobs_of_jobset(jobset.meta.ns, jobset.meta.name)) {
     if (job->meta.controller->uid != jobset.meta.uid) continue;
-    const std::optional<int32_t> attempt = attempt_of(*job);
-    if (!attempt || *attempt < jobset.status.restarts || !is_wanted(jobset, *job)) {
+    if (!is_of_present_attempt(jobset, *job) || !is_wanted(jobset, *job)) {
       run.older.push_back(job);
     } else if (job->failed()) {
       run.failed.push_back(job);
@@ -91,7 +114,13 @@ JobSetRun jobs_of(const JobSet& jobset, const ClusterState& state) {
 
 std::vector<ReplicatedJobStatus> count_jobs(const JobSet& jobset, const JobSetRun& run) {
   std::vector<ReplicatedJobStatus> counts;
-  for (const ReplicatedJob& replicated : jobset.replicated_jobs) counts.push_back({.name = replicated.name});
+  for (const ReplicatedJob& replicated : jobset.replicated_jobs) {
+    ReplicatedJobStatus& entry = counts.emplace_back(ReplicatedJobStatus{.name = replicated.name});
+    const ReplicatedJobStatus* stored = find_counts(jobset.status.replicated_jobs, replicated.name);
+    if (stored == nullptr) continue;
+    entry.job_restarts = stored->job_restarts;
+    entry.job_restarts_count_towards_max = stored->job_restarts_count_towards_max;
+  }
   const auto of = [&](const Job* job) { return find_in(counts, job->meta.label(kReplicatedJobNameKey)); };
   for (const Job* job : run.active) {
     if (ReplicatedJobStatus* entry = of(job)) count_active(*job, *entry);

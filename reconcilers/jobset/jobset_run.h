@@ -1,6 +1,8 @@
 // The Jobs of a JobSet, sorted by what they mean for its present attempt, and their
 // counts per replicated job. A JobSet restarts by raising status.restarts; a Job
-// belongs to the attempt that its label jobset.sigs.k8s.io/restart-attempt names.
+// belongs to the attempt that its label jobset.sigs.k8s.io/restart-attempt names. A single
+// Job restarts by raising its number in status.replicatedJobsStatus[].jobRestarts, which its
+// label jobset.sigs.k8s.io/job-restart-attempt names.
 //
 // Pure. The Jobs are the cluster state's and live until its next change. What a count
 // means is upstream's (kubernetes-sigs/jobset, pkg/controllers): tools read them.
@@ -36,7 +38,7 @@ JobSetRun jobs_of(const JobSet& jobset, const ClusterState& state);
 
 // One entry per replicated job, in the JobSet's order. An unfinished Job is active when
 // it has pods, ready when as many of its pods are ready or have succeeded as can run at
-// once, suspended when its spec says so.
+// once, suspended when its spec says so. The restarts of single Jobs are as stored.
 std::vector<ReplicatedJobStatus> count_jobs(const JobSet& jobset, const JobSetRun& run);
 
 // nullptr when there is no entry of that name.
@@ -53,7 +55,7 @@ struct StartupGates {
 // dependsOn holds back a replicated job until those before it are Ready or Complete;
 // InOrder until all before it have started, but while the JobSet is suspended all of
 // its Jobs are made. An InOrder start that was completed stays so while the Jobs that
-// it started are there, whatever becomes of their pods.
+// it started are there or restart by themselves, whatever becomes of their pods.
 StartupGates startup_gates(const JobSet& jobset, const JobSetRun& run, const std::vector<ReplicatedJobStatus>& counts);
 
 // Whether nothing more is to be expected of any replicated job that may start: each of

@@ -139,13 +139,32 @@ void StatusDraft::unsupported(const std::vector<std::string>& what) {
 void StatusDraft::restart(const Verdict& verdict) {
   ++status_.restarts;
   if (verdict.counts_towards_max) ++status_.restarts_count_towards_max;
-  for (ReplicatedJobStatus& entry : status_.replicated_jobs) entry = {.name = entry.name};
+  for (ReplicatedJobStatus& entry : status_.replicated_jobs) {
+    entry.active = entry.ready = entry.succeeded = entry.failed = entry.suspended = 0;
+  }
+  // Here and not when the Jobs have gone: then nobody could tell them from Jobs that restart by themselves.
+  turn_off(kStartupPolicyCompleted);
   // Of several restarts in a row the last one is told; when the first began stays.
   const Condition* present = find_condition(status_.conditions, kRestarting);
   Condition restarting{std::string(kRestarting), "True", verdict.restarting_reason, verdict.message,
                        whole_seconds(now_.wall)};
   if (present != nullptr && present->is_true()) restarting.last_transition = present->last_transition;
   set_condition(status_.conditions, std::move(restarting));
+  events_.push_back(event_about(jobset_, kWarningEvent, verdict.reason, verdict.message));
+  urgent_ = true;
+}
+
+void StatusDraft::restart_job(const Verdict& verdict) {
+  const ReplicatedJob* replicated = jobset_.find(verdict.replicated_job);
+  const auto entry = std::find_if(status_.replicated_jobs.begin(), status_.replicated_jobs.end(),
+                                  [&](const auto& each) { return each.name == verdict.replicated_job; });
+  if (replicated == nullptr || entry == status_.replicated_jobs.end()) return;
+  const auto count = static_cast<size_t>(replicated->replicas), index = static_cast<size_t>(verdict.job_index);
+  for (std::vector<int32_t>* list : {&entry->job_restarts, &entry->job_restarts_count_towards_max})
+    list->resize(std::max(count, list->size()));
+  ++entry->job_restarts[index];
+  if (verdict.counts_towards_max) ++entry->job_restarts_count_towards_max[index];
+  --entry->failed;
   events_.push_back(event_about(jobset_, kWarningEvent, verdict.reason, verdict.message));
   urgent_ = true;
 }

@@ -40,6 +40,8 @@ class StatusDraft {
   void complete();
   void fail(const Verdict& verdict);
   void restart(const Verdict& verdict);
+  // One Job runs anew; the others go on.
+  void restart_job(const Verdict& verdict);
 
   void suspend();
   // Only what was suspended is resumed.

@@ -102,6 +102,12 @@ json requested(const Workload& workload, const ClusterState& state, const QueueS
   return pod_sets;
 }
 
+void say_refused(const Refused& refused, const QueueSettings& settings, WorkloadDraft& draft) {
+  draft.set(kQuotaReservedCondition, false, refused.reason, refused.message);
+  draft.sync_admitted();
+  if (settings.wait_for_pods_ready && draft.find(kPodsReadyCondition) == nullptr) await_pods(draft);
+}
+
 void refuse(const Refused& refused, const ClusterState& state, const QueueSettings& settings, Now now,
             WorkloadDraft& draft, Plan& plan) {
   if (is_kept_out(draft.workload(), queues_of(draft.workload(), state))) return;
@@ -111,9 +117,7 @@ void refuse(const Refused& refused, const ClusterState& state, const QueueSettin
   const Duration stood = now.monotonic - refused.since;
   if (stood < kRefusalStands) return plan.wake_at(now.wall + (kRefusalStands - stood));
   const bool news = known == nullptr || known->reason != refused.reason;
-  draft.set(kQuotaReservedCondition, false, refused.reason, refused.message);
-  draft.sync_admitted();
-  if (settings.wait_for_pods_ready && draft.find(kPodsReadyCondition) == nullptr) await_pods(draft);
+  say_refused(refused, settings, draft);
   draft.attach("resourceRequests", requested(draft.workload(), state, settings));
   if (news && refused.evaluated) draft.tell(kWarningEvent, refused.reason, refused.message);
 }
@@ -141,6 +145,21 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
 void concerns(const ClusterState&, const TypedObject&, std::vector<ObjectKey>&) {}
 
 }  // namespace
+
+WorkloadStatus status_after(const Ruling& ruling, const Workload& workload, const ClusterState& state,
+                            const QueueSettings& settings, Now now) {
+  WorkloadDraft draft(workload, state, now);
+  std::visit(Overloaded{
+                 [&](const Admitted& admitted) { admit(admitted, state, settings, draft); },
+                 [&](const Preempted& preempted) { evict(preempted, draft); },
+                 [&](const Refused& refused) {
+                   if (is_kept_out(workload, queues_of(workload, state))) return;
+                   say_refused(refused, settings, draft);
+                 },
+             },
+             ruling);
+  return std::move(draft.status);
+}
 
 const Reconciler admission_reconciler = {.name = "admission", .concerns = concerns, .reconcile = reconcile};
 

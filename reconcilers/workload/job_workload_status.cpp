@@ -26,18 +26,29 @@ WorkloadStatus finished_status(const Workload& workload, std::string_view reason
 }
 
 Condition pods_ready_condition(const Workload& workload, const QueuedJob& job, Timestamp now) {
+  return pods_ready_condition(workload, job.pods_ready(), now);
+}
+
+Condition pods_ready_condition(const Workload& workload, bool pods_ready, Timestamp now) {
   const Condition* present = find_condition(workload.status.conditions, kPodsReadyCondition);
   const std::string_view before = present == nullptr ? kWaitForStartReason : std::string_view(present->reason);
-  if (!workload.admitted() || (!job.pods_ready() && before == kWaitForStartReason)) {
+  if (!workload.admitted() || (!pods_ready && before == kWaitForStartReason)) {
     return condition(workload, kPodsReadyCondition, false, kWaitForStartReason, std::string(kNotAllPodsReady), now);
   }
-  if (!job.pods_ready()) {
+  if (!pods_ready) {
     return condition(workload, kPodsReadyCondition, false, kWaitForRecoveryReason,
                      "At least one pod has failed, waiting for recovery", now);
   }
   const bool recovered = before == kWaitForRecoveryReason || before == kRecoveredReason;
   return condition(workload, kPodsReadyCondition, true, recovered ? kRecoveredReason : kStartedReason,
                    "All pods reached readiness and the workload is running", now);
+}
+
+WorkloadStatus status_with_pods(const Workload& workload, Condition pods_ready) {
+  WorkloadStatus status = workload.status;
+  if (pods_ready.is_true()) status.flavors = {};
+  set_condition(status.conditions, std::move(pods_ready));
+  return status;
 }
 
 WorkloadStatus released_status(const Workload& workload, const Condition& evicted, Duration admitted_for,

@@ -19,7 +19,10 @@ WorkloadStatus finished_status(const Workload& workload, std::string_view reason
 inline constexpr std::string_view kNotAllPodsReady = "Not all pods are ready or succeeded";
 
 // What PodsReady shall be. Once all pods were ready, a loss of one waits for recovery.
+Condition pods_ready_condition(const Workload& workload, bool pods_ready, Timestamp now);
 Condition pods_ready_condition(const Workload& workload, const QueuedJob& job, Timestamp now);
+// With that word on its pods. What it has tried before is over once it runs on its flavors.
+WorkloadStatus status_with_pods(const Workload& workload, Condition pods_ready);
 
 // Its evicted job runs no more: quota, admission and the place of its pods are given
 // back, and its time of execution is added up. It stands in its queue again at once only

@@ -140,6 +140,11 @@ void pass_queues(WorkloadDraft& draft, const ClusterState& state, const QueueSet
   obey_execution_time(draft, plan);
 }
 
+void pass(WorkloadDraft& draft, const ClusterState& state, const ReconcilerSettings& settings, Plan& plan) {
+  note_retry_time(draft);
+  if (!draft.changed() && !pass_activity(draft, plan)) pass_queues(draft, state, settings.queues, plan);
+}
+
 Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
   Plan plan;
   if (key.type->plural != kWorkloads.plural) return plan;
@@ -151,8 +156,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   if (reconcile_priority(*workload, state, plan)) return plan;
 
   WorkloadDraft draft(*workload, state, now);
-  note_retry_time(draft);
-  if (!draft.changed() && !pass_activity(draft, plan)) pass_queues(draft, state, settings.queues, plan);
+  pass(draft, state, settings, plan);
   draft.write_into(plan);
   return plan;
 }
@@ -214,7 +218,8 @@ void concerns(const ClusterState& state, const TypedObject& object, std::vector<
   const ObjectMeta& meta = meta_of(object);
   if (std::holds_alternative<WorkloadPtr>(object)) {
     keys.push_back(key_of(object));
-  } else if (std::holds_alternative<JobPtr>(object) || std::holds_alternative<JobSetPtr>(object)) {
+  } else if (std::holds_alternative<JobPtr>(object) || std::holds_alternative<JobSetPtr>(object) ||
+             std::holds_alternative<QueuedPodPtr>(object)) {
     const TypedObject* present = state.find(type_of(object), meta.ns, meta.name);
     if (present == nullptr || meta_of(*present).uid != meta.uid) add_keys(state.workloads_of_owner(meta.uid), keys);
   } else if (const auto* cluster_queue = std::get_if<ClusterQueuePtr>(&object)) {
@@ -231,6 +236,17 @@ void concerns(const ClusterState& state, const TypedObject& object, std::vector<
 }
 
 }  // namespace
+
+WorkloadPass pass_over(const Workload& workload, const ClusterState& state, const ReconcilerSettings& settings,
+                       Now now) {
+  Plan plan;
+  WorkloadDraft draft(workload, state, now);
+  pass(draft, state, settings, plan);
+  // The only write of a pass beside that of the status is the one that deactivates.
+  WorkloadPass passed{.deactivates = !plan.writes.empty(), .again_at = plan.again_at};
+  if (draft.changed()) passed.status = std::move(draft.status);
+  return passed;
+}
 
 const Reconciler workload_reconciler = {.name = "workload", .concerns = concerns, .reconcile = reconcile};
 

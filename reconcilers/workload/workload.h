@@ -7,8 +7,20 @@
 // of its job; what gives it quota is the scheduler's.
 #pragma once
 
+#include <optional>
+
 #include "reconcilers/reconciler.h"
 
 namespace muster {
 extern const Reconciler workload_reconciler;
+
+// What one pass decides, as a value: for who keeps Workloads without an API server (simulation/what_if). Owners,
+// retention and classes of priority are not looked at.
+struct WorkloadPass {
+  std::optional<WorkloadStatus> status{};  // nullopt: as it is
+  bool deactivates = false;                // spec.active turns false
+  std::optional<TimePoint> again_at{};     // when to ask again although nothing has happened
+};
+WorkloadPass pass_over(const Workload& workload, const ClusterState& state, const ReconcilerSettings& settings,
+                       Now now);
 }  // namespace muster

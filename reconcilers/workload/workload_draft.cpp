@@ -16,6 +16,22 @@ namespace {
 // What the API server takes for a condition's message.
 constexpr size_t kLongestMessage = 32'768;
 
+bool waits(const WorkloadStatus& status) {
+  return !condition_is_true(status.conditions, kQuotaReservedCondition);
+}
+
+// Whether nothing differs but what is said of a reservation that is not there, before and after.
+bool only_says_why_it_waits(const WorkloadStatus& before, const WorkloadStatus& after) {
+  if (!waits(before) || !waits(after)) return false;
+  const auto without_words = [](WorkloadStatus status) {
+    std::erase_if(status.conditions, [](const Condition& condition) {
+      return condition.type == kQuotaReservedCondition || condition.type == kAdmittedCondition;
+    });
+    return status;
+  };
+  return without_words(before) == without_words(after);
+}
+
 }  // namespace
 
 ObjectEvent event_about(const Workload& workload, std::string_view type, std::string reason, std::string note) {
@@ -120,7 +136,8 @@ void WorkloadDraft::write_into(Plan& plan) const {
                          .body = with_version(workload_.meta, {{"status", std::move(patch)}}),
                          .events = events_,
                          .measurements = std::move(measurements),
-                         .decisions = decisions_of(workload_, status)});
+                         .decisions = decisions_of(workload_, status),
+                         .gives_way = only_says_why_it_waits(workload_.status, status)});
 }
 
 }  // namespace muster

@@ -43,6 +43,8 @@ bool is_over(Timestamp since, Duration kept, Now now, Plan& plan) {
 
 bool reconcile_ownerless(const Workload& workload, const ClusterState& state, const RuleSettings& rules, Now now,
                          Plan& plan) {
+  // Its pods are deleted first (reconcilers/pod).
+  if (workload.of_pod_group() && rules.frameworks.contains("pod")) return false;
   const Owner owner = owner_of(workload, state, rules);
   if (owner == Owner::kThere) return false;
   if (workload.meta.deleting) {

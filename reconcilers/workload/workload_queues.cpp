@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "api/kinds/on_hold.h"
 #include "api/meta/constants.h"
 #include "state/admissions.h"
 
@@ -17,6 +18,9 @@ struct Blocker {
 
 Blocker blocker_of(const Workload& workload, const QueuesOf& queues) {
   if (!workload.active) return {kDeactivatedReason, "The workload is deactivated"};
+  // Its owner says when it asks again.
+  if (is_on_hold(workload))
+    return {kOnHoldReason, find_condition(workload.status.conditions, kQuotaReservedCondition)->message};
   if (queues.local == nullptr) return {kMisconfiguredReason, "LocalQueue " + workload.queue_name + " doesn't exist"};
   if (queues.local->stop_policy != StopPolicy::kNone)
     return {kSuspendedReason, "LocalQueue " + workload.queue_name + " is inactive"};

@@ -1,9 +1,11 @@
 #include "runtime/readers/queue_lists.h"
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "runtime/explain_service.h"
+#include "runtime/readers/usage_recorder.h"
 
 namespace muster {
 
@@ -65,6 +67,9 @@ Lister make_lister(kube::Authorizer& authorizer, std::function<EngineLoop*()> lo
           [&](const Engine& engine) { listed = take_queue_listing(engine.state(), engine.leads(), clock.now()); });
     }
     return listed;
+  };
+  lister.usage = [recorder = std::make_shared<UsageRecorder>(take, clock)](std::string_view cluster_queue) {
+    return recorder->of_cluster_queue(cluster_queue);
   };
   lister.snapshot = [shared = std::make_shared<SharedSnapshot>(take, clock)] { return shared->get(); };
   return lister;

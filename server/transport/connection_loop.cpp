@@ -2,6 +2,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -26,6 +27,8 @@ constexpr uint64_t kArrivalsId = 2;
 constexpr uint64_t kFirstListenerId = 3;
 constexpr uint64_t kFirstConnectionId = 1024;
 constexpr int kAcceptsPerTurn = 16;
+constexpr size_t kCandidates = 16;
+constexpr Duration kInHand = std::chrono::seconds(1);
 constexpr int kMostWaiting = 1024;  // in the kernel: the backlog of listen_on()
 
 uint32_t events_of(Need need) {
@@ -42,6 +45,12 @@ uint32_t events_of(Need need) {
       return 0;
   }
   return 0;
+}
+
+// Bytes of the peer, or its farewell; of a listener, somebody who wants in.
+bool has_input(int fd) {
+  pollfd polled{.fd = fd, .events = POLLIN, .revents = 0};
+  return ::poll(&polled, 1, 0) > 0;
 }
 
 // A write to a peer that has gone must be an error, not the end of the process;
@@ -176,12 +185,14 @@ void ConnectionLoop::give_back(uint64_t id, Connection& connection, Need need) {
   }
   closed = std::move(it->second.connection);
   connections_.erase(it);
+  if (std::exchange(full_, false)) arm_listeners();
   if (connections_.empty()) emptied_.notify_all();
   wake_parked();
 }
 
 bool ConnectionLoop::rearm(uint64_t id, Entry& entry, Need need) {
   const Connection& connection = *entry.connection;
+  entry.has_turn = need == Need::kMemory || need == Need::kTurn;
   if (need == Need::kMemory) {
     parked_.push_back(id);
     // What was given back in the meantime has woken nobody.
@@ -225,10 +236,9 @@ void ConnectionLoop::expire_overdue() {
       entry.owned = true;
       expired.emplace_back(id, entry.connection.get());
     }
-    // Listeners that paused because descriptors ran out try again.
-    for (size_t i = 0; i < listeners_.size(); ++i) {
-      arm(arrivals_, EPOLL_CTL_MOD, listeners_[i]->get(), kFirstListenerId + i, EPOLLIN | EPOLLONESHOT);
-    }
+    // Listeners that paused because descriptors or places ran out try again.
+    full_ = false;
+    arm_listeners();
   }
   for (const auto& [id, connection] : expired) give_back(id, *connection, connection->expire());
 }
@@ -241,6 +251,12 @@ void ConnectionLoop::accept_from(size_t listener, int at_most) {
     source = listeners_[listener];
   }
   for (int i = 0; i < at_most; ++i) {
+    const bool full = open_connections() >= settings_.limits.max_connections && has_input(source->get());
+    if (full && !evict_one()) {
+      MutexLock lock(mutex_);
+      full_ = true;
+      return;
+    }
     FileDescriptor socket(::accept4(source->get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket.valid()) {
       add(std::move(socket));
@@ -265,7 +281,6 @@ void ConnectionLoop::add(FileDescriptor socket) {
   const int fd = socket.get();
   auto channel = make_channel_(std::move(socket));
   if (!channel) return settings_.report(ServerEvent::kNoCertificate, "");
-  if (open_connections() >= settings_.limits.max_connections) evict_one();
 
   auto connection = std::make_unique<Connection>(std::move(channel), settings_);
   MutexLock lock(mutex_);
@@ -275,27 +290,52 @@ void ConnectionLoop::add(FileDescriptor socket) {
   if (!arm(arrivals_, EPOLL_CTL_ADD, fd, id, EPOLLIN | EPOLLONESHOT)) connections_.erase(id);
 }
 
-// Gives up the waiting connection that is nearest to its deadline. Those that never
-// finish a handshake or a request come first, so a flood of them mostly evicts itself.
-void ConnectionLoop::evict_one() {
+std::vector<uint64_t> ConnectionLoop::candidates() {
+  // One that has just been answered is in its client's hand: closed now, it may fail a request
+  // that is on its way.
+  const Duration idle = settings_.timeouts.idle;
+  const MonotonicTime just_answered = settings_.clock->now().monotonic + idle - std::min(kInHand, idle / 2);
+  std::vector<std::pair<MonotonicTime, uint64_t>> waiting;
+  for (const auto& [id, entry] : connections_) {
+    const bool in_hand = entry.established && entry.deadline > just_answered;
+    if (!entry.owned && !entry.has_turn && !in_hand) waiting.emplace_back(entry.deadline, id);
+  }
+  const size_t count = std::min(kCandidates, waiting.size());
+  std::partial_sort(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(count), waiting.end());
+  std::vector<uint64_t> ids;
+  for (size_t i = 0; i < count; ++i) ids.push_back(waiting[i].second);
+  return ids;
+}
+
+// Gives up the connection that is nearest to its deadline among those that wait for their peers.
+// Those that never finish a handshake or a request come first, so a flood of them mostly evicts
+// itself. One that has sent something which no worker has come to read is never given up: under
+// load that is a request, and the API server would answer its user with an error.
+bool ConnectionLoop::evict_one() {
   std::unique_ptr<Connection> victim;
   {
     MutexLock lock(mutex_);
-    auto nearest = connections_.end();
-    for (auto it = connections_.begin(); it != connections_.end(); ++it) {
-      if (it->second.owned) continue;
-      if (nearest == connections_.end() || it->second.deadline < nearest->second.deadline) nearest = it;
+    for (const uint64_t id : candidates()) {
+      const auto it = connections_.find(id);
+      if (has_input(it->second.connection->fd())) continue;
+      victim = std::move(it->second.connection);
+      connections_.erase(it);
+      break;
     }
-    if (nearest == connections_.end()) return;
-    victim = std::move(nearest->second.connection);
-    connections_.erase(nearest);
   }
+  if (!victim) return false;
   settings_.report(ServerEvent::kConnectionEvicted, "");
+  return true;
 }
 
 size_t ConnectionLoop::open_connections() const {
   MutexLock lock(mutex_);
   return connections_.size();
+}
+
+void ConnectionLoop::arm_listeners() {
+  for (size_t i = 0; i < listeners_.size(); ++i)
+    arm(arrivals_, EPOLL_CTL_MOD, listeners_[i]->get(), kFirstListenerId + i, EPOLLIN | EPOLLONESHOT);
 }
 
 // Connections that the kernel has already accepted for us belong to clients that may

@@ -49,6 +49,7 @@ class ConnectionLoop {
     bool established = false;  // watched by epoll_, no longer by arrivals_
     bool owned = false;        // by the worker that got its event
     bool kicked = false;       // while it was owned: give it a further turn
+    bool has_turn = false;     // it waits for a worker or for memory, and not for its peer
   };
 
   void work();
@@ -62,7 +63,10 @@ class ConnectionLoop {
   void expire_overdue();
   void accept_from(size_t listener, int at_most);
   void add(FileDescriptor socket);
-  void evict_one();
+  bool evict_one();
+  // Up to kCandidates of those that may be evicted, the nearest to its deadline first.
+  std::vector<uint64_t> candidates() REQUIRES(mutex_);
+  void arm_listeners() REQUIRES(mutex_);
   void stop_accepting();
   void kick_all();
   void stop();
@@ -83,6 +87,7 @@ class ConnectionLoop {
   // Connections that wait for memory, the first to ask first; some may be gone since.
   std::vector<uint64_t> parked_ GUARDED_BY(mutex_);
   size_t returns_seen_ GUARDED_BY(mutex_) = 0;  // of memory, when they were woken last
+  bool full_ GUARDED_BY(mutex_) = false;        // nobody could be evicted, and who comes waits in the kernel's queue
 };
 
 }  // namespace muster

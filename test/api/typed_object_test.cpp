@@ -155,7 +155,7 @@ TEST_CASE("typed object: the status of a JobSet survives being written and read"
   status.restarts_count_towards_max = 1;
   status.terminal_state = "Failed";
   status.conditions = {{"Failed", "True", "FailedJobs", "why", *parse_rfc3339("2026-01-01T00:00:00Z")}};
-  status.replicated_jobs = {{"workers", 1, 2, 3, 4, 5}};
+  status.replicated_jobs = {{"workers", 1, 2, 3, 4, 5, {0, 6}, {0, 7}}};
   CHECK(read_jobset({{"status", to_json(status)}})->status == status);
 }
 

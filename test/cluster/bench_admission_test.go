@@ -58,6 +58,18 @@ func (r admissionRun) ownPerAdmission() float64 {
 	return float64(r.own()-r.Evictions) / float64(r.Admissions)
 }
 
+// openLoop is how many creates a second are sent without waiting for answers; 0: they wait.
+func openLoop(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("MUSTER_BENCH_CREATES_PER_SECOND")
+	if text == "" {
+		return 0
+	}
+	rate, err := strconv.Atoi(text)
+	must(t, err)
+	return rate
+}
+
 // runAdmission runs a shape with muster as its scheduler, or for the floor without any.
 func runAdmission(t *testing.T, cluster *harness.Cluster, shape harness.Shape, floor bool) admissionRun {
 	t.Helper()
@@ -70,7 +82,7 @@ func runAdmission(t *testing.T, cluster *harness.Cluster, shape harness.Shape, f
 	conflict := func(code string) bool { return code == "409" }
 	done := func(code string) bool { return strings.HasPrefix(code, "20") }
 	before, musterBefore, engineBefore := metricsOf(t, cluster), muster.CPU(t), muster.EngineCPU(t)
-	shapeRun := harness.ShapeRun{Shape: shape, Writers: 32}
+	shapeRun := harness.ShapeRun{Shape: shape, Writers: 32, CreatesPerSecond: openLoop(t)}
 	if floor {
 		shapeRun.AdmitsAs = musterUser
 	}
@@ -151,7 +163,11 @@ func printAdmission(shape harness.Shape, floor, run admissionRun) {
 		row("mean wait, "+set.Class, seconds(floor.Waits[set.Class]), seconds(run.Waits[set.Class]),
 			seconds(shape.Kueue.Waits[set.Class]), seconds(shape.Kueue.Waits[set.Class]/2))
 	}
+	row("waited for 120 s and more", fmt.Sprint(floor.WaitedLong), fmt.Sprint(run.WaitedLong), "", "")
+	row("longest time without an admission", seconds(floor.LongestPause), seconds(run.LongestPause), "", "2 s in an open loop")
 	row("evictions", fmt.Sprint(floor.Evictions), fmt.Sprint(run.Evictions), "", "")
+	row("pod-seconds that evictions threw away", "", fmt.Sprintf("%.0f", run.LostSeconds), "", "")
+	row("lists of the runner, its watch being behind", fmt.Sprint(floor.Relists), fmt.Sprint(run.Relists), "", "")
 	row("quota exceeded", "", fmt.Sprint(len(run.OverAdmitted)), "", "0")
 	row("API server's CPU per Workload", each(floor.server, floor), each(run.server, run), "", "")
 	row("muster's CPU, all threads", seconds(floor.muster), seconds(run.muster)+", "+share(run.muster), "", "15 % of a core")

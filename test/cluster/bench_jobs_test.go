@@ -1,157 +1,126 @@
 package cluster
 
 import (
-	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
-
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"muster.batch/test/cluster/harness"
 )
 
-// jobLives is when each Job of a run reached a stage, by this program's clock.
-type jobLives struct {
-	started, running, complete map[string]time.Time
-}
-
-// followJobs watches the Jobs of a namespace until all have completed. A watch that the API
-// server ends is begun anew: it tells of all Jobs once more, which changes nothing.
-func followJobs(ctx context.Context, cluster *harness.Cluster, namespace string, lives *jobLives, count int) error {
-	for ctx.Err() == nil {
-		if err := followJobsOnce(ctx, cluster, namespace, lives, count); err != nil || len(lives.complete) == count {
-			return err
-		}
-	}
-	return fmt.Errorf("%d of %d Jobs have started, %d have completed: %w", len(lives.started), count, len(lives.complete), ctx.Err())
-}
-
-func followJobsOnce(ctx context.Context, cluster *harness.Cluster, namespace string, lives *jobLives, count int) error {
-	watch, err := cluster.Client.BatchV1().Jobs(namespace).Watch(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	defer watch.Stop()
-	note := func(stage map[string]time.Time, name string, reached bool) {
-		if _, known := stage[name]; reached && !known {
-			stage[name] = time.Now()
-		}
-	}
-	for event := range watch.ResultChan() {
-		job, ok := event.Object.(*batchv1.Job)
-		if !ok {
-			return fmt.Errorf("the watch broke: %v", event.Object)
-		}
-		ran := job.Status.Succeeded > 0
-		note(lives.started, job.Name, !suspended(job))
-		note(lives.running, job.Name, ran || job.Status.Ready != nil && *job.Status.Ready > 0)
-		note(lives.complete, job.Name, slices.ContainsFunc(job.Status.Conditions, func(condition batchv1.JobCondition) bool {
-			return condition.Type == batchv1.JobComplete && condition.Status == corev1.ConditionTrue
-		}))
-		if len(lives.complete) == count {
-			return nil
-		}
-	}
-	return nil
-}
-
-// openQueue makes a LocalQueue for hollow nodes whose quota is enough for all.
-func openQueue(t *testing.T, cluster *harness.Cluster) harness.Queues {
+// jobRounds is how often each way of running Jobs is measured; the tables have medians.
+func jobRounds(t *testing.T) int {
 	t.Helper()
-	queues := cluster.Queues(t)
-	cluster.Patch(t, harness.ClusterQueues, "", queues.ClusterQueue, `{"spec":{"stopPolicy":"None"}}`)
-	harness.Eventually(t, time.Minute, "the queue is open", func() error {
-		queue, err := cluster.Dynamic.Resource(harness.LocalQueues).Namespace(queues.Namespace).Get(
-			harness.Context(t), harness.LocalQueueName, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		return harness.HasCondition("Active", "True", "")(queue)
-	})
-	return queues
+	text := os.Getenv("MUSTER_BENCH_ROUNDS")
+	if text == "" {
+		return 3
+	}
+	rounds, err := strconv.Atoi(text)
+	must(t, err)
+	return rounds
 }
 
-// MUSTER_BENCH_JOBS Jobs of one pod that runs for a second, through webhooks, Workload,
-// admission, start and end; prints tables for docs/benchmarks.md.
+// kueueBesidePlain are Kueue's wall time and the API server's CPU, in multiples of plain Jobs:
+// 1,500 Jobs of one pod on a machine of 2 cores, only its integration of batch/job enabled, no
+// client limit.
+const kueueBesidePlain, kueueServerBesidePlain = 4.1, 3.9
+
+// MUSTER_BENCH_JOBS Jobs of one pod that runs for a second: without a queue, with muster's
+// webhooks only, and with all of muster, in turns; prints tables for
+// docs/benchmarks-admission.md. MUSTER_BENCH_PROFILES names a folder for CPU profiles of the
+// API server, one of each run.
 func TestBenchJobsEndToEnd(t *testing.T) {
 	count := sizeOf(t, "MUSTER_BENCH_JOBS")
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	muster := startAdmitter(t, cluster, false)
-	queues := openQueue(t, cluster)
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
-	defer cancel()
-	lives := jobLives{map[string]time.Time{}, map[string]time.Time{}, map[string]time.Time{}}
-	sent := make([]time.Time, count)
-	over := make(chan error, 1)
-	before, processor := writes(t, cluster), muster.CPU(t)
-	go func() { over <- followJobs(ctx, cluster, queues.Namespace, &lives, count) }()
-	began := time.Now()
-	outcome := harness.Load(ctx, 32, count, func(number int) error {
-		job := queuedJob(fmt.Sprint("bench-", number), 1)
-		job.Spec.Template.Annotations = map[string]string{harness.HollowRunSeconds: "1"}
-		job.Spec.Template.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("1m")
-		sent[number] = time.Now()
-		_, err := cluster.Client.BatchV1().Jobs(queues.Namespace).Create(ctx, job, harness.ForReal)
-		return err
-	})
-	if outcome.Failed > 0 {
-		t.Fatal(outcome)
-	}
-	created := time.Since(began)
-	must(t, <-over)
-	completed := time.Since(began)
-	awaitFinished(t, cluster, queues.Namespace)
-	wall := time.Since(began)
-	made := less(writes(t, cluster), before)
-
-	fmt.Printf("\n| %d Jobs of one pod, end to end | |\n|---|---|\n", count)
-	row := func(name, value string) { fmt.Printf("| %s | %s |\n", name, value) }
-	row("created after", fmt.Sprintf("%.1f s", created.Seconds()))
-	row("all complete after", fmt.Sprintf("%.1f s", completed.Seconds()))
-	row("all Workloads finished and let go after", fmt.Sprintf("%.1f s", wall.Seconds()))
-	stage := func(name string, reached map[string]time.Time) {
-		var took []time.Duration
-		for number := range count {
-			took = append(took, reached[fmt.Sprint("bench-", number)].Sub(sent[number]))
+	runs := map[jobsWay][]jobsRun{}
+	t.Run("warm-up", func(t *testing.T) { runJobs(t, cluster, plainJobs, count/10) })
+	for round := range jobRounds(t) {
+		for _, way := range jobsWays {
+			t.Run(fmt.Sprintf("%s %d", way, round+1), func(t *testing.T) {
+				runs[way] = append(runs[way], runJobs(t, cluster, way, count))
+			})
 		}
-		slices.Sort(took)
-		row(name+": p50, p99", fmt.Sprintf("%.2f s, %.2f s", took[count/2].Seconds(), took[count*99/100].Seconds()))
 	}
-	stage("creation to start (unsuspended)", lives.started)
-	stage("creation to running pod", lives.running)
-	row("muster's CPU", fmt.Sprintf("%.1f s, %.1f %% of a core", (muster.CPU(t)-processor).Seconds(),
-		100*(muster.CPU(t)-processor).Seconds()/wall.Seconds()))
-	row("muster's peak memory", fmt.Sprintf("%d MiB", muster.PeakKiB(t)/1024))
-	fmt.Printf("\n| write, of everybody | per Job |\n|---|---|\n")
-	for _, name := range slices.Sorted(maps.Keys(made)) {
-		row(name, fmt.Sprintf("%.3f", float64(made[name])/float64(count)))
+	if t.Failed() {
+		return
+	}
+	printJobs(count, runs)
+	printJobWrites(count, runs)
+}
+
+func printJobs(count int, runs map[jobsWay][]jobsRun) {
+	fmt.Printf("\n| %d Jobs of one pod, end to end; medians of %d |", count, len(runs[plainJobs]))
+	for _, way := range jobsWays {
+		fmt.Printf(" %s |", way)
+	}
+	fmt.Print(" to plain | Kueue to plain | bound |\n|---|---|---|---|---|---|---|\n")
+	row := func(name, format, kueue, bound string, of func(jobsRun) float64) {
+		fmt.Printf("| %s |", name)
+		for _, way := range jobsWays {
+			fmt.Printf(" "+format+" |", median(runs[way], of))
+		}
+		ratio := ""
+		if floor := median(runs[plainJobs], of); floor > 0 {
+			ratio = fmt.Sprintf("%.2f", median(runs[allOfMuster], of)/floor)
+		}
+		fmt.Printf(" %s | %s | %s |\n", ratio, kueue, bound)
+	}
+	each := func(duration time.Duration) float64 { return duration.Seconds() * 1000 / float64(count) }
+	row("all created after", "%.1f s", "", "", func(r jobsRun) float64 { return r.created.Seconds() })
+	row("all complete after", "%.1f s", fmt.Sprint(kueueBesidePlain), "1.6", func(r jobsRun) float64 { return r.completed.Seconds() })
+	row("all Workloads finished and let go after", "%.1f s", "", "", func(r jobsRun) float64 { return r.wall.Seconds() })
+	row("creation to start, p50", "%.2f s", "", "", func(r jobsRun) float64 { return r.started[count/2].Seconds() })
+	row("creation to start, p99", "%.2f s", "", "", func(r jobsRun) float64 { return r.started[count*99/100].Seconds() })
+	row("creation to running pod, p50", "%.2f s", "", "", func(r jobsRun) float64 { return r.running[count/2].Seconds() })
+	row("API server's CPU per Job", "%.1f ms", fmt.Sprint(kueueServerBesidePlain), "1.8", func(r jobsRun) float64 { return each(r.server) })
+	row("reviews per Job", "%.2f", "", "", func(r jobsRun) float64 { return float64(r.reviews) / float64(count) })
+	row("writes per Job", "%.2f", "", "", func(r jobsRun) float64 { return float64(total(r.writes)) / float64(count) })
+	row("conflicts per Job", "%.2f", "", "", func(r jobsRun) float64 { return float64(total(r.conflicts)) / float64(count) })
+	row("muster's CPU per Job", "%.1f ms", "", "", func(r jobsRun) float64 { return each(r.muster) })
+	row("muster's peak memory", "%.0f MiB", "", "", func(r jobsRun) float64 { return float64(r.peakMiB) })
+}
+
+// printJobWrites is what everybody has written; the cluster's own few writes are left out.
+func printJobWrites(count int, runs map[jobsWay][]jobsRun) {
+	names := map[string]bool{}
+	for _, way := range jobsWays {
+		for name, writes := range runs[way][0].writes {
+			if writes*200 >= count {
+				names[name] = true
+			}
+		}
+	}
+	fmt.Print("\n| write, of everybody, per Job |")
+	for _, way := range jobsWays {
+		fmt.Printf(" %s |", way)
+	}
+	fmt.Print("\n|---|---|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		fmt.Printf("| %s |", name)
+		for _, way := range jobsWays {
+			fmt.Printf(" %.3f |", median(runs[way], func(r jobsRun) float64 { return float64(r.writes[name]) / float64(count) }))
+		}
+		fmt.Println()
 	}
 }
 
-func awaitFinished(t *testing.T, cluster *harness.Cluster, namespace string) {
-	t.Helper()
-	harness.Eventually(t, 5*time.Minute, "all Workloads have finished and are let go", func() error {
-		list, err := cluster.Dynamic.Resource(harness.Workloads).Namespace(namespace).List(context.Background(), metav1.ListOptions{})
-		if err != nil {
-			return err
-		}
-		for i := range list.Items {
-			for _, condition := range []func(*unstructured.Unstructured) error{
-				harness.HasCondition("Finished", "True", "Succeeded"), harness.LetGo,
-			} {
-				if err := condition(&list.Items[i]); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
+func median(runs []jobsRun, of func(jobsRun) float64) float64 {
+	var values []float64
+	for _, run := range runs {
+		values = append(values, of(run))
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+func total(counts map[string]int) (sum int) {
+	for _, count := range counts {
+		sum += count
+	}
+	return sum
 }

@@ -99,7 +99,7 @@ func (r renewals) run(t *testing.T) {
 			}
 		}
 	})
-	outcome := harness.SteadyLoad(ctx, 50, createQueued(ctx, cluster, namespace))
+	outcome := harness.OpenLoad(ctx, 50, -1, createQueued(ctx, cluster, namespace))
 	watching.Wait()
 
 	harness.Figure(t, "%d renewals in 3 replicas, each certificate for %s, %d bundles, %d handshakes; creates meanwhile: %s",

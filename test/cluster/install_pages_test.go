@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -135,12 +134,7 @@ func TestUpgradePageRefusesNoJob(t *testing.T) {
 	defer cancel()
 	var outcome harness.Outcome
 	var load sync.WaitGroup
-	load.Go(func() {
-		outcome = harness.SteadyLoad(ctx, 20, func(number int) error {
-			_, err := cluster.Client.BatchV1().Jobs("default").Create(ctx, harness.Job(fmt.Sprintf("load-%d", number), harness.Queue("main")), harness.DryRun)
-			return err
-		})
-	})
+	load.Go(func() { outcome = harness.OpenLoad(ctx, 20, -1, createQueued(ctx, cluster, "default")) })
 	old := map[string]bool{}
 	for _, pod := range musterPods(t, cluster) {
 		old[pod.Name] = true

@@ -21,13 +21,13 @@ func TestJobSetsThatCannotRunAreToldWhy(t *testing.T) {
 	cluster.HollowNodes(t)
 	namespace := cluster.Namespace(t, nil)
 	old := harness.JobSetOf("old", harness.ReplicatedJob{Name: "w", Replicas: 1, Pods: 1, Template: harness.HollowPod(-1, 0)})
-	harness.Set(old, map[string]any{"maxRestarts": int64(1), "rules": []any{map[string]any{"name": "one", "action": "RestartJob"}}}, "spec", "failurePolicy")
+	harness.Set(old, map[string]any{"maxRestarts": int64(1), "restartStrategy": "InPlaceRestart"}, "spec", "failurePolicy")
 	muster := harness.LaunchMuster(t, "--jobset-controller", "native", "--no-metrics-authorization")
 	cluster.CreateJobSet(t, namespace, old)
 	muster.Register(t)
 	cluster.WaitForJobSet(t, namespace, "old", time.Minute, "is not supported", harness.HasCondition("Unsupported", "True", "UnsupportedFeature"))
-	cluster.WaitForEvent(t, namespace, "old", "Unsupported: spec.failurePolicy.rules[0].action: RestartJob is not supported")
-	if _, metrics := askMetricsPort(t, muster, "/metrics", ""); !strings.Contains(metrics, `muster_unsupported_objects{kind="JobSet",what="action"`) {
+	cluster.WaitForEvent(t, namespace, "old", "Unsupported: spec.failurePolicy.restartStrategy: InPlaceRestart is not supported")
+	if _, metrics := askMetricsPort(t, muster, "/metrics", ""); !strings.Contains(metrics, `muster_unsupported_objects{kind="JobSet",what="restartStrategy"`) {
 		t.Error("muster_unsupported_objects does not count it")
 	}
 

@@ -200,6 +200,11 @@ func (m rightsMode) jobSets(t *testing.T, cluster *harness.Cluster, teams *harne
 	harness.Set(failing, int64(1), "spec", "ttlSecondsAfterFinished")
 	cluster.CreateJobSet(t, teams.Namespace, failing)
 	cluster.AwaitGone(t, harness.JobSets, teams.Namespace, "failing")
+	claims := harness.JobSetOf("claims", harness.ReplicatedJob{Name: "w", Template: mounting(harness.HollowPod(-1, 0), "data")})
+	harness.Set(claims, true, "spec", "suspend")
+	harness.Set(claims, []any{claimPolicy("data", "Delete", nil)}, "spec", "volumeClaimPolicies")
+	cluster.CreateJobSet(t, teams.Namespace, claims)
+	awaitClaim(t, cluster, teams.Namespace, "data-claims")
 }
 
 // gangs of a Job and of a JobSet start together. A ConfigMap of a namesake, which the garbage

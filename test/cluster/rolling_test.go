@@ -65,7 +65,7 @@ func TestRollingUpdateRefusesNoJob(t *testing.T) {
 
 	var outcome harness.Outcome
 	var load sync.WaitGroup
-	load.Go(func() { outcome = harness.SteadyLoad(ctx, perSecond, createQueued(ctx, cluster, namespace)) })
+	load.Go(func() { outcome = harness.OpenLoad(ctx, perSecond, -1, createQueued(ctx, cluster, namespace)) })
 	var deleted []*harness.Muster
 	for range replacements {
 		replicas = append(replicas, launchBehind(t, service, flags...))

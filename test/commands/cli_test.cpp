@@ -37,7 +37,7 @@ TEST_CASE("command line: what is wrong is said in a sentence, with exit code 2")
     const char* message;
   };
   const Row rows[] = {
-      {{}, "muster: a command is missing; the commands are serve, review, manifests, explain"},
+      {{}, "muster: a command is missing; the commands are serve, review, simulate, manifests, explain"},
       {{"reviwe"}, "there is no command \"reviwe\"; the commands are serve, review"},
       {{"reviwe"}, "did you mean \"review\"?"},
       {{"completely", "different"}, "there is no command \"completely\""},
@@ -76,6 +76,13 @@ TEST_CASE("command line: what is wrong is said in a sentence, with exit code 2")
       {{"create", "clusterqueue", "X"}, "no object can be named \"X\""},
       {{"create", "clusterqueue", "x", "--nominal-quota", "spot"}, "--nominal-quota: \"spot\" is not FLAVOR:"},
       {{"create", "clusterqueue", "x", "--queuing-strategy", "Fifo"}, "is one of BestEffortFIFO, StrictFIFO"},
+      {{"preflight", "-o", "wide"}, "there is no output format \"wide\"; there are table, json and yaml"},
+      {{"preflight", "-f", "/no/such/dump"}, "/no/such/dump"},
+      {{"adopt", "--undo", "--jobset"}, "--jobset"},
+      {{"adopt", "--timeout", "soon"}, "a time to wait is a duration as 30s or 5m"},
+      {{"adopt", "--muster-namespace", "Upper"}, "no namespace can be named \"Upper\""},
+      {{"doctor", "-o", "wide"}, "there is no output format \"wide\"; there are table, json and yaml"},
+      {{"sysdump"}, "sysdump: target is required"},
       {{"completion", "tcsh"}, "there is no completion for \"tcsh\""},
       {{"explain", "job/x", "-o", "yaml"}, "there is no output format \"yaml\"; there are text and json"},
   };

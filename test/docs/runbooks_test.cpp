@@ -36,7 +36,7 @@ std::set<std::string> documented_metrics() {
 }  // namespace
 
 TEST_CASE("runbooks: each alert has a section, and each section an alert") {
-  const std::string rules = muster::test::read_file(kRoot / "charts/muster/files/alerts.yaml");
+  const std::string rules = muster::test::read_file(kRoot / "manifests/charts/muster/files/alerts.yaml");
   const auto alerts = found(rules, std::regex(R"(- alert: (\w+))"));
   CHECK(alerts.size() >= 10);
   CHECK(found(muster::test::read_file(kRoot / "docs/runbooks.md"), std::regex("\n## (\\w+)\n")) == alerts);
@@ -51,7 +51,7 @@ TEST_CASE("runbooks: alerts and dashboards ask for metrics that docs/metrics.md 
   const auto known = documented_metrics();
   const std::regex metric(R"(\b((?:kueue|muster|rest_client|leader_election)_[a-z_]+[a-z])\b(?=[{\[) ]))");
   size_t files = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(kRoot / "charts/muster/files")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(kRoot / "manifests/charts/muster/files")) {
     if (entry.path().filename() != "alerts.yaml" && entry.path().extension() != ".json") continue;
     ++files;
     for (const std::string& name : found(muster::test::read_file(entry.path()), metric))

@@ -53,6 +53,7 @@ EngineSettings settings_of(Chance& chance, StepWatch& watch) {
   ReconcilerSettings& its = settings.reconcilers;
   its.native_jobsets = chance.one_in(2);
   its.elastic_jobsets = chance.one_in(2);
+  its.labels_job_restarts = chance.one_in(2);
   its.patch_jobset_crd = chance.one_in(2);
   if (chance.one_in(2)) {
     WaitForPodsReady wait;

@@ -117,13 +117,17 @@ void add_jobs(std::vector<Stored>& all) {
     "successPolicy": {"operator": "Any", "targetReplicatedJobs": ["w"]},
     "failurePolicy": {"maxRestarts": 2, "restartStrategy": "BlockingRecreate", "rules": [
       {"name": "r", "action": "RestartJobSet", "onJobFailureReasons": ["x"],
-       "onJobFailureMessagePatterns": ["a+"], "targetReplicatedJobs": ["w"]}]},
+       "onJobFailureMessagePatterns": ["a+"], "targetReplicatedJobs": ["w"]},
+      {"name": "one", "action": "RestartJob"}]},
+    "volumeClaimPolicies": [{"retentionPolicy": {"whenDeleted": "Delete"},
+      "templates": [{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}]}],
     "coordinator": {"replicatedJob": "w", "jobIndex": 0, "podIndex": 0},
     "replicatedJobs": [{"name": "w", "groupName": "g", "replicas": 2, "template": {
       "metadata": {"labels": {"x": "y"}, "annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": "z"}},
       "spec": {"parallelism": 1, "completions": 1, "completionMode": "Indexed"}}}]})")},
                  {"status", parse(R"({"restarts": 0, "replicatedJobsStatus": [{"name": "w", "ready": 1, "succeeded": 0,
-                                      "failed": 0, "active": 1, "suspended": 0}]})")}};
+                                      "failed": 0, "active": 1, "suspended": 0, "jobRestarts": [0, 1],
+                                      "jobRestartsCountTowardsMax": [0, 1]}]})")}};
   for (const char* name : {"set", "gang"}) {
     jobset["metadata"] = name == std::string("set") ? kQueued : json::object();
     jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"] =
@@ -175,6 +179,9 @@ void add_pods(std::vector<Stored>& all, Chance& chance) {
   json service = parse(R"({"spec": {"clusterIP": "None"}})");
   service["metadata"]["labels"] = {{kJobSetNameKey, "set"}};
   all.push_back({&kServices, object_of(kServices, "sub", service)});
+  const json claim = {
+      {"metadata", {{"labels", {{kJobSetNameKey, "set"}}}, {"ownerReferences", owner(kJobSets, "set")}}}};
+  all.push_back({&kPersistentVolumeClaims, object_of(kPersistentVolumeClaims, "data-set", claim)});
 }
 
 void add_workloads(std::vector<Stored>& all, Chance& chance) {

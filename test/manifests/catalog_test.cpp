@@ -86,7 +86,7 @@ TEST_CASE("v1beta1 is served, or is not where nobody speaks it, and v1beta2 is s
 }
 
 TEST_CASE("the files made from tables equal what the binary prints") {
-  for (const std::string name : {"webhooks", "rbac", "policies"}) {
+  for (const std::string name : {"webhooks", "rbac", "policies", "lean-workloads"}) {
     INFO("if the change is wanted: build/muster manifests --only ", name, " > manifests/", name, ".yaml");
     CHECK(test::read_source_file("manifests/" + name + ".yaml") ==
           print_yaml(manifests(*parse_manifest_set(name), {})));

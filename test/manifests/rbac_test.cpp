@@ -6,6 +6,7 @@
 #include <set>
 
 #include "api/kinds/kind_description.h"
+#include "api/kinds/serving_types.h"
 #include "api/watched_kinds.h"
 
 using namespace muster;
@@ -67,6 +68,9 @@ RightsOptions external() {
 const Rights kOnlyNative = {"list /services",
                             "watch /services",
                             "create /services",
+                            "list /persistentvolumeclaims",
+                            "watch /persistentvolumeclaims",
+                            "create /persistentvolumeclaims",
                             "create batch/jobs",
                             "delete batch/jobs",
                             "delete jobset.x-k8s.io/jobsets",
@@ -81,9 +85,17 @@ const Rights kOnlyGroups = {"list /pods",        "watch /pods",        "patch /p
 TEST_CASE("muster lists and watches what it watches and reads nothing else one by one") {
   RightsOptions every_kind;
   for (const KindDescriptionPtr& kind : described_kinds()) every_kind.frameworks.insert(kind->framework);
+  for (const char* name : {"pod", "deployment", "statefulset", "leaderworkerset.x-k8s.io/leaderworkerset"})
+    every_kind.frameworks.insert(name);
   const Rights few = rights_of({});
   const Rights rights = rights_of(every_kind);
+  // Pods of gangs are watched anyway; where pods are queued they are started and deleted too.
+  for (const char* verb : {"patch", "delete"}) {
+    CHECK_FALSE(few.contains(std::string(verb) + " /pods"));
+    CHECK(rights.contains(std::string(verb) + " /pods"));
+  }
   for (const WatchedKind& kind : watched_kinds()) {
+    if (kind.type == &kQueuedPods) continue;
     std::string what = " " + std::string(kind.type->group) + "/" + std::string(kind.type->plural);
     if (!kind.field_selector.empty()) what += " " + std::string(kind.field_selector.substr(14));
     CHECK_MESSAGE(rights.contains("list" + what), what);
@@ -91,7 +103,10 @@ TEST_CASE("muster lists and watches what it watches and reads nothing else one b
     // Of the kinds that are described those that are enabled, which muster starts and stops.
     CHECK_MESSAGE(few.contains("list" + what) == kind.framework.empty(), what);
     CHECK_MESSAGE(few.contains("patch" + what) <= kind.framework.empty(), what);
-    if (!kind.framework.empty()) CHECK_MESSAGE(rights.contains("patch" + what), what);
+    // What serves is started and stopped by its pods.
+    const bool serves = kind.type->plural == kStatefulSets.plural || kind.type->plural == kLeaderWorkerSets.plural;
+    const bool is_job = !serves && is_queued_type(kind.type->group, kind.type->plural);
+    if (!kind.framework.empty()) CHECK_MESSAGE(rights.contains("patch" + what) == is_job, what);
   }
   Rights gets;
   for (const std::string& right : rights) {
@@ -120,6 +135,7 @@ TEST_CASE("muster may write what its reconcilers write and nothing else") {
                           "patch /configmaps",
                           "delete /configmaps",
                           "create /services",
+                          "create /persistentvolumeclaims",
                           "patch /pods/status",
                           "create batch/jobs",
                           "patch batch/jobs",

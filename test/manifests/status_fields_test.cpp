@@ -47,8 +47,6 @@ constexpr StatusFields kWriters[] = {
     {"JobSet", ".terminalState", "api/jobset.cpp"},
     {"JobSet", ".currentInPlaceRestartAttempt", kByNobody},
     {"JobSet", ".previousInPlaceRestartAttempt", kByNobody},
-    {"JobSet", ".replicatedJobsStatus[].jobRestarts", kByNobody},
-    {"JobSet", ".replicatedJobsStatus[].jobRestartsCountTowardsMax", kByNobody},
     {"JobSet", ".replicatedJobsStatus[]", "api/jobset.cpp"},
     {"LocalQueue", ".conditions", "api/meta/object_meta.cpp"},
     {"LocalQueue", ".pendingWorkloads", "api/cluster_queue.cpp"},

@@ -8,7 +8,9 @@
 #include <set>
 
 #include "api/kinds/kind_description.h"
+#include "api/meta/constants.h"
 #include "base/encoding.h"
+#include "jobs/job_kind.h"
 #include "mutators/mutator.h"
 #include "validators/validator.h"
 
@@ -20,10 +22,11 @@ namespace {
 // (group, resource, operation)
 using Asked = std::set<std::tuple<std::string, std::string, std::string>>;
 
-// Of the kinds that are described those of the registration.
+// Of the kinds beside Jobs and JobSets those of the registration.
 bool is_wanted(const RuleMatch& match, const WebhookRegistration& registration) {
-  for (const KindDescriptionPtr& kind : described_kinds()) {
-    if (kind->plural == match.resource) return registration.frameworks.contains(kind->framework);
+  for (const JobKind* kind : job_kinds()) {
+    if (kind == &batch_job || kind == &jobset || kind->type.resource() != match.resource) continue;
+    return registration.frameworks.contains(kind->framework);
   }
   return true;
 }
@@ -34,7 +37,9 @@ Asked declared(const Rules& rules, const WebhookRegistration& registration) {
   for (const auto* rule : rules) {
     for (const RuleMatch& written : rule->matches) {
       for (const RuleMatch& match : expand(written)) {
-        if (!is_wanted(match, registration)) continue;
+        // Those of gangs are asked for by their name.
+        const bool named_pods = written == match && match.resource == "pods";
+        if (!named_pods && !is_wanted(match, registration)) continue;
         for (Operation operation : rule->operations) asked.emplace(match.group, match.resource, to_text(operation));
       }
     }
@@ -96,6 +101,30 @@ TEST_CASE("what the rules declare is registered and nothing more") {
       for (const json& entry : webhook_entries(kind, registration, {"team-a"}, "")) asked.merge(registered(entry));
       CHECK(asked == wanted);
     }
+  }
+}
+
+TEST_CASE("pods that carry no label of ours and whose parent says nothing never depend on muster") {
+  WebhookRegistration registration;
+  registration.frameworks = {"pod"};
+  for (WebhookKind kind : kBoth) {
+    std::set<std::string> asked;
+    for (const json& entry : webhook_entries(kind, registration, {}, "")) {
+      const Asked rules = registered(entry);
+      const bool of_pods =
+          std::any_of(rules.begin(), rules.end(), [](const auto& rule) { return std::get<1>(rule) == "pods"; });
+      if (!of_pods) continue;
+      const std::string name = entry.at("name");
+      asked.insert(name.substr(0, name.find('.')));
+      const std::string selector = entry.at("objectSelector").dump();
+      const bool by_label =
+          selector == json{{"matchExpressions", {{{"key", kQueueNameLabel}, {"operator", "Exists"}}}}}.dump() ||
+          selector == json{{"matchExpressions", {{{"key", kGroupLabel}, {"operator", "Exists"}}}}}.dump();
+      CHECK((by_label || !condition(entry, "suspended-by-parent").is_null()));
+    }
+    CHECK(asked.contains("queued-pods"));
+    CHECK(asked.contains("suspended-pods"));
+    CHECK(asked.size() == (kind == WebhookKind::kMutating ? 2 : 3));
   }
 }
 
@@ -235,6 +264,21 @@ TEST_CASE("muster is not asked about Workloads and ConfigMaps that it writes its
           "request.userInfo.username != 'system:serviceaccount:batch-gate:muster'");
   }
   for (size_t i : {0u, 1u}) CHECK(condition(entries[i], "not-by-muster").is_null());
+}
+
+TEST_CASE("muster is not asked about jobs that it starts and stops, unless they start as a group") {
+  WebhookRegistration registration;
+  registration.own_namespace = "batch-gate";
+  for (const auto kind : {WebhookKind::kMutating, WebhookKind::kValidating}) {
+    const json entry = webhook_entries(kind, registration, {}, "").at(0);
+    REQUIRE(entry.at("name").get<std::string>().starts_with("queued."));
+    const std::string sent = condition(entry, "not-started-by-muster");
+    CHECK(
+        sent.starts_with("request.operation != 'UPDATE' || "
+                         "request.userInfo.username != 'system:serviceaccount:batch-gate:muster' || "));
+    for (const char* sign : {"'muster.batch/'", "groupSchedulingConfig", "'muster.batch/group-scheduling'"})
+      CHECK(sent.find(sign) != std::string::npos);
+  }
 }
 
 TEST_CASE("Workloads are sent only where a rule has something to look at") {

@@ -4,6 +4,9 @@
 
 #include <string>
 
+#include "api/meta/time.h"
+#include "test/commands/moving/fake_cluster.h"
+
 using namespace muster;
 
 TEST_CASE("jobset mode: who runs JobSets follows from the setting and from what is there") {
@@ -51,4 +54,20 @@ TEST_CASE("jobset mode: the other controller is who its webhook configuration na
   CHECK(foreign_controller_user(traces).empty());
   traces.foreign_namespace = "there";
   CHECK(foreign_controller_user(traces) == "system:serviceaccount:there:jobset-controller-manager");
+}
+
+TEST_CASE("jobset mode: a Lease that muster adopt holds is no other controller's") {
+  test::FakeCluster cluster;
+  const TimePoint now = to_time_point(*parse_rfc3339("2026-06-01T12:00:00Z"));
+  for (const bool adopted : {false, true}) {
+    const std::string id = adopted ? "0123456789abcdef0123456789abcdef" : "8a0f3c1e-1111-2222-3333-444455556666";
+    cluster.put("/apis/coordination.k8s.io/v1/namespaces/jobset-system/leases/6d4f6a47.jobset.x-k8s.io",
+                {{"spec",
+                  {{"holderIdentity", "somebody_" + id},
+                   {"leaseDurationSeconds", 2147483647},
+                   {"renewTime", "2026-06-01T11:59:59.000000Z"}}}});
+    const auto traces = find_jobset_traces(cluster, JobSetController::kAuto, now);
+    REQUIRE(traces.ok());
+    CHECK(traces->foreign_controller.empty() == adopted);
+  }
 }

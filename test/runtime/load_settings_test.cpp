@@ -176,17 +176,34 @@ TEST_CASE("settings: what cannot be used names the file or the flag") {
   }
 }
 
-TEST_CASE("settings: Kueue's configuration as it is shipped starts muster with one warning") {
+TEST_CASE("settings: Kueue's configuration as it is shipped starts muster, which queues every kind of it") {
   const ConfigFile file(test::read_source_file("test/support/kueue_as_shipped.yaml"));
   SettingsFlags flags;
   flags.config_file = file.path();
   auto settings = load_settings(flags, "muster-system");
   REQUIRE_MESSAGE(settings.ok(), settings.error().message);
-  REQUIRE(settings->warnings.size() == 1);
-  for (const char* name : {"ray.io/raycluster", "pod", "workload.codeflare.dev/appwrapper"})
-    CHECK(settings->warnings[0].find(name) != std::string::npos);
-  CHECK(settings->warnings[0].find("batch/job") == std::string::npos);
+  CHECK(settings->warnings.empty());
   CHECK(not_acting_yet(settings->configuration.kueue) == std::vector<std::string>{"controller.groupKindConcurrency"});
+}
+
+TEST_CASE("settings: kinds that serve need their pods queued") {
+  const std::string head =
+      "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nintegrations: {frameworks: [batch/job, ";
+  for (const char* name : {"deployment", "statefulset", "leaderworkerset.x-k8s.io/leaderworkerset"}) {
+    INFO(name);
+    SettingsFlags flags;
+    {
+      const ConfigFile alone(head + name + "]}\n");
+      flags.config_file = alone.path();
+      const auto refused = load_settings(flags, "muster-system");
+      REQUIRE_FALSE(refused.ok());
+      CHECK(refused.error().message.find("integrations.frameworks[1]") != std::string::npos);
+      CHECK(refused.error().message.find("\"pod\"") != std::string::npos);
+    }
+    const ConfigFile with_pods(head + name + ", pod]}\n");
+    flags.config_file = with_pods.path();
+    CHECK(load_settings(flags, "muster-system").ok());
+  }
 }
 
 TEST_CASE("settings: who is the JobSet controller reaches rules and registration and reconcilers") {
@@ -216,6 +233,12 @@ TEST_CASE("settings: who is the JobSet controller reaches rules and registration
   CHECK(reconciler_settings_of(*usual, false, "muster-system").group_scheduling);
   CHECK(rule_settings_of(*usual, {}, false).group_scheduling);
   CHECK_FALSE(reconciler_settings_of(*usual, false, "muster-system").elastic_jobsets);
+  CHECK_FALSE(reconciler_settings_of(*usual, false, "muster-system").labels_job_restarts);
+  SettingsFlags gated;
+  gated.jobset_feature_gates = "RestartJob=true";
+  auto restarting = load_settings(gated, "muster-system");
+  REQUIRE(restarting.ok());
+  CHECK(reconciler_settings_of(*restarting, true, "muster-system").labels_job_restarts);
 }
 
 TEST_CASE("settings: whether jobs may start as a group reaches rules and reconcilers") {

@@ -119,3 +119,68 @@ TEST_CASE("surroundings: a stop ends the waiting") {
   REQUIRE(learnt.ok());
   CHECK_FALSE(learnt->has_value());
 }
+
+namespace {
+
+// Knows the definition of one kind.
+class DefinitionApi final : public kube::KubeApi {
+ public:
+  Answer send(const kube::KubeRequest& request, std::stop_token) override {
+    if (request.path.ends_with("/selfsubjectreviews")) return json{{"status", {{"userInfo", {{"username", "u"}}}}}};
+    if (request.path.ends_with("/customresourcedefinitions/trains.example.com")) {
+      if (refused)
+        return fail_with(refusal(*refused, *refused == 403 ? "Forbidden" : "NotFound", "trains.example.com"));
+      return definition;
+    }
+    return fail_with(refusal(404, "NotFound", "it"));
+  }
+  Outcome<kube::StatusError> stream(const kube::KubeRequest&, const ByteSink&, std::stop_token) override {
+    return Done{};
+  }
+  json definition;
+  std::optional<int> refused;
+};
+
+}  // namespace
+
+TEST_CASE("surroundings: a kind of the configuration that its definition contradicts is refused with the path") {
+  kube::test::VirtualTime time;
+  DefinitionApi api;
+  api.definition = {
+      {"spec",
+       {{"scope", "Namespaced"},
+        {"names", {{"kind", "Train"}}},
+        {"versions",
+         {{{"name", "v1"},
+           {"served", true},
+           {"schema",
+            {{"openAPIV3Schema",
+              {{"type", "object"},
+               {"properties",
+                {{"spec", {{"type", "object"}, {"properties", {{"halt", {{"type", "boolean"}}}}}}}}}}}}}}}}}}};
+  const json row = {{"apiVersion", kJobKindApiVersion},
+                    {"kind", kJobKindKind},
+                    {"framework", "example.com/train"},
+                    {"group", "example.com"},
+                    {"version", "v1"},
+                    {"kindName", "Train"},
+                    {"resource", "trains"},
+                    {"suspend", "spec.halt"},
+                    {"active", {{"path", "spec.halt"}, {"in", {"x"}}}},
+                    {"ready", {{"path", "spec.halt"}, {"in", {"x"}}}}};
+  const auto ask = [&](json kind) {
+    kind["podSets"] = {{{"name", "p"}, {"path", "spec.halted"}}};
+    return learn_surroundings(
+        api, {.jobset_controller = JobSetController::kNative, .kinds = {read_kind_description(kind).value()}},
+        time.timing(), [](const std::string&) {}, {});
+  };
+  const auto learnt = ask(row);
+  REQUIRE_FALSE(learnt.ok());
+  CHECK(learnt.error().message.find("JobKind example.com/train: podSets[0].path: Invalid value: \"spec.halted\"") == 0);
+  CHECK(learnt.error().message.find("has no spec.halted in its schema of v1") != std::string::npos);
+  // What is not installed, or may not be read, contradicts nothing.
+  for (const int code : {403, 404}) {
+    api.refused = code;
+    CHECK(ask(row).ok());
+  }
+}

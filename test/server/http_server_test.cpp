@@ -303,6 +303,29 @@ TEST_CASE("Beyond the limit a new connection takes the place of the one that wai
   CHECK(first.exchange(post("/echo", "1"))->status == 200);
 }
 
+TEST_CASE("Beyond the limit a request that no worker has come to read is not given up") {
+  TestServer server(Wire::kPlain, [](HttpServerOptions& options) {
+    options.limits.max_connections = 3;
+    options.workers = 1;
+  });
+  TestClient held(server.port(), Wire::kPlain), waiting(server.port(), Wire::kPlain), last(server.port(), Wire::kPlain);
+  CHECK(waiting.exchange(post("/echo", "0"))->status == 200);
+  CHECK(last.exchange(post("/echo", "0"))->status == 200);
+  REQUIRE(held.send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\n"));
+  server.await_held();
+  // The only worker is busy: a new connection and then two requests wait for it.
+  TestClient beyond(server.port(), Wire::kPlain);
+  REQUIRE(beyond.send(post("/echo", "3")));
+  REQUIRE(waiting.send(post("/echo", "1")));
+  REQUIRE(last.send(post("/echo", "2")));
+  server.release();
+  CHECK(waiting.receive()->status == 200);
+  CHECK(last.receive()->status == 200);
+  CHECK(held.receive()->status == 200);
+  // Those that have been answered may go now: none of them is in the middle of anything.
+  CHECK(beyond.receive()->status == 200);
+}
+
 TEST_CASE("Half-sent bodies cannot use up more memory than their limit") {
   TestServer server(Wire::kTls, [](HttpServerOptions& options) { options.limits.max_buffered_bytes = 1024 * 1024; });
   const std::string start =

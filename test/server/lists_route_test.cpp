@@ -48,8 +48,12 @@ class Lists {
   std::shared_ptr<const QueueSnapshot> shown = snapshot();
 
   HttpResponse get(const std::string& path, const std::string& query = "", const std::string& token = "admin") {
-    const Routes routes = list_routes(
-        Lister{.authorize = [this](auto... all) { return authorize(all...); }, .snapshot = [this] { return shown; }});
+    const Routes routes = list_routes(Lister{.authorize = [this](auto... all) { return authorize(all...); },
+                                             .snapshot = [this] { return shown; },
+                                             .usage = [](std::string_view queue) -> Result<json> {
+                                               if (queue != "cq") return fail("nothing is known of it");
+                                               return json{{"items", {1}}};
+                                             }});
     for (const Route& route : routes) {
       CHECK(route.prefix);
       CHECK(route.memory(0) > kLightMemory);
@@ -94,6 +98,7 @@ TEST_CASE("Lists: each list takes the right to list that kind there") {
       {"/lists/v1/clusterqueues", "", "list kueue.x-k8s.io/clusterqueues /", 1},
       {"/lists/v1/cohorts", "", "list kueue.x-k8s.io/cohorts /", 0},
       {"/lists/v1/holders", "resource=cpu&namespace=team-a&queue=lq", "list kueue.x-k8s.io/workloads team-a/", 2},
+      {"/lists/v1/usage", "clusterQueue=cq", "get kueue.x-k8s.io/clusterqueues /cq", 1},
       {"/lists/v1/holders", "resource=cpu&clusterQueue=cq", "get kueue.x-k8s.io/clusterqueues /cq", 2},
       {kVisibility + "v1beta2/clusterqueues/cq/pendingworkloads", "limit=10&offset=0",
        "get visibility.kueue.x-k8s.io/clusterqueues/pendingworkloads /cq", 2},

@@ -53,7 +53,8 @@ inline bool eventually(const std::function<bool()>& condition) {
   return true;
 }
 
-// POST /echo gives the body back and counts; POST /throw throws; GET /hello says "hello".
+// POST /echo gives the body back and counts; POST /throw throws; GET /hello says "hello"; GET /hold
+// keeps its worker until release().
 class TestServer {
  public:
   using Adjust = std::function<void(HttpServerOptions&)>;
@@ -78,6 +79,13 @@ class TestServer {
                       }},
                      {HttpMethod::kPost, "/throw",
                       [](const HttpRequest&) -> HttpResponse { throw std::runtime_error("secret of the house"); }},
+                     {HttpMethod::kGet, "/hold",
+                      [this](const HttpRequest&) {
+                        ++holding;
+                        holding.notify_all();
+                        released.wait(false);
+                        return HttpResponse{200, "text/plain", "held"};
+                      }},
                      {HttpMethod::kGet, "/hello", [](const HttpRequest& request) {
                         return HttpResponse{200, "text/plain", "hello " + std::string(request.bearer_token)};
                       }}};
@@ -86,11 +94,23 @@ class TestServer {
     REQUIRE_MESSAGE(started.ok(), (started.ok() ? "" : started.error().message));
   }
 
+  ~TestServer() { release(); }
+  TestServer(const TestServer&) = delete;
+  TestServer& operator=(const TestServer&) = delete;
+
   uint16_t port() const { return server->port(); }
+  // Waits until a request to /hold has a worker.
+  void await_held() { holding.wait(0); }
+  void release() {
+    released = true;
+    released.notify_all();
+  }
 
   RecordingEvents events;
   std::shared_ptr<TlsContext> tls;
   std::atomic<int> handled{0};
+  std::atomic<int> holding{0};
+  std::atomic<bool> released{false};
   std::unique_ptr<HttpServer> server;
 };
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "api/codec/json.h"
+#include "api/meta/constants.h"
 #include "simulation/world.h"
 #include "test/simulation/manifests.h"
 
@@ -36,6 +37,12 @@ const ObjectKey kTrain{&kJobSets, "default", "train"};
 
 void require_done(const Answer& answer) {
   REQUIRE_MESSAGE(answer.done(), answer.message);
+}
+
+QueueSettings restarting_jobs() {
+  QueueSettings queues;
+  queues.rules.jobset_feature_gates = {{"RestartJob", true}};
+  return queues;
 }
 
 int jobs(const World& world) {
@@ -107,6 +114,69 @@ TEST_CASE("jobset life: a failing one restarts as often as it may and then fails
   CHECK(world.settle());
   CHECK(world.has_event("RestartJobSetFailurePolicyAction"));
   CHECK(world.pods_running("train-driver") == 0);
+}
+
+TEST_CASE("jobset life: a single Job restarts as often as it may while the others run on") {
+  World world({.queues = restarting_jobs()});
+  const json policy = {{"maxRestarts", 2}, {"rules", json::array({{{"action", "RestartJob"}}})}};
+  require_done(
+      world.create(train(json::array({replicated("driver", 1, 1, "3000"), replicated("workers", 1, 2, "5", "1")}),
+                         {{"failurePolicy", policy}})));
+  INFO(world.report());
+  REQUIRE(world.run_until([&] { return world.pods_running("train-driver") == 1; }, 2min));
+  const json driver = world.get({&kJobs, "default", "train-driver-0"})["metadata"]["uid"];
+  const auto job_restarts = [&] {
+    const json live = world.get(kTrain);
+    for (const json& entry : array_at(live, {"status", "replicatedJobsStatus"})) {
+      if (string_at(entry, {"name"}) == "workers") return entry.value("jobRestarts", json::array());
+    }
+    return json::array();
+  };
+  REQUIRE(world.run_until([&] { return job_restarts() == json{1}; }, 5min));
+  REQUIRE(world.run_until([&] { return job_restarts() == json{2}; }, 5min));
+  CHECK(world.get({&kJobs, "default", "train-driver-0"})["metadata"]["uid"] == driver);
+  CHECK(world.pods_running("train-driver") == 1);
+  REQUIRE(world.run_until([&] { return world.condition_true(kTrain, "Failed"); }, 5min));
+  CHECK(restarts(world) == 0);
+  CHECK(reason_of(world, "Failed") == "ReachedMaxRestarts");
+  CHECK(world.settle());
+  CHECK(world.has_event("RestartJobFailurePolicyAction"));
+}
+
+TEST_CASE("jobset life: a member of a gang that restarts by itself passes the barrier that is open") {
+  World world({.queues = restarting_jobs()});
+  const json policy = {{"maxRestarts", 1}, {"rules", json::array({{{"action", "RestartJob"}}})}};
+  json object = train(json::array({replicated("driver", 1, 1, "3000"), replicated("workers", 1, 2, "20", "1")}),
+                      {{"failurePolicy", policy}});
+  object["metadata"]["annotations"] = {{kGroupTimeoutAnnotation, "300"}};
+  require_done(world.create(object));
+  INFO(world.report());
+  REQUIRE(world.run_until([&] { return world.pods_running("train") == 3; }, 2min));
+  REQUIRE(world.run_until([&] { return world.has_event("RestartJobFailurePolicyAction"); }, 5min));
+  REQUIRE(world.run_until([&] { return world.pods_running("train") == 3; }, 2min));
+  CHECK(restarts(world) == 0);
+}
+
+TEST_CASE("jobset life: its claims go with it unless they are to be retained") {
+  World world({});
+  const auto policy = [](const char* name, const char* when_deleted) -> json {
+    const json claim = {{"metadata", {{"name", name}}}, {"spec", {{"accessModes", {"ReadWriteOnce"}}}}};
+    return {{"retentionPolicy", {{"whenDeleted", when_deleted}}}, {"templates", json::array({claim})}};
+  };
+  json job = replicated("workers", 1, 1);
+  job["template"]["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] =
+      json::array({{{"name", "data"}, {"mountPath", "/data"}}, {{"name", "kept"}, {"mountPath", "/kept"}}});
+  require_done(world.create(
+      train(json::array({job}),
+            {{"volumeClaimPolicies", json::array({policy("data", "Delete"), policy("kept", "Retain")})}})));
+  INFO(world.report());
+  REQUIRE(world.run_until([&] { return world.pods_running("train") == 1; }, 2min));
+  CHECK(world.list(kPersistentVolumeClaims).size() == 2);
+  CHECK(world.writes(kPersistentVolumeClaims).create == 2);
+  require_done(world.remove(kTrain));
+  world.run_for(2min);
+  REQUIRE(world.list(kPersistentVolumeClaims).size() == 1);
+  CHECK(world.list(kPersistentVolumeClaims)[0]["metadata"]["name"] == "kept-train");
 }
 
 TEST_CASE("jobset life: InOrder and dependsOn start what comes later later") {

@@ -78,8 +78,8 @@ TEST_CASE("queue: a Job costs few writes and an admission one status write") {
   CHECK(world.writes(kWorkloads).create == kCount);
   CHECK(world.writes(kWorkloads).patch == kCount);  // the finalizer
   INFO(world.report());
-  // Refused, admitted, a pod less to count, finished.
-  CHECK(world.writes(kWorkloads).patch_status <= 4 * kCount);
+  // Refused, admitted, a pod less to count, finished; and refused once more where something else is missing by then.
+  CHECK(world.writes(kWorkloads).patch_status <= 5 * kCount);
 }
 
 TEST_CASE("queue: more quota wakes who waits") {

@@ -44,23 +44,18 @@ ReconcilerSettings native() {
   return settings;
 }
 
-const char* const kExclusive = "alpha.jobset.sigs.k8s.io/exclusive-topology";
-const json kPlaced = {{"metadata", {{"annotations", {{kExclusive, "rack"}}}}}};
-
 // JobSets that muster cannot run, each by one thing.
 struct JobSetRow {
   json object;
   const char* what;
 };
 const JobSetRow kJobSetRows[] = {
-    {{{"spec", {{"failurePolicy", {{"rules", {{{"action", "RestartJob"}}}}}}}}}, "action"},
-    {{{"spec", {{"failurePolicy", {{"rules", {{{"action", "RestartJobAndIgnoreMaxRestarts"}}}}}}}}}, "action"},
     {{{"spec", {{"failurePolicy", {{"restartStrategy", "InPlaceRestart"}}}}}}, "restartStrategy"},
-    {{{"spec", {{"volumeClaimPolicies", {{{"templates", json::array()}}}}}}}, "volumeClaimPolicies"},
-    {kPlaced, "exclusive-topology"},
-    {{{"spec", {{"replicatedJobs", {{{"name", "w"}, {"template", kPlaced}}}}}}}, "exclusive-topology"},
-    {{{"spec", {{"replicatedJobs", {{{"name", "w"}, {"template", {{"spec", {{"template", kPlaced}}}}}}}}}}},
-     "exclusive-topology"},
+    {{{"spec", {{"failurePolicy", {{"rules", {{{"action", "Sleep"}}}}}}}}}, "action"},
+    {{{"spec",
+       {{"replicatedJobs", {{{"name", "w"}, {"replicas", 1025}}}},
+        {"failurePolicy", {{"rules", {{{"action", "RestartJob"}}}}}}}}},
+     "replicas"},
 };
 
 }  // namespace

@@ -60,7 +60,7 @@ void run_everything(const JobKind& kind, const json& object, const json& old_obj
   request.group = kind.type.group;
   request.version = kind.type.version;
   request.kind = kind.type.kind;
-  request.resource = kind.type.plural;
+  request.resource = kind.type.resource();
   request.namespace_ = "team-a";
   request.object = object;
   request.old_object = old_object;

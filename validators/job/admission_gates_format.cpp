@@ -37,7 +37,7 @@ FieldErrors check(const Review& review) {
   FieldErrors errors = complaints_about(annotation(review.request.object, kAdmissionGatedByAnnotation).value_or(""));
   // Kueue looks twice on UPDATE of most kinds; whoever counts causes finds as many here.
   const JobKind* kind = enabled_kind(review);
-  const bool twice = kind == nullptr || kind->forms_are_checked_on_update();
+  const bool twice = kind == nullptr || (kind->forms_are_checked_on_update() && !kind->is_serving());
   if (review.request.operation == Operation::kUpdate && twice) append(errors, FieldErrors(errors));
   return errors;
 }

@@ -43,7 +43,8 @@ struct Growth {
 // nullopt: the pods are counted anew before they run, or are nobody's business.
 std::optional<Growth> runs_with_quota(const Review& review) {
   const JobKind* kind = enabled_kind(review);
-  if (!kind || is_admitter(review)) return std::nullopt;
+  // Each pod more is a Workload, or a part of one, that waits for its own quota.
+  if (!kind || kind->is_serving() || is_admitter(review)) return std::nullopt;
   const json &before = review.request.old_object, &after = review.request.object;
   const std::string self = "this " + review.request.kind;
   const MaybeAncestor ancestor = managed_ancestor(review, before);
@@ -54,23 +55,35 @@ std::optional<Growth> runs_with_quota(const Review& review) {
   return Growth{self + " is queued and runs with the quota for the pods that it had", false};
 }
 
+// Its own controller may put new pods in the place of those that run.
+bool is_described(const JobKind& kind) {
+  return &kind != &batch_job && &kind != &jobset;
+}
+
 FieldErrors growth_in(const Review& review) {
   const auto growth = runs_with_quota(review);
   if (!growth) return {};
   const std::string way_out = growth->part ? "; leave it as its controller made it"
                                            : "; set spec.suspend to true in the same request to requeue it";
-  const auto before = enabled_kind(review)->read_pod_templates(review.request.old_object);
+  const JobKind& kind = *enabled_kind(review);
+  const std::string_view ns = namespace_of(review.request);
+  const auto before = kind.read_pod_templates(review.request.old_object, ns, review.view);
+  const auto after_all = kind.read_pod_templates(review.request.object, ns, review.view);
+  if (!before || !after_all) return {};
   FieldErrors errors;
-  for (const ConstPodTemplateRef& after : enabled_kind(review)->read_pod_templates(review.request.object)) {
+  for (const ConstPodTemplateRef& after : *after_all) {
     const auto old =
-        std::find_if(before.begin(), before.end(), [&](const auto& each) { return each.name == after.name; });
-    if (old == before.end()) continue;
-    if (after.count > old->count) {
-      errors.push_back(forbidden(parallelism_beside(after.path), growth->state + ": " + std::to_string(old->count) +
-                                                                     " pods cannot become " +
-                                                                     std::to_string(after.count) + way_out));
+        std::find_if(before->begin(), before->end(), [&](const auto& each) { return each.name == after.name; });
+    if (old == before->end() && !is_described(kind)) continue;
+    const int64_t old_count = old == before->end() ? 0 : old->count;
+    if (after.count > old_count) {
+      const bool beside = after.count_path.text().empty();
+      errors.push_back(forbidden(beside ? parallelism_beside(after.path) : after.count_path,
+                                 growth->state + ": " + std::to_string(old_count) + " pods cannot become " +
+                                     std::to_string(after.count) + way_out));
     }
-    if (growth->part && requests_of(*old->template_json) != requests_of(*after.template_json)) {
+    if (old == before->end()) continue;
+    if ((growth->part || is_described(kind)) && requests_of(*old->template_json) != requests_of(*after.template_json)) {
       errors.push_back(
           forbidden(after.path.child("spec"), growth->state + ": what its pods request cannot change" + way_out));
     }

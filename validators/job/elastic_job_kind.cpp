@@ -1,5 +1,6 @@
 // Only some kinds can grow and shrink while they run. On an update the rule that the annotation is immutable
-// (elastic_job_immutable) says enough; Kueue's webhook of MPIJobs says both. Rejected, for example:
+// (elastic_job_immutable) says enough; Kueue's webhooks of MPIJobs and SparkApplications say both. Rejected, for
+// example:
 //
 //   kind: PyTorchJob
 //   metadata: {annotations: {kueue.x-k8s.io/elastic-job: "true"}}
@@ -15,11 +16,12 @@ namespace {
 
 FieldErrors check(const Review& review) {
   const JobKind* kind = enabled_kind(review);
-  if (kind == nullptr || kind == &batch_job || kind == &jobset) return {};
+  if (kind == nullptr || kind->takes_elastic_jobs()) return {};
   if (!is_elastic(review.settings, review.request.object)) return {};
   const bool is_update = review.request.operation == Operation::kUpdate;
-  if (is_update && (kind->framework != "kubeflow.org/mpijob" || is_elastic(review.settings, review.request.old_object)))
-    return {};
+  const bool says_both =
+      kind->framework == "kubeflow.org/mpijob" || kind->framework == "sparkoperator.k8s.io/sparkapplication";
+  if (is_update && (!says_both || is_elastic(review.settings, review.request.old_object))) return {};
   return {forbidden(FieldPath("metadata.annotations").key(kElasticJobAnnotation),
                     "elastic job is not supported for \"" + std::string(kind->type.api_version) +
                         ", Kind=" + std::string(kind->type.kind) + "\"")};

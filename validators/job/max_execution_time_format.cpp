@@ -11,7 +11,8 @@ namespace {
 
 FieldErrors check(const Review& review) {
   const auto text = label(review.request.object, kMaxExecTimeLabel);
-  if (kind_of_checked_forms(review) == nullptr || !text) return {};
+  const JobKind* kind = kind_of_checked_forms(review);
+  if (kind == nullptr || kind->is_serving() || !text) return {};
   const std::string field = FieldPath("metadata.labels").key(kMaxExecTimeLabel);
   const auto seconds = go_atoi(*text);
   if (!seconds.ok()) return {invalid(field, *text, seconds.error().message)};

@@ -13,7 +13,7 @@ FieldErrors check(const Review& review) {
   const JobKind* kind = enabled_kind(review);
   const nlohmann::json& object = review.request.object;
   const nlohmann::json& old_object = review.request.old_object;
-  if (!kind || (kind->stopped(object) && kind->stopped(old_object))) return {};
+  if (!kind || kind->is_serving() || (kind->stopped(object) && kind->stopped(old_object))) return {};
   const std::string_view limit = label(object, kMaxExecTimeLabel).value_or("");
   if (limit == label(old_object, kMaxExecTimeLabel).value_or("")) return {};
   return {invalid(FieldPath("metadata.labels").key(kMaxExecTimeLabel), limit, "field is immutable")};

@@ -3,7 +3,7 @@
 #include "api/codec/go_strconv.h"
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
-#include "jobs/counts.h"
+#include "api/pods/counts.h"
 #include "jobs/management.h"
 #include "validators/validator.h"
 

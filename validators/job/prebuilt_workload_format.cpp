@@ -18,11 +18,11 @@ size_t times_looked_at(const Review& review, const JobKind& kind) {
 
 FieldErrors check(const Review& review) {
   const JobKind* kind = enabled_kind(review);
-  if (!kind) return {};
+  if (!kind || kind->is_serving()) return {};
   const auto prebuilt = prebuilt_workload_name_of(review.settings, review.request.object);
   if (!prebuilt) return {};
   if (!kind->takes_prebuilt_workloads()) {
-    if (review.request.operation != Operation::kCreate) return {};
+    if (kind_of_checked_forms(review) == nullptr) return {};
     return {forbidden(prebuilt->field, "Is not supported for \"" + std::string(kind->type.api_version) +
                                            ", Kind=" + std::string(kind->type.kind) + "\"")};
   }

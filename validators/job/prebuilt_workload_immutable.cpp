@@ -16,7 +16,7 @@ FieldErrors check(const Review& review) {
   const JobKind* kind = enabled_kind(review);
   const nlohmann::json& object = review.request.object;
   const nlohmann::json& old_object = review.request.old_object;
-  if (!kind || kind->stopped(object) || is_elastic(review.settings, old_object)) return {};
+  if (!kind || kind->is_serving() || kind->stopped(object) || is_elastic(review.settings, old_object)) return {};
   const auto before = prebuilt_workload_name_of(review.settings, old_object);
   const auto after = prebuilt_workload_name_of(review.settings, object);
   if (name_in(before) == name_in(after)) return {};

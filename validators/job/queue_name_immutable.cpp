@@ -11,8 +11,10 @@ namespace {
 FieldErrors check(const Review& review) {
   const JobKind* kind = enabled_kind(review);
   const nlohmann::json& object = review.request.object;
-  if (!kind || kind->stopped(object)) return {};
+  if (!kind || is_unchecked_update(review)) return {};
   const std::string_view queue = queue_name_of(object);
+  // What serves stays in some queue.
+  if (kind->stopped(object) && !(kind->is_serving() && queue.empty())) return {};
   if (queue == queue_name_of(review.request.old_object)) return {};
   return {invalid(FieldPath("metadata.labels").key(kQueueNameLabel), queue, "field is immutable")};
 }

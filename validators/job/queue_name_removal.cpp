@@ -13,7 +13,7 @@ namespace {
 FieldErrors check(const Review& review) {
   const nlohmann::json& old_object = review.request.old_object;
   if (!enabled_kind(review) || queue_name_of(old_object).empty()) return {};
-  if (!queue_name_of(review.request.object).empty()) return {};
+  if (!queue_name_of(review.request.object).empty() || is_unchecked_update(review)) return {};
   if (!review.view.local_queue(string_at(old_object, {"metadata", "namespace"}), kDefaultLocalQueueName)) return {};
   return {invalid(FieldPath("metadata.labels").key(kQueueNameLabel), "",
                   "queue-name must not be empty in namespace with default queue")};

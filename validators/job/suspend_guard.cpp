@@ -55,19 +55,23 @@ std::optional<Obstacle> starts_past_the_queue(const Review& review) {
   return queued_by_itself(review, queue_name_of(before));
 }
 
+std::string where(const Review& review) {
+  return enabled_kind(review) == &plain_pod ? "spec.schedulingGates" : "spec.suspend";
+}
+
 FieldErrors check(const Review& review) {
   if (review.settings.suspend_guard != SuspendGuard::kEnforce) return {};
   const auto obstacle = starts_past_the_queue(review);
   if (!obstacle) return {};
-  return {forbidden("spec.suspend", obstacle->state + " and is unsuspended by muster on admission; user \"" +
-                                        review.request.user.username + "\" cannot unsuspend it; " + obstacle->advice)};
+  return {forbidden(where(review), obstacle->state + " and is unsuspended by muster on admission; user \"" +
+                                       review.request.user.username + "\" cannot unsuspend it; " + obstacle->advice)};
 }
 
 std::vector<std::string> warn(const Review& review) {
   if (review.settings.suspend_guard != SuspendGuard::kObserve) return {};
   const auto obstacle = starts_past_the_queue(review);
   if (!obstacle) return {};
-  return {"spec.suspend: " + obstacle->state +
+  return {where(review) + ": " + obstacle->state +
           " and was unsuspended before its admission; with suspendGuard: enforce "
           "this is rejected"};
 }

@@ -27,7 +27,7 @@ SchemaFindings find_in(const Review& review, const json& object) {
   }
   if (review.request.resource != jobset.type.plural) {
     const JobKind* kind = enabled_kind(review);
-    if (kind == nullptr) return found;
+    if (kind == nullptr || kind == &plain_pod) return found;
     for (const ConstPodTemplateRef& ref : kind->read_pod_templates(object))
       check_template("PodTemplateSpec", *ref.template_json, ref.path, found);
     return found;

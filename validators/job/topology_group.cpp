@@ -74,7 +74,7 @@ FieldErrors check_group(const Group& group) {
 
 FieldErrors check(const Review& review) {
   const JobKind* kind = enabled_kind(review);
-  if (!kind || !review.settings.enabled("TopologyAwareScheduling")) return {};
+  if (!kind || !review.settings.enabled("TopologyAwareScheduling") || !kind->checks_topology_groups()) return {};
   const auto templates = kind->read_pod_templates(review.request.object);
   FieldErrors errors;
   for (const Group& group : groups_of(templates)) append(errors, check_group(group));
@@ -85,7 +85,7 @@ FieldErrors check(const Review& review) {
 
 extern const Validator topology_group = {
     .name = "topology_group",
-    .matches = {{"jobset.x-k8s.io", "jobsets"}},
+    .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };

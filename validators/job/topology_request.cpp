@@ -11,11 +11,18 @@ namespace {
 // otherwise; of a JobSet's pod sets always.
 FieldErrors check(const Review& review) {
   const JobKind* kind = enabled_kind(review);
-  if (!kind || !review.settings.enabled("TopologyAwareScheduling")) return {};
+  if (!kind || !review.settings.enabled("TopologyAwareScheduling") || !kind->checks_topology_requests()) return {};
+  const auto templates = kind->read_pod_templates(review.request.object, namespace_of(review.request), review.view);
+  if (!templates) {
+    // Outside of the queues it is its own controller's business.
+    if (!is_queued_by_itself(review, review.request.object)) return {};
+    return {{"spec", FieldErrorType::kInvalid, "", "its pods cannot be counted: " + templates.error().message}};
+  }
   FieldErrors errors;
-  for (const ConstPodTemplateRef& pod_template : kind->read_pod_templates(review.request.object)) {
+  for (const ConstPodTemplateRef& pod_template : *templates) {
     FieldErrors found = check_topology_annotations(review.settings, pod_template);
     if (found.empty() || kind != &batch_job) append(found, check_slice_bounds(pod_template));
+    for (FieldError& error : found) error.detail += kind->where_templates_come_from();
     append(errors, std::move(found));
   }
   return errors;

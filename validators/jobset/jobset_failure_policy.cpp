@@ -10,6 +10,7 @@
 
 #include "api/codec/json.h"
 #include "api/config/feature_gates.h"
+#include "api/jobset.h"
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
@@ -19,7 +20,6 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMaxNameBytes = 128;
-constexpr int64_t kMaxReplicasForRestartJob = 1024;
 constexpr std::array<std::string_view, 5> kReasons = {"BackoffLimitExceeded", "DeadlineExceeded", "FailedIndexes",
                                                       "MaxFailedIndexesExceeded", "PodFailurePolicy"};
 
@@ -102,11 +102,11 @@ bool check_restart_job(const Review& review, const json& rules, FieldErrors& err
   }
   const json& replicated_jobs = replicated_jobs_of(review.request.object);
   if (std::any_of(replicated_jobs.begin(), replicated_jobs.end(),
-                  [](const json& one) { return replicas_of(one) > kMaxReplicasForRestartJob; })) {
+                  [](const json& one) { return replicas_of(one) > kMostReplicasForSingleRestarts; })) {
     errors.push_back(invalid(action, first->at("action"),
                              "JobSet cannot have a failure policy rule with RestartJob or "
                              "RestartJobAndIgnoreMaxRestarts action and a replicated job with replicas > " +
-                                 std::to_string(kMaxReplicasForRestartJob)));
+                                 std::to_string(kMostReplicasForSingleRestarts)));
   }
   return true;
 }

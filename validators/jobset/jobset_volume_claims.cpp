@@ -4,14 +4,17 @@
 //
 //   volumeClaimPolicies: [{templates: [{metadata: {name: data}, spec: {...}}]}]
 //
-// JobSet's webhook also compares the templates with claims that exist. muster, which
-// makes no claims itself, does not watch them.
+// A claim of that name that exists already (with JobSet's label; muster knows no others) is used
+// as it is and cannot go with the JobSet, so whenDeleted must be Retain. JobSet's webhook also
+// wants the stored spec to be the template, letter for letter. No claim has such a spec once the
+// API server has set its defaults and a volume is bound, so muster does not ask for it.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "api/codec/json.h"
 #include "api/meta/names.h"
+#include "api/meta/resource_type.h"
 #include "jobs/jobset/jobset_fields.h"
 #include "jobs/jobset/jobset_text.h"
 #include "validators/validator.h"
@@ -52,6 +55,18 @@ void check_pods(const json& replicated_jobs, const std::string& claim, FieldErro
        "replicatedJob containers don't have a matching volumeMount: " + claim + " from VolumeClaimPolicies"});
 }
 
+void check_retention(const Review& review, const json& policy, const std::string& claim, const FieldPath& path,
+                     FieldErrors& errors) {
+  const std::string_view name = string_at(review.request.object, {"metadata", "name"});
+  const std::string_view when_deleted = string_at(policy, {"retentionPolicy", "whenDeleted"});
+  if (name.empty() || when_deleted.empty() || when_deleted == "Retain") return;
+  const OwnerFacts* present = review.view.owner(kPersistentVolumeClaims.group, kPersistentVolumeClaims.kind,
+                                                review.request.namespace_, claim_name(name, claim));
+  if (present == nullptr) return;
+  errors.push_back(invalid(path.child("retentionPolicy").child("whenDeleted"), when_deleted,
+                           "retentionPolicy must be retain when PVC exists"));
+}
+
 FieldErrors check(const Review& review) {
   const json& jobset = review.request.object;
   const size_t jobset_name_length = jobset_name_or_alike(jobset).size();
@@ -59,7 +74,8 @@ FieldErrors check(const Review& review) {
   std::set<std::string> seen;
   const json& policies = array_at(jobset, {"spec", "volumeClaimPolicies"});
   for (size_t i = 0; i < policies.size(); ++i) {
-    const FieldPath templates = FieldPath("spec.volumeClaimPolicies").index(i).child("template");
+    const FieldPath policy = FieldPath("spec.volumeClaimPolicies").index(i);
+    const FieldPath templates = policy.child("template");
     size_t j = 0;
     for (const json& claim_template : array_at(policies[i], {"templates"})) {
       const FieldPath path = templates.index(j++).child("name");
@@ -73,6 +89,7 @@ FieldErrors check(const Review& review) {
         errors.push_back(invalid(path, claim, "VolumeClaimPolicies template name is too long"));
       }
       check_pods(replicated_jobs_of(jobset), claim, errors);
+      check_retention(review, policies[i], claim, policy, errors);
     }
   }
   return errors;

@@ -151,8 +151,10 @@ TEST_CASE("the flag for gates of JobSet takes what the file takes") {
   CHECK(parse_jobset_feature_gates("TLSOptions=true").value() == FeatureGateMap{{"TLSOptions", true}});
   CHECK_FALSE(parse_jobset_feature_gates("TLSOptions=false").ok());
   CHECK(parse_jobset_feature_gates("ElasticJobSet").error().message == "missing bool value for ElasticJobSet");
-  CHECK(parse_jobset_feature_gates("RestartJob=true").error().message ==
-        "RestartJob: Invalid value: true: muster does not support this feature when it is the JobSet controller; leave "
+  CHECK(parse_jobset_feature_gates("RestartJob=true").value() == FeatureGateMap{{"RestartJob", true}});
+  CHECK(parse_jobset_feature_gates("InPlaceRestart=true").error().message ==
+        "InPlaceRestart: Invalid value: true: muster does not support this feature when it is the JobSet controller; "
+        "leave "
         "the gate out, or run JobSet's own controller beside muster");
 }
 

@@ -207,7 +207,7 @@ TEST_CASE("kind descriptions: rows that are built in are right, of different nam
     CHECK(listed->version == kind->version);
     CHECK(listed->resource == kind->plural);
   }
-  CHECK(frameworks.size() == 6);
+  CHECK(frameworks.size() == 12);
 }
 
 TEST_CASE("kind descriptions: an administrator's kind is installed once, and takes no name that is known") {

@@ -11,7 +11,7 @@ import (
 )
 
 // Chart is muster's Helm chart.
-const Chart = "../../charts/muster"
+const Chart = "../../manifests/charts/muster"
 
 // HelmBinary is beside the control plane.
 func HelmBinary() string { return filepath.Join(filepath.Dir(LabBinary()), "helm") }

@@ -81,30 +81,36 @@ func Load(ctx context.Context, workers, count int, request func(number int) erro
 	return outcome
 }
 
-// SteadyLoad calls request with 0, 1, 2, ... so many times a second until the context ends,
-// each when it is due whatever became of those before it, and waits for all answers. Latencies
-// count from when a request was due.
-func SteadyLoad(ctx context.Context, perSecond int, request func(number int) error) Outcome {
+// OpenLoad calls request with 0, 1, 2, ... so many times a second, each when it is due
+// whatever became of those before it, until count calls were made (if count is not negative) or
+// the context ends, and waits for all answers. Latencies count from when a request was due.
+func OpenLoad(ctx context.Context, perSecond, count int, request func(number int) error) Outcome {
 	var (
 		mutex   sync.Mutex
 		outcome Outcome
 		group   sync.WaitGroup
 	)
 	began, interval := time.Now(), time.Second/time.Duration(perSecond)
-	for number := 0; ; number++ {
-		due := began.Add(time.Duration(number) * interval)
-		select {
-		case <-ctx.Done():
-			group.Wait()
-			slices.Sort(outcome.Latencies)
-			return outcome
-		case <-time.After(time.Until(due)):
-		}
+	due := func(number int) time.Time { return began.Add(time.Duration(number) * interval) }
+	for number := 0; number != count && until(ctx, due(number)); number++ {
 		group.Go(func() {
 			err := request(number)
 			mutex.Lock()
 			defer mutex.Unlock()
-			outcome.add(time.Since(due), err)
+			outcome.add(time.Since(due(number)), err)
 		})
+	}
+	group.Wait()
+	slices.Sort(outcome.Latencies)
+	return outcome
+}
+
+// until waits; false if the context ends first.
+func until(ctx context.Context, moment time.Time) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(time.Until(moment)):
+		return true
 	}
 }

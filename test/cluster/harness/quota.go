@@ -146,6 +146,8 @@ func (b *quotaBook) see(change moment) (reserved bool, err error) {
 	before, had := b.held[workload.GetUID()]
 	now, has := holdingOf(workload)
 	finished := ConditionOf(workload, "Finished")["status"] == "True"
+	// What serves and has zero replicas gives its quota back by itself.
+	onHold := ConditionOf(workload, "QuotaReserved")["reason"] == "OnHold"
 	if change.gone || finished {
 		has = false
 	}
@@ -153,7 +155,7 @@ func (b *quotaBook) see(change moment) (reserved bool, err error) {
 	switch {
 	case has && had && now.queue != before.queue:
 		return false, fmt.Errorf("changed from ClusterQueue %s to %s", before.queue, now.queue)
-	case had && !has && !change.gone && !finished && ConditionOf(workload, "Evicted")["status"] != "True":
+	case had && !has && !change.gone && !finished && !onHold && ConditionOf(workload, "Evicted")["status"] != "True":
 		return false, fmt.Errorf("lost its quota without an eviction: %v", workload.Object["status"])
 	case has:
 		b.held[workload.GetUID()] = now

@@ -4,9 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"testing"
 	"time"
 
@@ -15,14 +18,20 @@ import (
 )
 
 // rawClient sends bytes and reads as little of the answers as it must: a load generator
-// that shares two cores with what it measures must cost next to nothing. Connections are
-// HTTP/1.1, one for each request under way.
+// that shares two cores with what it measures must cost next to nothing.
 type rawClient struct {
 	base string
 	http *http.Client
 }
 
-func (c *Cluster) rawClient(t testing.TB) *rawClient {
+// rawClient has connections of HTTP/1.1, one for each request under way.
+func (c *Cluster) rawClient(t testing.TB) *rawClient { return c.rawClientOf(t, false) }
+
+// multiplexedClient has connections of HTTP/2, for requests that do not wait for each other:
+// one connection takes some hundreds of them.
+func (c *Cluster) multiplexedClient(t testing.TB) *rawClient { return c.rawClientOf(t, true) }
+
+func (c *Cluster) rawClientOf(t testing.TB, multiplexed bool) *rawClient {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
 	if err != nil {
@@ -32,12 +41,18 @@ func (c *Cluster) rawClient(t testing.TB) *rawClient {
 	if err != nil {
 		t.Fatal(err)
 	}
-	transport := &http.Transport{TLSClientConfig: secure, MaxIdleConnsPerHost: 1024}
+	transport := &http.Transport{TLSClientConfig: secure, MaxIdleConnsPerHost: 1024, ForceAttemptHTTP2: multiplexed}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &rawClient{base: config.Host, http: &http.Client{Transport: transport}}
 }
 
-const mergePatch = "application/merge-patch+json"
+const (
+	mergePatch = "application/merge-patch+json"
+	applyPatch = "application/apply-patch+yaml" // of which JSON is a part
+)
+
+// errExpired is that a watch begins at a version which the API server no longer has.
+var errExpired = errors.New("the version is too old")
 
 // send returns the status of the answer; what an error answers is in the error. A conflict
 // is no error. A user who is named is the one whom the administrator pretends to be.
@@ -67,8 +82,8 @@ func (r *rawClient) send(ctx context.Context, method, path, user, contentType st
 // watch calls event with each line until the server ends the watch, as it is asked to
 // after so long, or the context does.
 func (r *rawClient) watch(ctx context.Context, path, version string, lasts time.Duration, event func(line []byte) error) error {
-	url := fmt.Sprintf("%s%s?watch=1&timeoutSeconds=%.0f&resourceVersion=%s", r.base, path, lasts.Seconds(), version)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	address := fmt.Sprintf("%s%s?watch=1&timeoutSeconds=%.0f&resourceVersion=%s", r.base, path, lasts.Seconds(), version)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err
 	}
@@ -77,6 +92,9 @@ func (r *rawClient) watch(ctx context.Context, path, version string, lasts time.
 		return err
 	}
 	defer response.Body.Close()
+	if response.StatusCode == http.StatusGone {
+		return errExpired
+	}
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("watching %s: %s", path, response.Status)
 	}
@@ -88,4 +106,27 @@ func (r *rawClient) watch(ctx context.Context, path, version string, lasts time.
 		}
 	}
 	return lines.Err()
+}
+
+// listPage is what list returns of a kind's objects.
+type listPage struct {
+	Metadata struct{ ResourceVersion, Continue string }
+	Items    []json.RawMessage
+}
+
+// list one page of 500; next is what the page before said, or empty.
+func (r *rawClient) list(ctx context.Context, path, next string) (page listPage, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.base+path+"?limit=500&continue="+url.QueryEscape(next), nil)
+	if err != nil {
+		return page, err
+	}
+	response, err := r.http.Do(request)
+	if err != nil {
+		return page, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return page, fmt.Errorf("listing %s: %s", path, response.Status)
+	}
+	return page, json.NewDecoder(response.Body).Decode(&page)
 }

@@ -20,6 +20,10 @@ type ShapeRun struct {
 	Shape Shape
 	// Writers is the number of connections for creates, and of those for everything else.
 	Writers int
+	// CreatesPerSecond, if not 0, makes the run an open loop, as Kueue's own runner is: so many
+	// creates are sent a second (none before it is due), whatever became of those before, and
+	// what is over is marked by server-side apply.
+	CreatesPerSecond int
 	// AdmitsAs makes it admit every Workload at once, whatever the quota, as this user: the
 	// writes of a run with no scheduler, and so the floor under any. Muster must not lead
 	// then; that its name is borrowed spares these writes the webhooks that its own are spared.
@@ -34,9 +38,13 @@ type ShapeOutcome struct {
 	Waits        map[string]time.Duration // mean, from sending a create to seeing it admitted first
 	Admissions   int                      // those of evicted ones count again
 	Evictions    int
-	OverAdmitted []string // the first few moments at which a quota was exceeded
-	StatusWrites int      // its own, to Workloads, without those that met a conflict
-	Conflicts    int      // of its own
+	OverAdmitted []string      // the first few moments at which a quota was exceeded
+	StatusWrites int           // its own, to Workloads, without those that met a conflict
+	Conflicts    int           // of its own
+	LongestPause time.Duration // between two admissions
+	WaitedLong   int           // Workloads that waited for 120 s and more
+	LostSeconds  float64       // pod-seconds that evictions threw away
+	Relists      int           // how often the run's own watch had to begin anew with a list
 }
 
 type workloadCondition struct {
@@ -53,6 +61,7 @@ type workloadEvent struct {
 	Type   string
 	Object struct {
 		Message  string // of an ERROR
+		Code     int    // the same
 		Metadata struct{ Name, ResourceVersion string }
 		Status   struct {
 			Conditions []workloadCondition
@@ -69,6 +78,7 @@ type record struct {
 	sent       time.Time // its create
 	reservedIn string    // the ClusterQueue; empty: it holds nothing
 	admissions int
+	admittedAt time.Time // the last time
 	evicted    bool
 	over       bool // its time is
 	finished   bool
@@ -78,20 +88,22 @@ type record struct {
 
 type shapeRun struct {
 	ShapeRun
-	ctx       context.Context
-	cancel    context.CancelCauseFunc
-	client    *rawClient
-	queues    ShapeQueues
-	began     time.Time
-	writes    chan *record
-	mutex     sync.Mutex
-	records   map[string]*record
-	finished  int
-	used      map[string]int // cpu, by ClusterQueue and by cohort
-	outcome   ShapeOutcome
-	waits     map[string]time.Duration // sums
-	allOver   chan struct{}
-	endedOnce sync.Once
+	ctx           context.Context
+	cancel        context.CancelCauseFunc
+	client        *rawClient
+	creator       *rawClient
+	queues        ShapeQueues
+	began         time.Time
+	writes        chan *record
+	mutex         sync.Mutex
+	records       map[string]*record
+	finished      int
+	used          map[string]int // cpu, by ClusterQueue and by cohort
+	outcome       ShapeOutcome
+	waits         map[string]time.Duration // sums
+	lastAdmission time.Time
+	allOver       chan struct{}
+	endedOnce     sync.Once
 }
 
 // Run does it in queues that are there, and fails the test when it is not over in time.
@@ -107,6 +119,10 @@ func (s ShapeRun) Run(t testing.TB, c *Cluster, queues ShapeQueues, within time.
 		writes: make(chan *record, 2*len(arrivals)), records: make(map[string]*record, len(arrivals)),
 		used: map[string]int{}, waits: map[string]time.Duration{}, allOver: make(chan struct{}),
 	}
+	r.creator = r.client
+	if s.CreatesPerSecond > 0 {
+		r.creator = c.multiplexedClient(t)
+	}
 	for _, each := range arrivals {
 		r.records[each.name] = &record{arrival: each}
 	}
@@ -120,7 +136,8 @@ func (s ShapeRun) Run(t testing.TB, c *Cluster, queues ShapeQueues, within time.
 		group.Go(r.write)
 	}
 	r.began = time.Now()
-	created := Load(ctx, s.Writers, len(arrivals), func(number int) error { return r.create(r.records[arrivals[number].name]) })
+	create := func(number int) error { return r.create(r.records[arrivals[number].name]) }
+	created := s.createAll(ctx, len(arrivals), create)
 	r.outcome.Created = time.Since(r.began)
 	if created.Failed > 0 {
 		cancel(errors.New(created.String()))
@@ -137,6 +154,13 @@ func (s ShapeRun) Run(t testing.TB, c *Cluster, queues ShapeQueues, within time.
 		r.outcome.Waits[set.Class] = r.waits[set.Class] / time.Duration(set.Count*s.Shape.Cohorts*s.Shape.Queues)
 	}
 	return r.outcome
+}
+
+func (s ShapeRun) createAll(ctx context.Context, count int, create func(number int) error) Outcome {
+	if s.CreatesPerSecond > 0 {
+		return OpenLoad(ctx, s.CreatesPerSecond, count, create)
+	}
+	return Load(ctx, s.Writers, count, create)
 }
 
 // await the end of all, or that nothing has ended for a while.
@@ -193,7 +217,7 @@ func (r *shapeRun) create(workload *record) error {
 	r.mutex.Lock()
 	workload.sent = time.Now()
 	r.mutex.Unlock()
-	status, err := r.client.send(r.ctx, http.MethodPost, r.queues.path(), "", "application/json", body)
+	status, err := r.creator.send(r.ctx, http.MethodPost, r.queues.path(), "", "application/json", body)
 	if err == nil && status == http.StatusConflict {
 		err = fmt.Errorf("there is a Workload %s already", workload.name)
 	}
@@ -212,6 +236,9 @@ func (r *shapeRun) watch(version string) {
 			if err := json.Unmarshal(line, &event); err != nil {
 				return err
 			}
+			if event.Type == "ERROR" && event.Object.Code == http.StatusGone {
+				return errExpired
+			}
 			if event.Type == "ERROR" {
 				return fmt.Errorf("the watch broke: %s", event.Object.Message)
 			}
@@ -219,8 +246,34 @@ func (r *shapeRun) watch(version string) {
 			r.see(&event)
 			return nil
 		})
+		if errors.Is(err, errExpired) {
+			version, err = r.relist()
+		}
 		if err != nil && r.ctx.Err() == nil {
 			r.cancel(err)
+		}
+	}
+}
+
+// relist looks at all Workloads, and returns the version from which a watch goes on.
+func (r *shapeRun) relist() (version string, err error) {
+	r.mutex.Lock()
+	r.outcome.Relists++
+	r.mutex.Unlock()
+	for next := ""; ; {
+		page, err := r.client.list(r.ctx, r.queues.path(), next)
+		if err != nil {
+			return "", err
+		}
+		for _, item := range page.Items {
+			event := workloadEvent{Type: "MODIFIED"}
+			if err := json.Unmarshal(item, &event.Object); err != nil {
+				return "", err
+			}
+			r.see(&event)
+		}
+		if next = page.Metadata.Continue; next == "" {
+			return page.Metadata.ResourceVersion, nil
 		}
 	}
 }
@@ -254,14 +307,24 @@ func (r *shapeRun) see(event *workloadEvent) {
 	case !admitted && workload.timer != nil:
 		workload.timer.Stop()
 		workload.timer, workload.over = nil, false
+		ran := min(time.Since(workload.admittedAt), workload.set.Runtime)
+		r.outcome.LostSeconds += ran.Seconds() // one pod each
 	}
 	r.act(workload)
 }
 
 func (r *shapeRun) admitted(workload *record) {
-	if workload.admissions == 0 {
-		r.waits[workload.set.Class] += time.Since(workload.sent)
+	now := time.Now()
+	if waited := now.Sub(workload.sent); workload.admissions == 0 {
+		r.waits[workload.set.Class] += waited
+		if waited >= 2*time.Minute {
+			r.outcome.WaitedLong++
+		}
 	}
+	if !r.lastAdmission.IsZero() {
+		r.outcome.LongestPause = max(r.outcome.LongestPause, now.Sub(r.lastAdmission))
+	}
+	r.lastAdmission, workload.admittedAt = now, now
 	workload.admissions++
 	r.outcome.Admissions++
 	workload.timer = time.AfterFunc(workload.set.Runtime, func() {

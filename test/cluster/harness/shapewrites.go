@@ -22,6 +22,8 @@ func (r *shapeRun) admits(workload *record) bool {
 	return r.AdmitsAs != "" && workload.reservedIn == "" && !workload.finished
 }
 
+var finished = workloadCondition{Type: "Finished", Status: "True", Reason: "Succeeded", Message: "By test"}
+
 // wanted is what is to be written into the status of a Workload; nil: nothing.
 func (r *shapeRun) wanted(workload *record) map[string]any {
 	switch queue := r.queues.cluster(workload.arrival); {
@@ -32,9 +34,10 @@ func (r *shapeRun) wanted(workload *record) map[string]any {
 			workloadCondition{Type: "QuotaReserved", Status: "False", Reason: "PendingEvaluation", Message: "Preempted"},
 			workloadCondition{Type: "Admitted", Status: "False", Reason: "NoReservation", Message: "The workload has no reservation"},
 			workloadCondition{Type: "Requeued", Status: "True", Reason: "Preempted", Message: "Preempted"})}
+	case workload.over && r.CreatesPerSecond > 0:
+		return map[string]any{"conditions": with(nil, finished)} // the others belong to others
 	case workload.over:
-		return map[string]any{"conditions": with(workload.conditions,
-			workloadCondition{Type: "Finished", Status: "True", Reason: "Succeeded", Message: "By test"})}
+		return map[string]any{"conditions": with(workload.conditions, finished)}
 	case r.admits(workload):
 		return map[string]any{
 			"admission": map[string]any{"clusterQueue": queue, "podSetAssignments": []any{map[string]any{
@@ -67,12 +70,15 @@ func (r *shapeRun) writeOne(workload *record) {
 	if r.admits(workload) {
 		user = r.AdmitsAs
 	}
+	applies := r.CreatesPerSecond > 0 && workload.over && !workload.evicted
 	r.mutex.Unlock()
 	answer := http.StatusOK
 	if status != nil {
-		body, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": version}, "status": status})
-		if err == nil {
-			answer, err = r.client.send(r.ctx, http.MethodPatch, r.queues.path()+"/"+workload.name+"/status", user, mergePatch, body)
+		var err error
+		if applies {
+			answer, err = r.apply(workload.name, status)
+		} else {
+			answer, err = r.patch(workload.name, version, user, status)
 		}
 		if err != nil {
 			r.cancel(err)
@@ -95,6 +101,25 @@ func (r *shapeRun) writeOne(workload *record) {
 			r.act(workload) // what followed has been seen already
 		}
 	}
+}
+
+func (r *shapeRun) patch(name, version, user string, status map[string]any) (int, error) {
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": version}, "status": status})
+	if err != nil {
+		return 0, err
+	}
+	return r.client.send(r.ctx, http.MethodPatch, r.queues.path()+"/"+name+"/status", user, mergePatch, body)
+}
+
+func (r *shapeRun) apply(name string, status map[string]any) (int, error) {
+	body, err := json.Marshal(map[string]any{
+		"apiVersion": storedKueue, "kind": "Workload", "metadata": map[string]any{"name": name}, "status": status,
+	})
+	if err != nil {
+		return 0, err
+	}
+	path := r.queues.path() + "/" + name + "/status?fieldManager=runner&force=true"
+	return r.client.send(r.ctx, http.MethodPatch, path, "", applyPatch, body)
 }
 
 func isTrue(conditions []workloadCondition, kind string) bool {

@@ -52,6 +52,58 @@ TEST_CASE("explain of a kind that is not queued says so whether or not the objec
   CHECK_FALSE(ask_about_unqueued(missing, kind, "team-a", "train").found);
 }
 
+TEST_CASE("explain of a pod in a queue points at its Workload") {
+  const UnqueuedKind& kind = *find_unqueued_kind("pod");
+  json pod = {{"metadata", {{"name", "train"}, {"uid", "1"}, {"labels", {{"kueue.x-k8s.io/managed", "true"}}}}}};
+  Explained told = explain_unqueued(kind, "team-a", "train", pod, "");
+  CHECK(told.headline == "Pod team-a/train waits or runs as a part of its Workload.");
+  REQUIRE(told.change.size() == 1);
+  CHECK(told.change[0].starts_with("Ask about that one: muster explain workload/pod-train-"));
+  for (const char* where : {"labels", "annotations"}) {
+    json member = pod;
+    member["metadata"][where]["kueue.x-k8s.io/pod-group-name"] = "three";
+    told = explain_unqueued(kind, "team-a", "train", member, "");
+    CHECK(told.change.at(0) == "Ask about that one: muster explain workload/three -n team-a.");
+  }
+}
+
+TEST_CASE("explain of a pod in a queue says whether it was started, and of what group it is") {
+  json pod = {{"metadata",
+               {{"name", "train"},
+                {"labels", {{"kueue.x-k8s.io/managed", "true"}}},
+                {"annotations",
+                 {{"kueue.x-k8s.io/pod-group-name", "three"},
+                  {"kueue.x-k8s.io/pod-group-total-count", "3"},
+                  {"kueue.x-k8s.io/role-hash", "worker"}}}}},
+              {"spec", {{"schedulingGates", {{{"name", "kueue.x-k8s.io/admission"}}}}}}};
+  const UnqueuedKind& kind = *find_unqueued_kind("pod");
+  Explained told = explain_unqueued(kind, "team-a", "train", pod, "");
+  REQUIRE(told.because.size() == 2);
+  CHECK(told.because[0].starts_with("The pod waits behind its scheduling gate kueue.x-k8s.io/admission"));
+  CHECK(told.because[1] == "Its group has 3 pods, and it counts in the pod set worker.");
+  pod["spec"].erase("schedulingGates");
+  pod["status"]["phase"] = "Running";
+  told = explain_unqueued(kind, "team-a", "train", pod, "");
+  CHECK(told.because[0] == "The pod has no gate any more: it was started, and its phase is Running.");
+}
+
+TEST_CASE("explain of a set that serves points at its Workloads or pods, and of one in no queue says so") {
+  json object = {{"metadata", {{"name", "db"}, {"uid", "1"}}}, {"spec", {{"template", {{"spec", json::object()}}}}}};
+  const UnqueuedKind& kind = *find_unqueued_kind("statefulset");
+  CHECK(explain_unqueued(kind, "team-a", "db", object, "").reason == "KindNotQueued");
+  json& annotations = object["spec"]["template"]["metadata"]["annotations"];
+  annotations["kueue.x-k8s.io/pod-suspending-parent"] = "statefulset";
+  Explained told = explain_unqueued(kind, "team-a", "db", object, "");
+  CHECK(told.reason == "QueuedAsWorkload");
+  CHECK(told.change.at(0).starts_with("Ask about that one: muster explain workload/statefulset-db-"));
+  told = explain_unqueued(*find_unqueued_kind("deployment"), "team-a", "db", object, "");
+  CHECK(told.reason == "QueuedAsPods");
+  object["spec"] = {{"replicas", 4}, {"leaderWorkerTemplate", {{"workerTemplate", object["spec"]["template"]}}}};
+  told = explain_unqueued(*find_unqueued_kind("leaderworkerset"), "team-a", "db", object, "");
+  CHECK(told.because.at(0) == "It has 4 groups, each of which is admitted as a whole.");
+  CHECK(told.change.at(0).find("workload/leaderworkerset-db-0-") != std::string::npos);
+}
+
 TEST_CASE("explain of a part points at what it is part of") {
   const json pod = {{"metadata",
                      {{"ownerReferences",

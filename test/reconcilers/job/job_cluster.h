@@ -22,6 +22,7 @@ class JobCluster {
  public:
   using Edit = std::function<void(json&)>;
 
+  const Reconciler* reconciler = &job_workload_reconciler;
   ClusterState state;
   ReconcilerSettings settings;
   // 2026-01-01T12:00:00Z
@@ -69,7 +70,7 @@ class JobCluster {
 
   // Asks once and carries out what is planned.
   Plan reconcile(const ObjectKey& key) {
-    Plan plan = job_workload_reconciler.reconcile(key, state, settings, now);
+    Plan plan = reconciler->reconcile(key, state, settings, now);
     events.insert(events.end(), plan.events.begin(), plan.events.end());
     for (const Write& write : plan.writes) carry_out(write);
     return plan;

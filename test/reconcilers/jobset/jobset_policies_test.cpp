@@ -37,8 +37,10 @@ JobSetPtr jobset_with(const json& spec, int restarts = 0) {
 
 std::string text(const Verdict& verdict) {
   if (verdict.kind == Verdict::Kind::kGoOn) return "go on";
-  std::string text = verdict.kind == Verdict::Kind::kFail ? "fail: " : "restart: ";
-  if (verdict.kind == Verdict::Kind::kRestart) text += verdict.counts_towards_max ? "counted, " : "not counted, ";
+  std::string text = verdict.kind == Verdict::Kind::kFail      ? "fail: "
+                     : verdict.kind == Verdict::Kind::kRestart ? "restart: "
+                                                               : "restart job: ";
+  if (verdict.kind != Verdict::Kind::kFail) text += verdict.counts_towards_max ? "counted, " : "not counted, ";
   text += verdict.reason;
   const size_t name = verdict.message.find("(first failed job: ");
   return text + (name == std::string::npos ? "" : ", " + verdict.message.substr(name + 19, 1));
@@ -53,9 +55,12 @@ json rules(std::initializer_list<json> list, int max_restarts = 1) {
 TEST_CASE("jobset policies: what failed Jobs lead to") {
   const std::string kReached = "fail: ReachedMaxRestarts, ", kFailed = "fail: FailJobSetFailurePolicyAction, ",
                     kRestart = "restart: counted, RestartJobSetFailurePolicyAction, ",
-                    kIgnoring = "restart: not counted, RestartJobSetAndIgnoreMaxRestartsFailurePolicyAction, ";
+                    kIgnoring = "restart: not counted, RestartJobSetAndIgnoreMaxRestartsFailurePolicyAction, ",
+                    kOne = "restart job: counted, RestartJobFailurePolicyAction, ",
+                    kOneIgnoring = "restart job: not counted, RestartJobAndIgnoreMaxRestartsFailurePolicyAction, ";
   const json fail = {{"action", "FailJobSet"}}, ignore = {{"action", "RestartJobSetAndIgnoreMaxRestarts"}},
-             restart = {{"action", "RestartJobSet"}};
+             restart = {{"action", "RestartJobSet"}}, one = {{"action", "RestartJob"}},
+             one_ignoring = {{"action", "RestartJobAndIgnoreMaxRestarts"}};
   const auto with = [](json rule, const char* key, const char* value) {
     rule[key] = json::array({value});
     return rule;
@@ -114,6 +119,14 @@ TEST_CASE("jobset policies: what failed Jobs lead to") {
        0,
        {evicted},
        kRestart + "b"},
+      {"a single Job restarts", rules({one}), 0, {a, b}, kOne + "b"},
+      {"a single Job keeps to maxRestarts", rules({one}, 2), 2, {a}, kReached + "a"},
+      {"a single Job ignores maxRestarts", rules({one_ignoring}, 0), 5, {a}, kOneIgnoring + "a"},
+      {"some restart by themselves and others with the JobSet",
+       rules({with(one, "targetReplicatedJobs", "b"), with(restart, "targetReplicatedJobs", "a")}),
+       0,
+       {a, b},
+       kOne + "b"},
       {"all of a rule must fit",
        rules({with(with(fail, "onJobFailureReasons", "PodFailurePolicy"), "targetReplicatedJobs", "a")}),
        0,

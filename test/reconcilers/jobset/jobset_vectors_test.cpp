@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "api/meta/constants.h"
+#include "jobs/edit.h"
 #include "jobs/jobset/jobset_fields.h"
 #include "reconcilers/jobset/jobset_child.h"
 #include "test/support/vectors.h"
@@ -17,8 +19,10 @@ json or_null(const json& object, std::initializer_list<std::string_view> path) {
   return found == nullptr ? json() : *found;
 }
 
-// A Job as the vectors show it.
-json seen(const json& job) {
+// A Job as the vectors show it. The label that JobSet's webhook for pods sets is in the template here.
+json seen(json job) {
+  if (json* labels = existing_object(job, {"spec", "template", "metadata", "labels"}))
+    labels->erase(std::string(kJobSetPriorityLabel));
   const json& pod_template = object_at(job, {"spec", "template"});
   return {{"name", or_null(job, {"metadata", "name"})},
           {"labels", or_null(job, {"metadata", "labels"})},

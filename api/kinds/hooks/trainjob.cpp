@@ -1,0 +1,185 @@
+// TrainJob: its pods are those of the JobSet that the trainer makes from a TrainingRuntime or ClusterTrainingRuntime.
+// Source: Kubeflow Trainer v2, as facts.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "api/kinds/hooks/hooks.h"
+#include "api/pods/counts.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kAncestorLabel = "trainer.kubeflow.org/trainjob-ancestor-step";
+constexpr std::string_view kTrainerStep = "trainer";
+constexpr std::string_view kTrainerContainer = "node";
+
+void read(const json& object, DescribedJob& job) {
+  const json& spec = object_at(object, {"spec"});
+  json kept = json::object();
+  for (const char* field : {"runtimeRef", "trainer", "runtimePatches"}) {
+    if (const json* value = find_path(spec, {field})) kept[field] = *value;
+  }
+  for (const json& status : array_at(object, {"status", "jobsStatus"}))
+    kept["jobsStatus"].push_back({{"name", string_at(status, {"name"})},
+                                  {"ready", int32_at(status, {"ready"})},
+                                  {"succeeded", int32_at(status, {"succeeded"})}});
+  job.kept = to_text(kept);
+  job.pods_ready = false;
+  job.awaited = "its runtime is not known yet";
+}
+
+// The object below these keys, which is made where there is nothing; nullptr: something else stands there.
+json* inside(json& value, std::initializer_list<const char*> keys) {
+  json* place = &value;
+  for (const char* key : keys) {
+    if (place->is_null()) *place = json::object();
+    if (!place->is_object()) return nullptr;
+    place = &(*place)[key];
+  }
+  return place;
+}
+
+// --- Patches ---
+
+bool is_list_of_named(const json& list) {
+  return list.is_array() && !list.empty() &&
+         std::all_of(list.begin(), list.end(), [](const json& item) { return !string_at(item, {"name"}).empty(); });
+}
+
+json* find_named(json& list, std::string_view name) {
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const json& item) { return string_at(item, {"name"}) == name; });
+  return found == list.end() ? nullptr : &*found;
+}
+
+// As Kubernetes merges: maps by key, lists of things with names by name, what else there is as a whole. A request is
+// bounded in depth by the API server; nobody counts on more than this.
+void merge_into(json& target, const json& patch, int depth = 0) {
+  constexpr int kMostDepth = 30;
+  if (depth > kMostDepth || patch.is_null()) return;
+  if (target.is_object() && patch.is_object()) {
+    for (const auto& [key, value] : patch.items()) merge_into(target[key], value, depth + 1);
+  } else if (is_list_of_named(target) && is_list_of_named(patch)) {
+    for (const json& item : patch) {
+      json* same = find_named(target, string_at(item, {"name"}));
+      if (same != nullptr)
+        merge_into(*same, item, depth + 1);
+      else
+        target.push_back(item);
+    }
+  } else {
+    target = patch;
+  }
+}
+
+void apply_patches(const json& kept, json& replicated) {
+  for (const json& patch : array_at(kept, {"runtimePatches"})) {
+    for (const json& patched : array_at(patch, {"trainingRuntimeSpec", "template", "spec", "replicatedJobs"})) {
+      json* same = find_named(replicated, string_at(patched, {"name"}));
+      json* pod_template = same == nullptr ? nullptr : inside(*same, {"template", "spec", "template"});
+      if (pod_template != nullptr) merge_into(*pod_template, object_at(patched, {"template", "spec", "template"}));
+    }
+  }
+}
+
+// --- The trainer's own job ---
+
+bool is_trainer(const json& replicated) {
+  return string_at(replicated, {"template", "metadata", "labels", kAncestorLabel}) == kTrainerStep;
+}
+
+void apply_trainer(const json& trainer, json& replicated) {
+  json* containers = inside(replicated, {"template", "spec", "template", "spec", "containers"});
+  json* node = containers != nullptr && containers->is_array() ? find_named(*containers, kTrainerContainer) : nullptr;
+  if (node == nullptr) return;
+  for (const char* field : {"image", "command", "args"}) {
+    if (const json* value = find_path(trainer, {field}); value != nullptr && !value->is_null()) (*node)[field] = *value;
+  }
+  if (const json& env = array_at(trainer, {"env"}); !env.empty()) merge_into((*node)["env"], env);
+  if (const json& asked = object_at(trainer, {"resourcesPerNode"}); !asked.empty()) (*node)["resources"] = asked;
+}
+
+int32_t pods_of(const json& replicated, const json& runtime, const json& trainer) {
+  const auto parallelism = int_at(replicated, {"template", "spec", "parallelism"});
+  if (!is_trainer(replicated)) return saturated_count(parallelism.value_or(1));
+  const auto own = int_at(trainer, {"numNodes"});
+  const auto of_runtime = int_at(runtime, {"spec", "mlPolicy", "numNodes"});
+  return saturated_count(own ? *own : of_runtime ? *of_runtime : parallelism.value_or(1));
+}
+
+// --- What it comes to ---
+
+int32_t status_of(const json& kept, std::string_view name, const char* field) {
+  for (const json& status : array_at(kept, {"jobsStatus"})) {
+    if (string_at(status, {"name"}) == name) return int32_at(status, {field});
+  }
+  return 0;
+}
+
+void add_pod_set(const json& replicated, const json& runtime, const json& kept, DescribedJob& job) {
+  const int32_t replicas = saturated_count(int_at(replicated, {"replicas"}).value_or(1));
+  const int64_t pods = pods_of(replicated, runtime, object_at(kept, {"trainer"}));
+  const std::string name(string_at(replicated, {"name"}));
+  const json topology = {{"podIndexLabel", "batch.kubernetes.io/job-completion-index"},
+                         {"subGroupIndexLabel", "jobset.sigs.k8s.io/job-index"},
+                         {"subGroupCount", replicas}};
+  const int64_t done = status_of(kept, name, "succeeded");
+  job.pod_sets.push_back({.name = name,
+                          .count = saturated_count(pods * replicas),
+                          .pod_template = read_pod_template(object_at(replicated, {"template", "spec", "template"})),
+                          .topology_labels = to_text(topology),
+                          .reclaimable = done > 0 && done <= replicas ? saturated_count(done * pods) : 0,
+                          .place = "job[" + name + "]"});
+}
+
+void build(const json& runtime, const json& kept, DescribedJob& job) {
+  json replicated = array_at(runtime, {"spec", "template", "spec", "replicatedJobs"});
+  apply_patches(kept, replicated);
+  int64_t wanted = 0, there = 0;
+  for (json& each : replicated) {
+    if (!each.is_object()) continue;
+    if (is_trainer(each)) apply_trainer(object_at(kept, {"trainer"}), each);
+    add_pod_set(each, runtime, kept, job);
+    wanted += saturated_count(int_at(each, {"replicas"}).value_or(1));
+    if (job.pod_sets.size() > KindDescription::kMostPodSets) break;
+  }
+  for (const json& status : array_at(kept, {"jobsStatus"}))
+    there += int64_t(int32_at(status, {"ready"})) + int32_at(status, {"succeeded"});
+  job.pods_ready = there == wanted;
+}
+
+void consult(const ConsultedLookup& find, DescribedJob& job) {
+  const json kept = json::parse(job.kept, nullptr, false);
+  const std::string_view group = string_at(kept, {"runtimeRef", "apiGroup"});
+  const std::string_view kind = string_at(kept, {"runtimeRef", "kind"});
+  const std::string name(string_at(kept, {"runtimeRef", "name"}));
+  const auto& known = job.kind->consulted;
+  const auto runtime_kind = std::find_if(known.begin(), known.end(), [&](const ConsultedKind& candidate) {
+    return candidate.group == group && candidate.kind == kind;
+  });
+  job.awaited.clear();
+  if (runtime_kind == known.end()) {
+    job.unreadable = "unsupported runtime: " + std::string(kind) + (group.empty() ? "" : "." + std::string(group));
+    return;
+  }
+  const json* runtime = find(*runtime_kind, name);
+  if (runtime == nullptr)
+    job.awaited = "runtime '" + name + "' not found";
+  else
+    build(*runtime, kept, job);
+}
+
+}  // namespace
+
+const KindHook trainjob_hook = {.name = "trainjob",
+                                .makes_pod_sets = true,
+                                .where_templates_come_from =
+                                    ". Adjust either the \"TrainJob.spec.runtimePatches\" or the "
+                                    "\"TrainingRuntime.Template\" annotations for the corresponding Job",
+                                .read = read,
+                                .consult = consult};
+
+}  // namespace muster

@@ -1,0 +1,18 @@
+// A Workload whose pods nobody wants at present: it keeps its place and its name, and asks for nothing until its owner
+// says otherwise. Source: Kueue (StatefulSets of zero replicas).
+#pragma once
+
+#include "api/workload.h"
+#include "api/workload_conditions.h"
+
+namespace muster {
+
+// Of QuotaReserved=False.
+inline constexpr std::string_view kOnHoldReason = "OnHold";
+
+inline bool is_on_hold(const Workload& workload) {
+  const Condition* reserved = find_condition(workload.status.conditions, kQuotaReservedCondition);
+  return reserved != nullptr && !reserved->is_true() && reserved->reason == kOnHoldReason;
+}
+
+}  // namespace muster

@@ -1,0 +1,137 @@
+// What the page asks muster dashboard for. Paths are relative: they stand behind the random token of the address.
+
+export interface JobReference {
+  kind: string;
+  name: string;
+}
+
+export interface WorkloadItem {
+  namespace: string;
+  name: string;
+  localQueue: string;
+  clusterQueue?: string;
+  state: string;
+  reason: string;
+  reasonInWords: string;
+  since: string | null;
+  created: string | null;
+  priority: number;
+  priorityClass?: string;
+  job?: JobReference;
+  positionInClusterQueue?: number;
+  positionInLocalQueue?: number;
+  flavors?: string[];
+  usage?: Record<string, string>;
+}
+
+export interface Quota {
+  flavor: string;
+  resource: string;
+  nominal: string;
+  used: string;
+  borrowed: string;
+  free: string;
+  max: string;
+  borrowingLimit?: string;
+}
+
+export interface ClusterQueueItem {
+  name: string;
+  cohort: string;
+  strategy: string;
+  state: string;
+  reason?: string;
+  reasonInWords?: string;
+  message?: string;
+  pending: number;
+  reserving: number;
+  oldestPendingSince: string | null;
+  quotas: Quota[];
+}
+
+export interface CohortItem {
+  name: string;
+  parent: string;
+  clusterQueues: string[];
+  quotas: Quota[];
+}
+
+export interface HolderItem {
+  namespace: string;
+  name: string;
+  clusterQueue: string;
+  flavor: string;
+  amount: string;
+  state: string;
+  since: string | null;
+  untilAtMost: string | null;
+  job?: JobReference;
+}
+
+export interface List<Item> {
+  metadata: {
+    at: string;
+    leads: boolean;
+    remaining?: number;
+    notes?: string[];
+    hidden?: { count: number; amount: string };
+  };
+  items: Item[];
+}
+
+export interface Explained {
+  object: { kind: string; namespace: string; name: string };
+  found: boolean;
+  reason: string;
+  headline: string;
+  because: string[];
+  wouldChange: string[];
+  notes: string[];
+  facts: { name: string; value: string }[];
+  flavors: {
+    podSet: string;
+    resource: string;
+    flavor: string;
+    requested: string;
+    free: string;
+    nominal: string;
+    most: string;
+    verdict: string;
+  }[];
+  others: { role: string; count: number; names: { namespace: string; name: string }[] }[];
+  timeline: { time: string; what: string }[];
+}
+
+export interface UsageHistory {
+  metadata: { clusterQueue: string; intervalSeconds: number };
+  times: string[];
+  pending: number[];
+  reserving: number[];
+  resources: { flavor: string; resource: string; used: string[] }[];
+}
+
+export interface Context {
+  namespace: string;
+  server: string;
+  version: string;
+}
+
+export async function ask<Answer>(path: string, signal: AbortSignal): Promise<Answer> {
+  let response: Response;
+  try {
+    response = await fetch("api/" + path, { signal });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw new Error("muster dashboard does not answer. Is the command still running?");
+  }
+  const body = (await response.json()) as Answer & { message?: string };
+  if (!response.ok) throw new Error(body.message ?? "HTTP " + response.status);
+  return body;
+}
+
+export function query(path: string, values: Record<string, string | number | undefined>): string {
+  const parts = Object.entries(values)
+    .filter(([, value]) => value !== undefined && value !== "")
+    .map(([name, value]) => name + "=" + encodeURIComponent(String(value)));
+  return parts.length === 0 ? path : path + "?" + parts.join("&");
+}

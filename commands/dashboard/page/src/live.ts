@@ -1,0 +1,56 @@
+// Answers that are asked for again and again while somebody looks at the page.
+import { useEffect, useState } from "preact/hooks";
+
+import { ask } from "./api";
+
+const INTERVAL = 2000;
+const LONGEST_PAUSE = 30000;
+
+export interface Live<Answer> {
+  answer?: Answer;
+  // Why the last question has no answer; the answer before it is kept.
+  error?: string;
+  failedSince?: number;
+}
+
+// Asks at once and then every two seconds; after failures less and less often. A hidden tab asks nothing.
+export function useLive<Answer>(path: string | undefined): Live<Answer> {
+  const [live, setLive] = useState<Live<Answer>>({});
+  useEffect(() => {
+    setLive({});
+    if (path === undefined) return;
+    const controller = new AbortController();
+    let timer = 0;
+    let pause = INTERVAL;
+    const next = () => {
+      timer = window.setTimeout(turn, pause);
+    };
+    const turn = async () => {
+      if (document.hidden) return next();
+      try {
+        const answer = await ask<Answer>(path, controller.signal);
+        pause = INTERVAL;
+        setLive({ answer });
+      } catch (error) {
+        if (controller.signal.aborted) return;
+        pause = Math.min(2 * pause, LONGEST_PAUSE);
+        const message = (error as Error).message;
+        setLive((last) => ({ answer: last.answer, error: message, failedSince: last.failedSince ?? Date.now() }));
+      }
+      if (!controller.signal.aborted) next();
+    };
+    const shown = () => {
+      if (document.hidden) return;
+      window.clearTimeout(timer);
+      void turn();
+    };
+    document.addEventListener("visibilitychange", shown);
+    void turn();
+    return () => {
+      controller.abort();
+      window.clearTimeout(timer);
+      document.removeEventListener("visibilitychange", shown);
+    };
+  }, [path]);
+  return live;
+}

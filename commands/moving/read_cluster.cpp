@@ -1,0 +1,132 @@
+#include "commands/moving/read_cluster.h"
+
+#include <set>
+
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
+#include "api/unqueued_kinds.h"
+#include "commands/moving/rules/components.h"
+#include "commands/review/review_input.h"
+#include "jobs/job_kind.h"
+#include "kube/leases/lease_record.h"
+#include "manifests/names.h"
+
+namespace muster {
+namespace {
+
+using kube::Resource;
+using nlohmann::json;
+
+const Resource kDeployments{"apps", "v1", "deployments", true, "Deployment"};
+const Resource kApiServices{"apiregistration.k8s.io", "v1", "apiservices", false, "APIService"};
+
+Resource idle_kind(const char* plural, const char* kind) {
+  return {"kueue.x-k8s.io", "v1beta2", plural, false, kind};
+}
+
+kube::Selection named(std::string_view name) {
+  return {.field_selector = "metadata.name=" + std::string(name)};
+}
+
+void add_components(std::vector<Reading>& readings) {
+  readings.push_back({kube::resource_of(kMutatingWebhookConfigurations)});
+  readings.push_back({kube::resource_of(kValidatingWebhookConfigurations)});
+  for (const Component* component : {&kueue_component(), &jobset_component()}) {
+    // With the label of its manifests, and by its name where somebody has left the label out.
+    readings.push_back({kDeployments, named(component->deployment)});
+    readings.push_back(
+        {kDeployments, {.label_selector = std::string(kAppNameLabel) + "=" + std::string(component->label)}});
+    readings.push_back({kube::leases(), named(component->lease)});
+    for (const std::string_view name : component->api_services) readings.push_back({kApiServices, named(name)});
+  }
+  readings.push_back({kube::resource_of(kConfigMaps), named("kueue-manager-config")});
+  readings.push_back({kube::resource_of(kConfigMaps), {.label_selector = "app.kubernetes.io/name=kueue"}});
+}
+
+void add_queues(std::vector<Reading>& readings) {
+  for (const ResourceType* type : {&kClusterQueues, &kCohorts, &kLocalQueues, &kResourceFlavors, &kAdmissionChecks,
+                                   &kWorkloadPriorityClasses, &kWorkloads, &kNamespaces})
+    readings.push_back({kube::resource_of(*type)});
+  readings.push_back({idle_kind("topologies", "Topology")});
+  readings.push_back({idle_kind("multikueueconfigs", "MultiKueueConfig")});
+  readings.push_back({idle_kind("multikueueclusters", "MultiKueueCluster")});
+  readings.push_back({idle_kind("provisioningrequestconfigs", "ProvisioningRequestConfig")});
+}
+
+void add_jobs(std::vector<Reading>& readings) {
+  std::set<std::string> seen;
+  const auto add = [&](std::string_view group, std::string_view version, std::string_view plural,
+                       std::string_view kind) {
+    Resource resource{std::string(group), std::string(version), std::string(plural), true, std::string(kind)};
+    if (seen.insert(resource.group + "/" + resource.plural).second)
+      readings.push_back({std::move(resource), {.label_selector = std::string(kQueueNameLabel)}});
+  };
+  for (const JobKind* kind : job_kinds())
+    add(kind->type.group, kind->type.version, kind->type.resource(), kind->type.kind);
+  for (const UnqueuedKind& kind : unqueued_kinds()) add(kind.group, kind.version, kind.resource, kind.kind);
+  readings.push_back({kube::resource_of(kPods), {.label_selector = std::string(kManagedLabel) + "=true"}});
+}
+
+}  // namespace
+
+std::vector<Reading> component_readings() {
+  std::vector<Reading> readings;
+  add_components(readings);
+  return readings;
+}
+
+std::vector<Reading> preflight_readings() {
+  std::vector<Reading> readings = component_readings();
+  readings.push_back({kube::resource_of(kCustomResourceDefinitions)});
+  add_queues(readings);
+  add_jobs(readings);
+  return readings;
+}
+
+Outcome<> read_into(kube::KubeApi& api, const std::vector<Reading>& readings, ClusterDump& dump) {
+  std::set<std::string> refused;
+  for (const Reading& reading : readings) {
+    std::vector<json> items;
+    const kube::ListHandler handler{.started = [&] { items.clear(); },
+                                    .item = [&](json& item) { items.push_back(std::move(item)); }};
+    const auto version = api.list(reading.resource, reading.selection, handler);
+    const std::string name = kube::display_name(reading.resource);
+    if (!version && version.error().code == 404) continue;
+    if (!version && (version.error().forbidden() || version.error().code == 401)) {
+      if (refused.insert(name).second) dump.add_unread(name, version.error().message);
+      continue;
+    }
+    if (!version)
+      return fail(name + " cannot be listed: " + version.error().message + "; nothing was changed, try again");
+    for (json& item : items) {
+      item["apiVersion"] = kube::api_version(reading.resource);
+      item["kind"] = reading.resource.kind;
+      dump.add(std::move(item));
+    }
+  }
+  return Done{};
+}
+
+Result<ClusterDump> read_dump(const SourceNames& names, std::istream& standard_input) {
+  const auto sources = read_sources(names, standard_input);
+  if (!sources) return fail(sources.error().message);
+  auto documents = read_documents(*sources);
+  if (!documents) return fail(documents.error().message);
+  if (documents->empty()) return fail("the files hold no object");
+  ClusterDump dump;
+  for (InputDocument& document : *documents) dump.add(std::move(document.value));
+  struct Expected {
+    const char *group, *kind, *plural;
+  };
+  for (const Expected& each :
+       {Expected{"apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions"},
+        Expected{"admissionregistration.k8s.io", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations"},
+        Expected{"apps", "Deployment", "deployments"}, Expected{"", "ConfigMap", "configmaps"},
+        Expected{"kueue.x-k8s.io", "ClusterQueue", "clusterqueues"}}) {
+    if (dump.of_kind(each.group, each.kind).empty())
+      dump.add_unread(each.plural, "the files have no object of kind " + std::string(each.kind));
+  }
+  return dump;
+}
+
+}  // namespace muster

@@ -1,0 +1,104 @@
+// What keeps a move from beginning, on muster's side.
+#include "api/codec/json.h"
+#include "commands/moving/rules/adoption.h"
+#include "runtime/load_settings.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+// Of the process, and not of the queues: names, addresses and rates may differ.
+constexpr const char* kOfTheProcess[] = {"apiVersion",       "kind",       "namespace",        "internalCertManagement",
+                                         "webhook",          "health",     "metrics",          "leaderElection",
+                                         "clientConnection", "controller", "pprofBindAddress", "tls",
+                                         "visibilityServer"};
+
+// Names of the settings in which two configurations of the queues differ.
+std::string differences(const Settings& kueue, const Settings& muster) {
+  json a = kueue.configuration.kueue.effective, b = muster.configuration.kueue.effective;
+  for (const char* key : kOfTheProcess) {
+    a.erase(key);
+    b.erase(key);
+  }
+  std::string names;
+  for (const json* side : {&a, &b}) {
+    for (auto it = side->begin(); it != side->end(); ++it) {
+      const bool same = a.contains(it.key()) && b.contains(it.key()) && a[it.key()] == b[it.key()];
+      if (!same && names.find(it.key()) == std::string::npos) names += (names.empty() ? "" : ", ") + it.key();
+    }
+  }
+  return names;
+}
+
+const json* muster_config_map(const ClusterDump& state, const std::string& ns) {
+  return state.find("", "ConfigMap", ns, "muster-config");
+}
+
+void compare_settings(const ClusterDump& state, const std::string& ns, bool keep_configuration,
+                      std::vector<Finding>& findings) {
+  const json* own = muster_config_map(state, ns);
+  const json* kueue = kueue_config_map(state);
+  if (own == nullptr) {
+    findings.push_back({Severity::kBlocker,
+                        "muster-configuration",
+                        {"ConfigMap " + ns + "/muster-config"},
+                        "it is not there: what muster will do is not known",
+                        "install muster as docs/migration.md says"});
+    return;
+  }
+  auto muster = settings_of_text(string_at(*own, {"data", "config.yaml"}), ns);
+  if (!muster) {
+    findings.push_back({Severity::kBlocker,
+                        "muster-configuration",
+                        {object_name(*own)},
+                        "muster cannot start with it: " + muster.error().message,
+                        "correct it"});
+    return;
+  }
+  if (kueue == nullptr || keep_configuration) return;
+  auto theirs = settings_of_text(string_at(*kueue, {"data", kKueueConfigKey}), ns);
+  if (!theirs) return;  // preflight says so
+  const std::string names = differences(*theirs, *muster);
+  if (names.empty()) return;
+  findings.push_back({Severity::kBlocker,
+                      "configuration-differs",
+                      {object_name(*own), object_name(*kueue)},
+                      "muster is configured otherwise than Kueue: " + names,
+                      "install muster with Kueue's file (docs/migration.md), or accept it with --keep-configuration"});
+}
+
+}  // namespace
+
+std::vector<Finding> adoption_obstacles(const ClusterDump& state, const AdoptionOptions& options,
+                                        bool keep_configuration) {
+  std::vector<Finding> findings;
+  const std::string& ns = options.muster_namespace;
+  const json* deployment = muster_deployment(state, ns);
+  if (deployment == nullptr || int_at(*deployment, {"spec", "replicas"}).value_or(1) == 0)
+    findings.push_back({Severity::kBlocker,
+                        "muster-not-installed",
+                        {"Deployment " + ns + "/muster"},
+                        deployment == nullptr ? "muster is not installed" : "muster has no replica",
+                        "install muster beside Kueue as docs/migration.md says; it waits as long as Kueue is there"});
+  else if (int_at(*deployment, {"status", "replicas"}).value_or(0) == 0)
+    findings.push_back({Severity::kBlocker,
+                        "muster-not-running",
+                        {"Deployment " + ns + "/muster"},
+                        "no pod of muster was created",
+                        "kubectl -n " + ns + " describe deployment muster"});
+  compare_settings(state, ns, keep_configuration, findings);
+  if (options.jobset) {
+    const json* own = muster_config_map(state, ns);
+    auto settings = settings_of_text(own == nullptr ? "" : string_at(*own, {"data", "config.yaml"}), ns);
+    if (settings && settings->configuration.muster.jobset_controller == JobSetController::kExternal)
+      findings.push_back({Severity::kBlocker,
+                          "jobset-external",
+                          {"ConfigMap " + ns + "/muster-config"},
+                          "jobSetController is external: muster would not run JobSets",
+                          "set it to auto"});
+  }
+  return sorted_findings(std::move(findings));
+}
+
+}  // namespace muster

@@ -1,0 +1,151 @@
+#include "commands/moving/rules/doctor.h"
+
+#include <algorithm>
+
+#include "api/codec/json.h"
+#include "api/meta/time.h"
+#include "commands/moving/rules/adoption.h"
+#include "commands/moving/rules/components.h"
+#include "runtime/kueue_presence.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+constexpr Duration kSkew = std::chrono::seconds(5);
+constexpr int kOldestMinor = 31;
+
+std::string in_seconds(Duration duration) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(duration).count()) + " s";
+}
+
+std::vector<const json*> muster_pods(const DoctorContext& context) {
+  std::vector<const json*> pods;
+  for (const json* pod : context.dump.of_kind("", "Pod")) {
+    if (string_at(*pod, {"metadata", "namespace"}) == context.facts.muster_namespace &&
+        label(*pod, kAppNameLabel) == kAppName)
+      pods.push_back(pod);
+  }
+  return pods;
+}
+
+void look_at_deployment(const DoctorContext& context) {
+  const std::string& ns = context.facts.muster_namespace;
+  const std::string name = "Deployment " + ns + "/muster";
+  const json* deployment = muster_deployment(context.dump, ns);
+  if (deployment == nullptr)
+    return context.add(Severity::kBlocker, "muster-not-installed", {name}, "muster is not installed in this namespace",
+                       "install it (docs/install.md), or name its namespace by --muster-namespace");
+  const int64_t wanted = int_at(*deployment, {"spec", "replicas"}).value_or(1);
+  const int64_t ready = int_at(*deployment, {"status", "readyReplicas"}).value_or(0);
+  if (ready == 0)
+    context.add(Severity::kBlocker, "muster-not-ready", {name},
+                wanted == 0 ? "muster has no replica: jobs with a queue are refused, and nothing is admitted"
+                            : "no replica of muster is ready: jobs with a queue are refused, and nothing is admitted",
+                wanted == 0 ? context.kubectl() + "scale deployment muster --replicas 2"
+                            : context.kubectl() + "logs deployment/muster");
+  else if (ready < wanted)
+    context.add(Severity::kChange, "muster-not-ready", {name},
+                std::to_string(ready) + " of " + std::to_string(wanted) + " replicas are ready",
+                context.kubectl() + "get pods, and " + context.kubectl() + "logs POD");
+}
+
+void look_at_versions(const DoctorContext& context) {
+  std::vector<std::string> images, names;
+  for (const json* pod : muster_pods(context)) {
+    const json& containers = array_at(*pod, {"spec", "containers"});
+    if (containers.empty()) continue;
+    const std::string image(string_at(containers[0], {"image"}));
+    names.push_back(object_name(*pod));
+    if (std::find(images.begin(), images.end(), image) == images.end()) images.push_back(image);
+  }
+  if (images.size() > 1)
+    context.add(Severity::kChange, "version-skew", names,
+                "replicas run different images (" + images[0] + ", " + images[1] + "): a rollout has not ended",
+                context.kubectl() + "rollout status deployment/muster");
+  const std::vector<int> own = image_version(":" + context.facts.version);
+  for (const std::string& image : images) {
+    const std::vector<int> theirs = image_version(image);
+    if (!theirs.empty() && !own.empty() && theirs != own)
+      context.add(Severity::kChange, "version-skew", {"muster " + context.facts.version},
+                  "this program is of another version than " + image + " in the cluster", "use the same version");
+  }
+  if (context.facts.server_minor && *context.facts.server_minor < kOldestMinor)
+    context.add(Severity::kBlocker, "kubernetes-version",
+                {"Kubernetes 1." + std::to_string(*context.facts.server_minor)},
+                "muster needs Kubernetes 1." + std::to_string(kOldestMinor) + " or later", "upgrade the cluster");
+}
+
+void look_at_lease(const DoctorContext& context) {
+  const std::string& ns = context.facts.muster_namespace;
+  const json* lease = context.dump.find("coordination.k8s.io", "Lease", ns, kLeaseName);
+  const std::string name = "Lease " + ns + "/" + std::string(kLeaseName);
+  const std::string holder(lease == nullptr ? "" : string_at(*lease, {"spec", "holderIdentity"}));
+  if (holder.empty())
+    return context.add(Severity::kHarm, "no-leader", {name}, "no replica leads: nothing is admitted",
+                       context.kubectl() + "logs deployment/muster");
+  if (!is_muster_identity(holder))
+    return context.add(Severity::kBlocker, "lease-of-others", {name},
+                       "it is held by " + holder + ", which is no replica of muster",
+                       "move Kueue to another namespace, or finish the move: kubectl muster adopt");
+  const auto renewed = parse_micro_time(lease->value("/spec/renewTime"_json_pointer, json()));
+  if (!renewed) return;
+  const TimePoint now = context.facts.server_now.value_or(context.facts.now);
+  const Duration since = now - to_time_point(*renewed);
+  const Duration lasts = std::chrono::seconds(int_at(*lease, {"spec", "leaseDurationSeconds"}).value_or(15));
+  if (since > lasts + kSkew)
+    context.add(
+        Severity::kBlocker, "lease-expired", {name},
+        "its holder " + holder + " has not renewed it for " + in_seconds(since) + ", and no other replica took it",
+        context.kubectl() + "delete lease " + std::string(kLeaseName) + ", and look at the pods' logs");
+  if (since < -kSkew)
+    context.add(Severity::kChange, "clock-skew", {name},
+                "its holder's clock is " + in_seconds(-since) + " ahead of the API server's",
+                "set the clock of the node of " + holder);
+}
+
+void look_at_clock(const DoctorContext& context) {
+  if (!context.facts.server_now) return;
+  const Duration skew = context.facts.now - *context.facts.server_now;
+  if (skew > kSkew || skew < -kSkew)
+    context.add(Severity::kChange, "clock-skew", {"this machine"},
+                "its clock and the API server's differ by " + in_seconds(skew < Duration::zero() ? -skew : skew),
+                "set the clocks by NTP");
+}
+
+void look_for_others(const DoctorContext& context) {
+  const FoundComponent kueue = find_component(context.dump, kueue_component());
+  for (const std::vector<const json*>* hooks : {&kueue.mutating, &kueue.validating}) {
+    for (const json* webhook : *hooks)
+      context.add(Severity::kBlocker, "kueue-there", {object_name(*webhook)},
+                  "while Kueue's webhooks are there, muster decides nothing", "kubectl muster adopt");
+  }
+}
+
+}  // namespace
+
+void doctor_process(const DoctorContext& context) {
+  look_at_deployment(context);
+  look_at_versions(context);
+  look_at_lease(context);
+  look_at_clock(context);
+  look_for_others(context);
+  if (!context.facts.lacks.empty())
+    context.add(
+        Severity::kHarm, "right-missing", context.facts.lacks, "muster's service account does not have this right",
+        context.kubectl() +
+            "get configmap muster-config -o jsonpath='{.data.config\\.yaml}' > config.yaml; muster manifests --only "
+            "rbac --config config.yaml | kubectl apply --server-side -f -");
+}
+
+std::vector<Finding> doctor(const ClusterDump& dump, const DoctorFacts& facts) {
+  std::vector<Finding> findings = dump.unread_findings();
+  const DoctorContext context{dump, facts, findings};
+  doctor_process(context);
+  doctor_webhooks(context);
+  doctor_queues(context);
+  return sorted_findings(std::move(findings));
+}
+
+}  // namespace muster

@@ -1,0 +1,97 @@
+// Queues that name what is not there, that are stopped, and objects that do not go.
+#include <set>
+
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
+#include "api/meta/time.h"
+#include "commands/moving/rules/doctor.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+constexpr std::string_view kGroup = "kueue.x-k8s.io";
+// A deletion that takes longer waits for somebody.
+constexpr Duration kLong = std::chrono::minutes(5);
+
+bool is_there(const DoctorContext& context, const char* kind, std::string_view ns, std::string_view name) {
+  return context.dump.find(kGroup, kind, ns, name) != nullptr;
+}
+
+void look_at_cluster_queue(const DoctorContext& context, const json& queue) {
+  const std::string name = object_name(queue), plain(string_at(queue, {"metadata", "name"}));
+  for (const json& group : array_at(queue, {"spec", "resourceGroups"})) {
+    for (const json& flavor : array_at(group, {"flavors"})) {
+      const std::string flavor_name(string_at(flavor, {"name"}));
+      if (!is_there(context, "ResourceFlavor", "", flavor_name))
+        context.add(Severity::kHarm, "flavor-missing", {name},
+                    "it names the ResourceFlavor " + flavor_name + ", which is not there: nothing is admitted",
+                    "kubectl muster create flavor " + flavor_name);
+    }
+  }
+  for (const json& check : array_at(queue, {"spec", "admissionChecksStrategy", "admissionChecks"})) {
+    const std::string check_name(string_at(check, {"name"}));
+    if (!is_there(context, "AdmissionCheck", "", check_name))
+      context.add(Severity::kHarm, "check-missing", {name},
+                  "it names the AdmissionCheck " + check_name + ", which is not there: nothing is admitted",
+                  "create it, or remove it: kubectl edit clusterqueue " + plain);
+  }
+  const std::string_view stop = string_at(queue, {"spec", "stopPolicy"});
+  if (!stop.empty() && stop != "None")
+    context.add(Severity::kChange, "queue-stopped", {name}, "it is stopped (" + std::string(stop) + ")",
+                "kubectl muster resume clusterqueue " + plain);
+}
+
+void look_at_local_queue(const DoctorContext& context, const json& queue) {
+  const std::string name = object_name(queue), plain(string_at(queue, {"metadata", "name"}));
+  const std::string ns(string_at(queue, {"metadata", "namespace"}));
+  const std::string target(string_at(queue, {"spec", "clusterQueue"}));
+  if (!is_there(context, "ClusterQueue", "", target))
+    context.add(Severity::kHarm, "clusterqueue-missing", {name},
+                "it names the ClusterQueue " + target + ", which is not there: nothing is admitted",
+                "kubectl muster create clusterqueue " + target + " --nominal-quota ...");
+  const std::string_view stop = string_at(queue, {"spec", "stopPolicy"});
+  if (!stop.empty() && stop != "None")
+    context.add(Severity::kChange, "queue-stopped", {name}, "it is stopped (" + std::string(stop) + ")",
+                "kubectl muster resume localqueue " + plain + " -n " + ns);
+}
+
+void look_at_workload(const DoctorContext& context, const json& workload) {
+  const std::string ns(string_at(workload, {"metadata", "namespace"}));
+  const std::string queue(string_at(workload, {"spec", "queueName"}));
+  if (queue.empty() || is_there(context, "LocalQueue", ns, queue)) return;
+  for (const json& condition : array_at(workload, {"status", "conditions"})) {
+    if (string_at(condition, {"type"}) == "Finished" && string_at(condition, {"status"}) == "True") return;
+  }
+  context.add(Severity::kHarm, "localqueue-missing", {object_name(workload)},
+              "it is for LocalQueue " + ns + "/" + queue + ", which is not there: it waits until there is one",
+              "kubectl muster create localqueue " + queue + " -n " + ns + " -c CLUSTERQUEUE");
+}
+
+void look_at_deletion(const DoctorContext& context, const json& object) {
+  const auto since = parse_time(object.value("/metadata/deletionTimestamp"_json_pointer, json()));
+  if (!since || since->is_zero()) return;
+  const Duration waits = context.facts.server_now.value_or(context.facts.now) - to_time_point(*since);
+  if (waits < kLong) return;
+  std::string finalizers;
+  for (const std::string& each : strings_at(object, {"metadata", "finalizers"}))
+    finalizers += (finalizers.empty() ? "" : ", ") + each;
+  context.add(Severity::kChange, "deletion-stuck", {object_name(object)},
+              "it was deleted more than 5 minutes ago and has finalizers (" + finalizers + ")",
+              string_at(object, {"kind"}) == "Workload"
+                  ? "its job may still run: kubectl get pods; muster removes the finalizer when the pods have ended"
+                  : "it goes when no Workload uses it: kubectl get workloads -A");
+}
+
+}  // namespace
+
+void doctor_queues(const DoctorContext& context) {
+  for (const json* queue : context.dump.of_kind(kGroup, "ClusterQueue")) look_at_cluster_queue(context, *queue);
+  for (const json* queue : context.dump.of_kind(kGroup, "LocalQueue")) look_at_local_queue(context, *queue);
+  for (const json* workload : context.dump.of_kind(kGroup, "Workload")) look_at_workload(context, *workload);
+  for (const auto& entry : context.dump.objects()) {
+    if (entry.first.starts_with(kGroup)) look_at_deletion(context, entry.second);
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,40 @@
+#include "commands/moving/rules/preflight.h"
+
+#include "api/codec/json.h"
+#include "commands/moving/rules/components.h"
+
+namespace muster {
+namespace {
+
+// Kueue's file as muster would read it. One that cannot be read is a finding, and the defaults are taken.
+Settings settings_in(const ClusterDump& dump, const std::string& ns, std::vector<Finding>& findings) {
+  Settings defaults;
+  defaults.configuration = default_configuration(ns);
+  const nlohmann::json* map = kueue_config_map(dump);
+  if (map == nullptr) return defaults;
+  auto settings = settings_of_text(string_at(*map, {"data", kKueueConfigKey}), ns);
+  if (settings) return std::move(*settings);
+  findings.push_back({Severity::kBlocker,
+                      "configuration-refused",
+                      {object_name(*map)},
+                      "muster cannot start with this configuration: " + settings.error().message,
+                      "correct " + std::string(kKueueConfigKey) + " in it"});
+  return defaults;
+}
+
+}  // namespace
+
+std::vector<Finding> preflight(const ClusterDump& dump, const PreflightOptions& options) {
+  std::vector<Finding> findings = dump.unread_findings();
+  const Settings settings =
+      options.settings != nullptr ? *options.settings : settings_in(dump, options.muster_namespace, findings);
+  const PreflightContext context{dump, settings, rule_settings_of(settings, {}, false), options.muster_namespace,
+                                 findings};
+  preflight_components(context);
+  preflight_settings(context);
+  preflight_queues(context);
+  preflight_work(context);
+  return sorted_findings(std::move(findings));
+}
+
+}  // namespace muster

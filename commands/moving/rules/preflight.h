@@ -1,0 +1,40 @@
+// What a move from Kueue, and from JobSet's controller, to muster would do to a cluster. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands/moving/rules/cluster_dump.h"
+#include "runtime/load_settings.h"
+
+namespace muster {
+
+struct PreflightOptions {
+  std::string muster_namespace{kDefaultNamespace};
+  // muster's configuration; nullptr: Kueue's ConfigMap of the dump, or the defaults.
+  const Settings* settings = nullptr;
+};
+
+// Sorted. What could not be read is among them.
+std::vector<Finding> preflight(const ClusterDump& dump, const PreflightOptions& options);
+
+// Its parts; each adds to the list.
+struct PreflightContext {
+  const ClusterDump& dump;
+  const Settings& settings;
+  RuleSettings rules;
+  std::string muster_namespace;
+  std::vector<Finding>& findings;
+
+  void add(Severity severity, const char* rule, std::vector<std::string> objects, std::string problem,
+           std::string remedy) const {
+    findings.push_back({severity, rule, std::move(objects), std::move(problem), std::move(remedy)});
+  }
+};
+void preflight_components(const PreflightContext& context);
+void preflight_settings(const PreflightContext& context);
+void preflight_queues(const PreflightContext& context);
+void preflight_work(const PreflightContext& context);
+
+}  // namespace muster

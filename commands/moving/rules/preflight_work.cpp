@@ -1,0 +1,131 @@
+// Jobs, pods and Workloads: what would run without quota, wait for ever, or keep quota that nobody gives back.
+#include <algorithm>
+
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
+#include "api/meta/owner_reference.h"
+#include "api/unqueued_kinds.h"
+#include "commands/moving/rules/preflight.h"
+#include "jobs/job_kind.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+bool is_queued_kind(const PreflightContext& context, std::string_view api_version, std::string_view kind) {
+  const JobKind* known = find_job_kind(group_of(api_version), kind);
+  return (known != nullptr && known->is_enabled(context.rules)) || context.rules.is_external(api_version, kind);
+}
+
+// Objects with a queue of kinds that this configuration does not queue.
+void find_unqueued(const PreflightContext& context, const json& object) {
+  const std::string_view api_version = string_at(object, {"apiVersion"}), kind = string_at(object, {"kind"});
+  const std::string_view group = group_of(api_version);
+  const JobKind* known = find_job_kind(group, kind);
+  if (known == nullptr && find_unqueued_kind(group, kind) == nullptr) return;
+  if (!label(object, kQueueNameLabel) || controller_of(object) || is_queued_kind(context, api_version, kind)) return;
+  const bool offered = known != nullptr && known->is_offered();
+  context.add(Severity::kHarm, "kind-not-queued", {object_name(object)},
+              "it has a queue, and muster does not queue " + std::string(kind) + "s " +
+                  (offered ? "with this configuration" : "at all") + ": such objects would run without quota",
+              offered ? "add " + std::string(known->framework) + " to integrations.frameworks"
+                      : "run the work as a Job or a JobSet, keep Kueue, or name its controller in "
+                        "integrations.externalFrameworks");
+}
+
+void find_job_fields(const PreflightContext& context, const json& object) {
+  if (string_at(object, {"spec", "managedBy"}) == kMultiKueueControllerName)
+    context.add(Severity::kHarm, "multikueue-job", {object_name(object)},
+                "MultiKueue runs it in another cluster, and muster has no MultiKueue: its status would not be updated",
+                "let it finish before the move");
+  if (annotation(object, kElasticJobAnnotation) == "true")
+    context.add(Severity::kChange, "elastic-job", {object_name(object)},
+                "it can grow while it runs; with muster a change of size stops it and queues it again", "");
+  const std::string text = object_at(object, {"spec"}).dump();
+  for (const char* key : {"kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/podset-preferred-topology",
+                          "kueue.x-k8s.io/podset-unconstrained-topology"}) {
+    if (text.find(key) != std::string::npos)
+      context.add(Severity::kHarm, "job-with-topology", {object_name(object)},
+                  "it asks for a topology, which muster does not know: if it is evicted it stays pending",
+                  "remove the annotation " + std::string(key) + " from its pods");
+  }
+}
+
+bool holds_quota(const json& workload) {
+  return find_path(workload, {"status", "admission"}) != nullptr;
+}
+
+bool has_condition(const json& object, std::string_view type) {
+  for (const json& condition : array_at(object, {"status", "conditions"})) {
+    if (string_at(condition, {"type"}) == type) return string_at(condition, {"status"}) == "True";
+  }
+  return false;
+}
+
+void find_workload(const PreflightContext& context, const json& workload) {
+  if (has_condition(workload, "Finished")) return;
+  const std::string name = object_name(workload);
+  const auto owner = controller_of(workload);
+  if (owner && !is_queued_kind(context, owner->api_version, std::string_view(owner->kind)))
+    context.add(
+        Severity::kHarm, "workload-of-other-kind", {name},
+        std::string("its owner is a ") + std::string(std::string_view(owner->kind)) + ", which muster does not run: " +
+            (holds_quota(workload) ? "it keeps its quota until the owner is deleted" : "it would never be admitted"),
+        "let it finish before the move, or name its controller in integrations.externalFrameworks");
+  if (!string_at(workload, {"status", "clusterName"}).empty() ||
+      find_path(workload, {"status", "nominatedClusterNames"}))
+    context.add(Severity::kHarm, "workload-in-other-cluster", {name}, "MultiKueue has given it to another cluster",
+                "let it finish before the move");
+  if (label(workload, "kueue.x-k8s.io/concurrent-admission-parent"))
+    context.add(Severity::kHarm, "workload-variant", {name},
+                "it is a variant of concurrent admission, which muster does not have",
+                "turn concurrent admission off and let these Workloads end before the move");
+  if (!array_at(workload, {"spec", "preemptionGates"}).empty())
+    context.add(Severity::kChange, "workload-with-gates", {name}, "muster does not know its spec.preemptionGates", "");
+  for (const json& assignment : array_at(workload, {"status", "admission", "podSetAssignments"})) {
+    if (find_path(assignment, {"topologyAssignment"}))
+      context.add(Severity::kChange, "workload-with-topology", {name},
+                  "it was placed in a topology; it keeps its place and its quota, and muster places nothing there", "");
+  }
+}
+
+void find_pod(const PreflightContext& context, const json& pod) {
+  bool gated = false;
+  for (const json& gate : array_at(pod, {"spec", "schedulingGates"})) {
+    const std::string_view name = string_at(gate, {"name"});
+    gated |= name == kAdmissionGate;
+    if (name == kTopologyGate)
+      context.add(Severity::kHarm, "pod-with-topology-gate", {object_name(pod)},
+                  "it waits for a topology (gate " + std::string(kTopologyGate) + "), and nobody would remove the gate",
+                  "let it be scheduled before the move, or delete it");
+  }
+  const std::vector<std::string> finalizers = strings_at(pod, {"metadata", "finalizers"});
+  const bool held = std::find(finalizers.begin(), finalizers.end(), kManagedLabel) != finalizers.end();
+  if (is_queued_kind(context, "v1", "Pod") || (!gated && !held)) return;
+  context.add(Severity::kHarm, gated ? "pod-with-gate" : "pod-with-finalizer", {object_name(pod)},
+              gated
+                  ? "it has Kueue's scheduling gate, and muster does not queue pods with this configuration: it would "
+                    "never be scheduled"
+                  : "it has Kueue's finalizer, and muster does not queue pods with this configuration: it could not be "
+                    "deleted",
+              "add pod to integrations.frameworks, or let these pods end before the move");
+}
+
+}  // namespace
+
+void preflight_work(const PreflightContext& context) {
+  for (const auto& entry : context.dump.objects()) {
+    const json& object = entry.second;
+    const std::string_view kind = string_at(object, {"kind"});
+    if (entry.first.starts_with("kueue.x-k8s.io/")) {
+      if (kind == "Workload") find_workload(context, object);
+      continue;
+    }
+    if (kind == "Pod") find_pod(context, object);
+    find_unqueued(context, object);
+    if (label(object, kQueueNameLabel)) find_job_fields(context, object);
+  }
+}
+
+}  // namespace muster

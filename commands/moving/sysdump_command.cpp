@@ -1,0 +1,140 @@
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <ostream>
+
+#include "api/codec/json.h"
+#include "api/codec/yaml.h"
+#include "api/meta/owner_reference.h"
+#include "commands/kubectl/reader.h"
+#include "commands/moving/moving_commands.h"
+#include "commands/moving/read_cluster.h"
+#include "commands/moving/rules/redact.h"
+#include "runtime/version.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMostLogBytes = 8 * 1024 * 1024;  // of each pod
+
+std::vector<Reading> sysdump_readings(const std::string& ns) {
+  const std::string own = std::string(kAppNameLabel) + "=" + std::string(kAppName);
+  std::vector<Reading> readings = component_readings();
+  for (const ResourceType* type : {&kClusterQueues, &kCohorts, &kLocalQueues, &kResourceFlavors, &kAdmissionChecks,
+                                   &kWorkloadPriorityClasses, &kWorkloads, &kJobSets})
+    readings.push_back({kube::resource_of(*type)});
+  readings.push_back({kube::resource_of(kJobs), {.label_selector = "kueue.x-k8s.io/queue-name"}});
+  readings.push_back({{"apps", "v1", "deployments", true, "Deployment"}, {.ns = ns, .label_selector = own}});
+  readings.push_back({kube::resource_of(kPods), {.ns = ns, .label_selector = own}});
+  readings.push_back({kube::resource_of(kConfigMaps), {.ns = ns, .label_selector = own}});
+  readings.push_back({{"events.k8s.io", "v1", "events", true, "Event"}});
+  return readings;
+}
+
+using Files = std::vector<std::pair<std::string, std::string>>;
+
+// One file for each kind.
+Files files_of(const ClusterDump& dump) {
+  std::map<std::string, json> kinds;
+  for (const auto& entry : dump.objects()) {
+    const json& object = entry.second;
+    const std::string_view group = group_of(string_at(object, {"apiVersion"}));
+    std::string name = std::string(string_at(object, {"kind"})) + (group.empty() ? "" : "." + std::string(group));
+    json& list = kinds[name + ".yaml"];
+    if (list.is_null()) list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", json::array()}};
+    list["items"].push_back(redacted(object));
+  }
+  Files files;
+  for (const auto& [name, list] : kinds) files.emplace_back(name, write_yaml(list));
+  std::string unread;
+  for (const auto& [what, why] : dump.unread()) unread += what + ": " + why + "\n";
+  if (!unread.empty()) files.emplace_back("not-read.txt", unread);
+  return files;
+}
+
+void add_logs(kube::KubeApi& api, const ClusterDump& dump, Files& files) {
+  for (const json* pod : dump.of_kind("", "Pod")) {
+    const std::string name(string_at(*pod, {"metadata", "name"}));
+    for (const bool previous : {false, true}) {
+      kube::KubeRequest request;
+      request.path =
+          kube::object_path(kube::resource_of(kPods), string_at(*pod, {"metadata", "namespace"}), name, "log");
+      request.query = {{"container", "muster"}, {"limitBytes", std::to_string(kMostLogBytes)}};
+      if (previous) request.query.emplace_back("previous", "true");
+      std::string text;
+      const auto done = api.stream(request,
+                                   [&](std::string_view bytes) {
+                                     text += bytes;
+                                     return text.size() < kMostLogBytes;
+                                   },
+                                   {});
+      if (!done && previous) continue;  // it has not been restarted
+      if (!done) text += "not read: " + done.error().message + "\n";
+      files.emplace_back(std::string(previous ? "previous-" : "log-") + name.substr(0, 80) + ".txt", text);
+    }
+  }
+}
+
+Outcome<> write(const std::string& target, const Files& files) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::exists(target, error)) return fail(target + " is there already; name another");
+  const bool tar = target.ends_with(".tar");
+  if (!tar && !fs::create_directories(target, error)) return fail(target + " cannot be made: " + error.message());
+  const Files written = tar ? Files{{target, tar_of(files)}} : files;
+  for (const auto& [name, text] : written) {
+    const fs::path path = tar ? fs::path(name) : fs::path(target) / name;
+    std::ofstream file(path, std::ios::binary);
+    file << text;
+    if (!file.flush()) return fail(path.string() + " cannot be written");
+    fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write, error);
+  }
+  return Done{};
+}
+
+}  // namespace
+
+void add_sysdump(CLI::App& app, SysdumpFlags& flags) {
+  CLI::App& command =
+      *app.add_subcommand("sysdump", "Write what a bug report needs into a folder or a .tar; no Secrets");
+  command.add_option("target", flags.target, "A new folder, or FILE.tar")
+      ->required()
+      ->type_name("")
+      ->option_text("DIR|FILE.tar");
+  add_muster_namespace(command, flags.cluster);
+  add_cluster_flags(command, flags.cluster);
+  command.footer(
+      "Values of environment variables are removed, and Secrets are not read. Names, labels and commands of jobs stay: "
+      "look through it before you share it.\nExample:\n  kubectl muster sysdump report.tar");
+}
+
+int sysdump_of(kube::KubeApi& api, const SysdumpFlags& flags, ReviewStreams streams) {
+  const auto stop = [&](const std::string& why) {
+    streams.err << "muster sysdump: " << why << "\n";
+    return 1;
+  };
+  ClusterDump dump;
+  if (auto read = read_into(api, sysdump_readings(flags.cluster.muster_namespace), dump); !read)
+    return stop(read.error().message);
+  Files files = files_of(dump);
+  add_logs(api, dump, files);
+  files.emplace_back("version.txt", version_text());
+  if (auto written = write(flags.target, files); !written) return stop(written.error().message);
+  streams.out << flags.target << ": " << files.size() << " files, " << dump.size() << " objects\n";
+  for (const auto& [what, why] : dump.unread()) streams.err << "not read: " << what << ": " << why << "\n";
+  return 0;
+}
+
+int run_sysdump(const SysdumpFlags& flags, ReviewStreams streams) {
+  auto reader = MusterReader::connect(flags.cluster);
+  if (!reader) {
+    streams.err << "muster sysdump: " << reader.error().message << "\n";
+    return 1;
+  }
+  return sysdump_of((*reader)->api(), flags, streams);
+}
+
+}  // namespace muster

@@ -1,0 +1,148 @@
+// What a running `muster serve` listens on, and what answers there.
+#include "commands/serve_process.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "runtime/explain_service.h"
+#include "runtime/memory_limit.h"
+#include "runtime/readers/queue_lists.h"
+#include "state/metrics/queue_gauges.h"
+
+namespace muster {
+namespace {
+
+// From flags over file.
+ListenAddresses listen_addresses(const ServeFlags& flags, const Configuration& configuration) {
+  const WebhookSettings& webhook = configuration.webhook;
+  return {flags.webhook_bind_address.value_or(webhook.host + ":" + std::to_string(webhook.port)),
+          flags.health_probe_bind_address.value_or(configuration.health_probe_bind_address),
+          flags.metrics_bind_address.value_or(configuration.metrics_bind_address)};
+}
+
+// More workers than cores only take the cores from each other (docs/benchmarks.md); a
+// second one keeps small reviews going while a large one is parsed.
+size_t worker_count(const ServeFlags& flags) {
+  if (flags.workers > 0) return static_cast<size_t>(flags.workers);
+  return std::clamp<size_t>(std::thread::hardware_concurrency(), 2, 16);
+}
+
+}  // namespace
+
+void ServeProcess::guard_engine() {
+  guard_ = std::make_unique<EngineGuard>(*engine_watch_, clock_,
+                                         EngineGuard::Callbacks{.stuck =
+                                                                    [this](const std::string& step) {
+                                                                      reports_.stuck(step);
+                                                                      leadership_->pause(Leadership::Pause::kStuck);
+                                                                    },
+                                                                .goes_on =
+                                                                    [this] {
+                                                                      reports_.goes_on();
+                                                                      leadership_->resume(Leadership::Pause::kStuck);
+                                                                    }});
+}
+
+std::optional<GaugeReadings> ServeProcess::read_gauges() {
+  GaugeReadings readings;
+  EngineLoop* loop = deciding();
+  const bool asked = loop != nullptr && loop->ask([&](const Engine& engine) {
+    readings = {engine.leads(), queue_gauges(engine.state(), engine.queue_settings())};
+    const std::vector<GaugeReading> unsupported = engine.unsupported().gauges();
+    readings.gauges.insert(readings.gauges.end(), unsupported.begin(), unsupported.end());
+  });
+  return asked ? std::optional(std::move(readings)) : std::nullopt;
+}
+
+Outcome<> ServeProcess::find_webhook_clients() {
+  const MusterConfiguration& muster = settings_.configuration.muster;
+  if (!muster.webhook_client_ca_file) return Done{};
+  auto file = ClientAuthoritiesFile::open(*muster.webhook_client_ca_file, muster.webhook_client_names);
+  if (!file) return fail(file.error().message);
+  webhook_clients_ = std::move(*file);
+  log_info("reviews are answered only to clients with a certificate", {{"file", *muster.webhook_client_ca_file}});
+  return Done{};
+}
+
+Outcome<> ServeProcess::start_serving() {
+  ViewProvider view = [this]() -> ClusterViewPtr {
+    EngineLoop* loop = deciding();
+    return loop == nullptr ? nullptr : loop->view();
+  };
+  if (cluster_) {
+    authorizer_ = std::make_unique<kube::Authorizer>(cluster_->review_api(), clock_, "", ending_.get_token());
+    explain_authorizer_ = std::make_unique<kube::Authorizer>(cluster_->review_api(), clock_,
+                                                             std::string(kExplainAudience), ending_.get_token());
+  }
+  if (!cluster_) view = [empty = std::make_shared<const ClusterView>()] { return empty; };
+  auto serving = Serving::make({.addresses = listen_addresses(flags_, kueue()),
+                                .tls = kueue().tls,
+                                .workers = worker_count(flags_),
+                                .rules =
+                                    [this] {
+                                      MutexLock lock(mutex_);
+                                      return rules_;
+                                    },
+                                .view = std::move(view),
+                                .authorizer = metrics_authorizer(),
+                                .explainer = explainer(),
+                                .lister = lister(),
+                                .webhook_clients = webhook_clients_ ? webhook_clients_->clients() : nullptr,
+                                .memory_limit = memory_limit().value_or(kDefaultMemoryLimit)});
+  if (!serving) return fail(serving.error().message);
+  serving_ = std::move(*serving);
+  reports_.set_serving(*serving_);
+  if (cluster_) {
+    serving_->metrics().include(cluster_->metrics().collectable());
+    serving_->watch_ages(cluster_->metrics().watch_ages());
+    serving_->metrics().include(queue_metrics_->collectable());
+    serving_->metrics().include(engine_metrics_.collectable());
+  }
+  return serving_->start();
+}
+
+Authorizer ServeProcess::metrics_authorizer() {
+  if (!cluster_ || !flags_.metrics_authorization) return nullptr;
+  return [this](std::string_view token) {
+    return decide_access(*authorizer_, token, {.verb = "get", .path = "/metrics"});
+  };
+}
+
+// Whatever is said about the metrics: who asks here must be known.
+std::optional<Explainer> ServeProcess::explainer() {
+  if (!cluster_) return std::nullopt;
+  return make_explainer(
+      *explain_authorizer_, [this] { return deciding(); },
+      [this] {
+        MutexLock lock(mutex_);
+        return reconciler_settings_of(settings_, native_jobsets_, namespace_);
+      },
+      [this] { return cluster_->metrics().watch_ages()->notes(); }, clock_);
+}
+
+std::optional<Lister> ServeProcess::lister() {
+  if (!cluster_) return std::nullopt;
+  return make_lister(
+      *explain_authorizer_, [this] { return deciding(); }, clock_);
+}
+
+void ServeProcess::start_certificates() {
+  certificates_ = std::make_unique<WebhookCertificates>(
+      kueue(),
+      WebhookCertificates::Options{.leaf_lifetime = settings_.configuration.muster.certificate_lifetime,
+                                   .directory = flags_.cert_dir,
+                                   .url = flags_.webhook_url,
+                                   .own_namespace = namespace_,
+                                   .keeps_configurations = flags_.keep_webhook_configurations,
+                                   .api = cluster_ ? &cluster_->api() : nullptr},
+      clock_,
+      WebhookCertificates::Callbacks{.serve =
+                                         [this](const ServingCertificate& certificate) {
+                                           serving_->set_certificate(certificate.chain, certificate.key,
+                                                                     certificate.expires);
+                                         },
+                                     .issue = [this](const std::string& bundle) { issue_bundle(bundle); }},
+      ending_.get_token());
+}
+
+}  // namespace muster

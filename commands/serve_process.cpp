@@ -1,0 +1,197 @@
+#include "commands/serve_process.h"
+
+#include <signal.h>
+
+#include "manifests/webhooks.h"
+#include "runtime/kueue_guard.h"
+#include "runtime/policy_binding.h"
+#include "runtime/version.h"
+
+namespace muster {
+namespace {
+
+// The API server takes some hundred writes a second; more of them at once only queue there.
+constexpr size_t kWriteConnections = 32;
+
+}  // namespace
+
+Outcome<> ServeProcess::start() {
+  if (auto found = find_webhook_clients(); !found) return found;
+  if (auto connected = connect(); !connected) return connected;
+  if (auto started = start_serving(); !started) return started;
+  start_certificates();
+  if (cluster_) {
+    learner_ = std::jthread([this](const std::stop_token& stop) { learn(stop); });
+  } else {
+    serving_->set_synced();
+  }
+  return Done{};
+}
+
+void ServeProcess::stop() {
+  serving_->stop(flags_.shutdown_delay);
+  end_threads();
+}
+
+// Each of these threads calls parts of others, which must be there until it has ended; so all
+// of them end before anything is destroyed.
+void ServeProcess::end_threads() {
+  ending_.request_stop();
+  learner_ = {};
+  policy_keeper_ = {};
+  guard_.reset();
+  if (leadership_) leadership_->stop();
+  if (cluster_) cluster_->stop_watches();
+  if (loop_) loop_->stop();
+  certificates_.reset();
+}
+
+Outcome<> ServeProcess::connect() {
+  if (flags_.standalone) {
+    MutexLock lock(mutex_);
+    rules_ = std::make_shared<const RuleSettings>(rule_settings_of(settings_, {}, false));
+    return Done{};
+  }
+  auto cluster = Cluster::connect(
+      {flags_.kubeconfig, flags_.context, kueue().client_connection.qps, kueue().client_connection.burst}, clock_);
+  if (!cluster) return fail(cluster.error().message + "; without a cluster there is --standalone");
+  cluster_ = std::move(*cluster);
+  log_info("credentials found", {{"source", cluster_->source()}});
+  const std::string identity = process_identity();
+  events_ = std::make_unique<kube::EventRecorder>(cluster_->api(), kube::EventOptions{.instance = identity},
+                                                  cluster_->observer(), cluster_->timing());
+  leadership_ = std::make_unique<Leadership>(*cluster_, kueue().leader_election, namespace_, identity);
+  queue_metrics_ =
+      std::make_unique<QueueMetrics>(kueue().leader_election.leader_elect, [this] { return read_gauges(); });
+  return Done{};
+}
+
+// On a thread of its own: the API server may take as long as it likes.
+void ServeProcess::learn(const std::stop_token& stop) {
+  LogThrottle throttle;
+  const auto waiting = [&](const std::string& why) {
+    serving_->set_unsynced(why);
+    if (auto repeated = throttle.pass("waiting", clock_.now().monotonic))
+      log_warning("muster waits for the API server, and is not ready", {{"why", why}, {"repeated", *repeated}});
+  };
+  const auto learnt = learn_surroundings(cluster_->api(), surroundings_question(settings_.configuration),
+                                         cluster_->timing(), waiting, stop);
+  if (learnt && *learnt) return keep_away_from_kueue(**learnt, stop);
+  if (learnt) return;
+  {
+    MutexLock lock(mutex_);
+    gave_up_ = learnt.error().message;
+  }
+  kill(getpid(), kGaveUp);
+}
+
+std::string ServeProcess::gave_up() const {
+  MutexLock lock(mutex_);
+  return gave_up_;
+}
+
+// Two schedulers never decide over the same Workloads: muster begins when Kueue is away, and
+// pauses whenever it comes.
+void ServeProcess::keep_away_from_kueue(const Surroundings& surroundings, const std::stop_token& stop) {
+  LogThrottle throttle(std::chrono::minutes(1));
+  const auto wait = [&](const std::string& why) {
+    serving_->set_kueue("Kueue must be away before muster decides anything: " + why);
+    leadership_->pause(Leadership::Pause::kKueue);
+    if (auto repeated = throttle.pass("kueue", clock_.now().monotonic))
+      log_error(
+          "muster admits and writes nothing, and is not ready, until Kueue is away: two schedulers must not decide "
+          "over the same Workloads; uninstall Kueue with its webhook configurations, and muster goes on by itself",
+          {{"why", why}, {"repeated", *repeated}});
+  };
+  const auto go_on = [&] {
+    if (deciding() == nullptr) {
+      begin(surroundings);
+    } else {
+      log_warning("Kueue is away: muster goes on");
+    }
+    leadership_->resume(Leadership::Pause::kKueue);
+    serving_->set_kueue("");
+  };
+  run_kueue_guard(cluster_->api(), cluster_->timing(), {wait, go_on}, stop);
+}
+
+void ServeProcess::begin(const Surroundings& surroundings) {
+  log_info("JobSets", {{"controller", surroundings.native_jobsets ? "muster" : "external"}});
+  if (!surroundings.native_jobsets && surroundings.own.jobset_controller.empty()) {
+    log_warning(
+        "JobSet's controller is not there, so its service account is no admitter; install it and restart muster, "
+        "or name the account in admitters",
+        {{"looked for", "ValidatingWebhookConfiguration " + std::string(kForeignJobSetWebhooks)}});
+  }
+  serving_->set_unsynced("not yet");
+  make_engine_loop(surroundings);
+  {
+    MutexLock lock(mutex_);
+    rules_ = std::make_shared<const RuleSettings>(
+        rule_settings_of(settings_, surroundings.own, surroundings.native_jobsets));
+    native_jobsets_ = surroundings.native_jobsets;
+    deciding_ = loop_.get();
+    if (!bundle_.empty()) loop_->post(CaBundleIssued{bundle_});
+  }
+  leadership_->start(*loop_);
+  leadership_->await_first_attempt();
+  cluster_->start_watches(*loop_, reconciler_settings_of(settings_, surroundings.native_jobsets, namespace_),
+                          flags_.keep_webhook_configurations ? std::string(kWebhookConfigurationName) : "");
+  guard_engine();
+  policy_keeper_ = std::jthread([this](const std::stop_token& stop) {
+    const Configuration& kueue = settings_.configuration.kueue;
+    const WantedPolicy wanted{settings_.configuration.muster.unqueued_kinds, kinds_with_queue(kueue)};
+    settle_policy_binding(cluster_->api(), wanted, cluster_->timing(), stop);
+  });
+}
+
+// null: nothing is known yet.
+EngineLoop* ServeProcess::deciding() const {
+  MutexLock lock(mutex_);
+  return deciding_;
+}
+
+void ServeProcess::make_engine_loop(const Surroundings& surroundings) {
+  EngineSettings engine;
+  engine.webhooks = registration_of(settings_, namespace_, flags_.webhook_url, surroundings.native_jobsets);
+  engine.webhooks.jobset_controller = surroundings.own.jobset_controller;
+  engine.keep_webhook_configurations = flags_.keep_webhook_configurations;
+  engine.reconcilers = reconciler_settings_of(settings_, surroundings.native_jobsets, namespace_);
+  engine.admissions_at_a_time = kWriteConnections;
+  engine_watch_ = std::make_unique<EngineWatch>(
+      clock_, [this](const std::string& step, Duration took) { reports_.slow_step(step, took); });
+  engine.watch = engine_watch_.get();
+  loop_ = std::make_unique<EngineLoop>(
+      std::move(engine), kWriteConnections, clock_,
+      EngineLoop::Callbacks{
+          .write = [this](const Command& command, MonotonicTime not_after,
+                          std::stop_token stop) { return cluster_->write(command, not_after, std::move(stop)); },
+          .leads_until = [this] { return leadership_->leads_until(); },
+          .tell = [this](ObjectEvent event) { events_->record(std::move(event)); },
+          .measure = [this](const Measurement& measurement) { queue_metrics_->record(measurement); },
+          .decided = [](const LoggedDecision& decision) { log(decision); },
+          .broke = [this](const Breakage& breakage) { reports_.breakage(breakage); },
+          .unsupported = [this](const UnsupportedFound& found) { reports_.unsupported(found); },
+          .quarantined = [this](size_t keys) { engine_metrics_.set_quarantined(keys); },
+          .bundles_seen = [this](std::vector<std::string> bundles) { certificates_->bundles_seen(std::move(bundles)); },
+          .webhooks_missing =
+              [this](const std::vector<ObjectKey>& configurations) { reports_.missing_webhooks(configurations); },
+          .synced = [this] { reports_.synced(); },
+          .missing = [this](const std::vector<std::string>& kinds,
+                            bool synced) { reports_.missing_kinds(kinds, synced); },
+          .behind =
+              [this](const std::vector<std::string>& kinds) {
+                reports_.kinds_behind(kinds);
+                leadership_->set_behind(!kinds.empty());
+              }});
+}
+
+// A replica whose engine does not end a step neither decides nor answers from a true picture:
+// the others lead, and the kubelet starts it anew.
+void ServeProcess::issue_bundle(const std::string& bundle) {
+  MutexLock lock(mutex_);
+  bundle_ = bundle;
+  if (deciding_ != nullptr) deciding_->post(CaBundleIssued{bundle});
+}
+
+}  // namespace muster

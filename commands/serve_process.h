@@ -1,0 +1,107 @@
+// The parts of one running `muster serve`, and how they hang together: the composition root.
+#pragma once
+
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "commands/serve.h"
+#include "kube/authorizer.h"
+#include "kube/events/event_recorder.h"
+#include "runtime/certificates/client_authorities.h"
+#include "runtime/certificates/webhook_certificates.h"
+#include "runtime/cluster.h"
+#include "runtime/engine_loop.h"
+#include "runtime/engine_reports.h"
+#include "runtime/engine_watch.h"
+#include "runtime/leadership.h"
+#include "runtime/load_settings.h"
+#include "runtime/serving.h"
+#include "runtime/surroundings.h"
+#include "server/metrics/engine_metrics.h"
+#include "server/metrics/queue_metrics.h"
+
+namespace muster {
+
+// From a thread of muster to the one that waits for signals.
+inline constexpr int kGaveUp = SIGUSR1;
+
+// Everything of one `muster serve`, in the order in which it must end.
+class ServeProcess {
+ public:
+  ServeProcess(const ServeFlags& flags, Settings settings)
+      : flags_(flags),
+        settings_(std::move(settings)),
+        namespace_(flags.own_namespace.empty() ? kueue().namespace_ : flags.own_namespace),
+        clock_(system_clock()) {}
+
+  ~ServeProcess() { end_threads(); }
+  ServeProcess(const ServeProcess&) = delete;
+  ServeProcess& operator=(const ServeProcess&) = delete;
+
+  // Serves at once, and decides as soon as the API server has said what muster must know.
+  Outcome<> start();
+  void stop();
+  // After the signal kGaveUp: why muster cannot run in this cluster. Empty: it can.
+  std::string gave_up() const EXCLUDES(mutex_);
+
+ private:
+  const Configuration& kueue() const { return settings_.configuration.kueue; }
+
+  Outcome<> connect();
+  void learn(const std::stop_token& stop);
+  void begin(const Surroundings& surroundings) EXCLUDES(mutex_);
+  void keep_away_from_kueue(const Surroundings& surroundings, const std::stop_token& stop);
+  void make_engine_loop(const Surroundings& surroundings);
+  void end_threads();
+  EngineLoop* deciding() const EXCLUDES(mutex_);
+  std::optional<GaugeReadings> read_gauges();
+  void guard_engine();
+  Outcome<> find_webhook_clients();
+  Outcome<> start_serving();
+  Authorizer metrics_authorizer();
+  std::optional<Explainer> explainer();
+  std::optional<Lister> lister();
+  void start_certificates();
+  void issue_bundle(const std::string& bundle) EXCLUDES(mutex_);
+
+  const ServeFlags& flags_;
+  const Settings settings_;
+  const std::string namespace_;
+  const Clock& clock_;
+
+  std::stop_source ending_;  // ends requests that nobody waits for any more
+
+  // What is known only after the API server has answered; read by every thread.
+  mutable Mutex mutex_;
+  std::shared_ptr<const RuleSettings> rules_ GUARDED_BY(mutex_);
+  EngineLoop* deciding_ GUARDED_BY(mutex_) = nullptr;  // loop_, from its beginning on
+  bool native_jobsets_ GUARDED_BY(mutex_) = false;
+  std::string bundle_ GUARDED_BY(mutex_);  // the last that was issued
+  std::string gave_up_ GUARDED_BY(mutex_);
+
+  // Later ones use earlier ones, so they go first.
+  std::unique_ptr<Cluster> cluster_;  // null: standalone, and then there is no loop either
+  std::unique_ptr<kube::Authorizer> authorizer_, explain_authorizer_;
+  std::unique_ptr<kube::EventRecorder> events_;
+  std::unique_ptr<Leadership> leadership_;
+  std::unique_ptr<QueueMetrics> queue_metrics_;
+  EngineMetrics engine_metrics_;
+  EngineReports reports_{engine_metrics_};
+  std::unique_ptr<EngineWatch> engine_watch_;
+  std::unique_ptr<EngineLoop> loop_;
+  std::unique_ptr<ClientAuthoritiesFile> webhook_clients_;  // null: reviews are for everybody
+  std::unique_ptr<Serving> serving_;
+  std::unique_ptr<EngineGuard> guard_;
+  std::unique_ptr<WebhookCertificates> certificates_;
+  std::jthread policy_keeper_;
+  std::jthread learner_;
+};
+
+}  // namespace muster

@@ -1,0 +1,23 @@
+// Queues and Workloads of a cluster, read with a person's own rights (I/O). Nothing is written.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "commands/kubectl/cluster_flags.h"
+#include "simulation/what_if/scenario_reader.h"
+
+namespace muster {
+
+struct ClusterObjects {
+  std::vector<what_if::SourceObject> objects;
+  std::vector<std::string> notes;  // what could not be listed, and what was listed in one namespace only
+  std::string ns;                  // that is meant: the flag's, or the context's
+};
+
+// An error when ClusterQueues, flavors, or Workloads and LocalQueues of the namespace cannot be listed, or no answer
+// comes.
+Result<ClusterObjects> read_cluster(const ClusterFlags& flags);
+
+}  // namespace muster

@@ -1,0 +1,194 @@
+#include "commands/simulate/page.h"
+
+#include <algorithm>
+#include <map>
+
+#include "api/meta/time.h"
+#include "api/requests.h"
+#include "commands/simulate/plots.h"
+#include "commands/terminal/escape.h"
+#include "runtime/version.h"
+
+namespace muster {
+namespace {
+
+using what_if::kNever;
+using what_if::UsageRow;
+using what_if::WaitGroup;
+
+constexpr size_t kMostPlots = 8;    // flavors and resources
+constexpr size_t kMostQueues = 11;  // in one plot; the others are one series
+constexpr size_t kMostJobs = 300;
+constexpr size_t kMostRows = 500;
+
+constexpr const char* kStyle =
+    "body{font:14px sans-serif;margin:24px auto;max-width:980px;color:#222;background:#fff}"
+    "h1{font-size:20px}h2{font-size:16px;margin-top:28px}h3{font-size:14px}"
+    "table{border-collapse:collapse}td,th{padding:2px 10px 2px 0;text-align:left;border-bottom:1px solid #ddd;"
+    "overflow-wrap:anywhere}svg{width:100%;height:auto}svg text{font:11px sans-serif;fill:#333}"
+    ".axis{stroke:#888}.limit{stroke:#c00;stroke-dasharray:5 4}.evicted{stroke:#c00;stroke-width:1}"
+    ".legend span{margin-right:14px}.legend i{display:inline-block;width:10px;height:10px}.fails{color:#b00}";
+
+double seconds(int64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) / 1e9;
+}
+
+std::string row(const std::vector<std::string>& cells, const char* of = "td") {
+  std::string text = "<tr>";
+  for (const std::string& cell : cells)
+    text += "<" + std::string(of) + ">" + escape_xml(cell) + "</" + std::string(of) + ">";
+  return text + "</tr>\n";
+}
+
+std::string table(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows) {
+  std::string text = "<table>" + row(head, "th");
+  for (size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) text += row(rows[i]);
+  text += "</table>\n";
+  if (rows.size() > kMostRows) text += "<p>... and " + std::to_string(rows.size() - kMostRows) + " more.</p>\n";
+  return text;
+}
+
+std::string heads(const Report& report) {
+  const what_if::Summary& all = report.summary;
+  return "<p>" + escape_xml(report.name) + ", from " + escape_xml(format_rfc3339(to_timestamp(report.scenario.start))) +
+         ", " + span_text(seconds(all.elapsed.count())) + " of simulated time. " + std::to_string(all.jobs) +
+         " jobs: " + std::to_string(all.finished) + " finished, " + std::to_string(all.running) + " running, " +
+         std::to_string(all.waiting) + " waiting, " + std::to_string(all.deactivated) + " deactivated. Wait: mean " +
+         span_text(all.waits.mean) + ", p50 " + span_text(all.waits.p50) + ", p99 " + span_text(all.waits.p99) + ". " +
+         std::to_string(all.evictions) + " evictions, " + std::to_string(all.preemptions) + " of them preemptions, " +
+         std::to_string(all.fallbacks) + " flavor fallbacks.</p>\n";
+}
+
+std::string expectations(const Report& report) {
+  if (report.expectations.empty()) return "";
+  std::string text = "<h2>Expectations</h2>\n<ul>\n";
+  for (const CheckedExpectation& checked : report.expectations)
+    text += "<li" + std::string(checked.holds ? "" : " class=\"fails\"") + ">" +
+            escape_xml((checked.holds ? "holds: " : "FAILS: ") + checked.name + " (" + checked.found + ")") + "</li>\n";
+  return text + "</ul>\n";
+}
+
+// The queues that use most of it, and the rest as one.
+std::vector<Series> series_of(const Report& report, const UsageRow& of) {
+  const what_if::UsageTracks& usage = report.history.usage;
+  std::vector<std::pair<double, size_t>> slots;
+  for (size_t i = 0; i < usage.slots().size(); ++i) {
+    const what_if::QuotaSlot& slot = usage.slots()[i];
+    if (slot.flavor == of.flavor && slot.resource == of.resource) slots.emplace_back(-usage.track(i).area(), i);
+  }
+  std::sort(slots.begin(), slots.end());
+  std::vector<Series> series;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    std::vector<double> values = usage.track(slots[i].second).averages(usage.width(), usage.end());
+    if (i < kMostQueues) {
+      series.push_back({usage.slots()[slots[i].second].cluster_queue, std::move(values)});
+      continue;
+    }
+    if (i == kMostQueues) series.push_back({std::to_string(slots.size() - kMostQueues) + " others", {}});
+    std::vector<double>& sum = series.back().values;
+    if (sum.size() < values.size()) sum.resize(values.size());
+    for (size_t span = 0; span < values.size(); ++span) sum[span] += values[span];
+  }
+  return series;
+}
+
+std::string usage_plots(const Report& report) {
+  std::string text = "<h2>Usage by queue</h2>\n";
+  const double end = seconds(report.summary.elapsed.count());
+  for (size_t i = 0; i < std::min(report.summary.flavors.size(), kMostPlots); ++i) {
+    const UsageRow& of = report.summary.flavors[i];
+    const auto amount = [&](double value) { return to_quantity(of.resource, static_cast<int64_t>(value)).text(); };
+    const std::vector<Series> series = series_of(report, of);
+    const double most = static_cast<double>(std::max(of.nominal, of.most));
+    text += "<h3>" + escape_xml(of.flavor + ", " + of.resource) + "</h3>\n";
+    text += stacked_plot({.title = "Usage of " + of.flavor + ", " + of.resource,
+                          .seconds = end,
+                          .most = most,
+                          .most_text = amount(most),
+                          .limit = static_cast<double>(of.nominal),
+                          .limit_text = "nominal quota " + amount(static_cast<double>(of.nominal))},
+                         series);
+    std::vector<std::string> names;
+    for (const Series& one : series) names.push_back(one.name);
+    text += legend(names);
+  }
+  return text;
+}
+
+std::string waiting_plot(const Report& report) {
+  const what_if::UsageTracks& usage = report.history.usage;
+  const double most = static_cast<double>(usage.pending().most());
+  return "<h2>Jobs that wait</h2>\n" +
+         stacked_plot({.title = "Jobs that wait",
+                       .seconds = seconds(report.summary.elapsed.count()),
+                       .most = most,
+                       .most_text = std::to_string(usage.pending().most())},
+                      {{"jobs that wait", usage.pending().averages(usage.width(), usage.end())}});
+}
+
+std::string gantt(const Report& report) {
+  const double end = seconds(report.summary.elapsed.count());
+  std::map<uint32_t, std::vector<const what_if::Stay*>> stays;
+  for (const what_if::Stay& stay : report.history.stays) {
+    if (stay.job < kMostJobs) stays[stay.job].push_back(&stay);
+  }
+  std::vector<GanttRow> rows;
+  for (uint32_t job = 0; job < std::min(report.history.jobs.size(), kMostJobs); ++job) {
+    if (report.history.jobs[job].fate == what_if::Fate::kNotCome) continue;
+    GanttRow row_of{.name = job_name(report.scenario, job), .bars = {}};
+    double since = seconds(report.scenario.arrivals[job].at.count());
+    for (const what_if::Stay* stay : stays[job]) {
+      const double from = seconds(stay->from), to = stay->to == kNever ? end : seconds(stay->to);
+      if (from > since)
+        row_of.bars.push_back(
+            {.from = since, .to = from, .waits = true, .text = row_of.name + " waits " + span_text(from - since)});
+      row_of.bars.push_back({.from = from,
+                             .to = to,
+                             .color = stay->flavors,
+                             .evicted = stay->ended_by_eviction,
+                             .text = row_of.name + " on " + report.history.flavor_sets[stay->flavors] + ", " +
+                                     span_text(to - from) + (stay->ended_by_eviction ? ", evicted" : "")});
+      since = to;
+    }
+    if (report.history.jobs[job].end == kNever && (stays[job].empty() || stays[job].back()->to != kNever))
+      row_of.bars.push_back({.from = since, .to = end, .waits = true, .text = row_of.name + " waits at the end"});
+    rows.push_back(std::move(row_of));
+  }
+  std::string text = "<h2>Jobs</h2>\n<p>A thin bar: it waits. A red border: it was evicted.";
+  if (report.history.jobs.size() > kMostJobs)
+    text += " The first " + std::to_string(kMostJobs) + " of " + std::to_string(report.history.jobs.size()) + " jobs.";
+  return text + "</p>\n" + legend(report.history.flavor_sets) + gantt_plot(end, rows);
+}
+
+std::string tables(const Report& report) {
+  std::vector<std::vector<std::string>> waits, ends;
+  for (const WaitGroup& group : report.summary.groups) {
+    const auto span = [&](double value) { return group.waits.jobs == 0 ? "-" : span_text(value); };
+    waits.push_back({group.queue, group.priority_class, std::to_string(group.jobs), std::to_string(group.never_started),
+                     span(group.waits.mean), span(group.waits.p50), span(group.waits.p99), span(group.waits.most),
+                     std::to_string(group.evictions)});
+  }
+  for (const what_if::Waiting& waiting : report.history.waiting)
+    ends.push_back({job_name(report.scenario, waiting.job), waiting.cluster_queue, waiting.reason, waiting.message});
+  std::string text =
+      "<h2>Waits by queue and class</h2>\n" +
+      table({"Queue", "Class", "Jobs", "Never started", "Mean", "p50", "p99", "Longest", "Evictions"}, waits);
+  if (!ends.empty()) text += "<h2>Waiting at the end</h2>\n" + table({"Job", "ClusterQueue", "Reason", "Why"}, ends);
+  std::vector<std::string> notes = report.notes;
+  notes.insert(notes.end(), report.history.notes.begin(), report.history.notes.end());
+  for (const std::string& note : notes) text += "<p>Note: " + escape_xml(note) + "</p>\n";
+  return text;
+}
+
+}  // namespace
+
+std::string report_page(const Report& report) {
+  return "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\"><head><meta charset=\"utf-8\"/>"
+         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>"
+         "<title>muster simulate: " +
+         escape_xml(report.name) + "</title><style>" + kStyle + "</style></head>\n<body>\n<h1>muster simulate</h1>\n" +
+         heads(report) + expectations(report) + usage_plots(report) + waiting_plot(report) + gantt(report) +
+         tables(report) + "<p>muster " + escape_xml(kVersion) + "</p>\n</body></html>\n";
+}
+
+}  // namespace muster

@@ -1,0 +1,15 @@
+// The outcome of a simulation as one HTML page: plots as inline SVG, no script and nothing from the network. Names of
+// objects are written by tenants: each is escaped where it is written, and the page's own policy forbids scripts.
+// Pure.
+#pragma once
+
+#include <string>
+
+#include "commands/simulate/report.h"
+
+namespace muster {
+
+// Well-formed XML too. Long lists end after some rows and say so.
+std::string report_page(const Report& report);
+
+}  // namespace muster

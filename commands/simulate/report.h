@@ -1,0 +1,47 @@
+// The history of one simulation in what people and programs read. Pure.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "commands/simulate/expectations.h"
+#include "simulation/what_if/scenario_reader.h"
+#include "simulation/what_if/summary.h"
+
+namespace muster {
+
+struct Report {
+  std::string name;  // of the input: "queues/"
+  what_if::Scenario scenario;
+  what_if::History history;
+  what_if::Summary summary;
+  std::vector<std::string> notes;
+  std::vector<CheckedExpectation> expectations{};
+  std::optional<size_t> asked{};  // the job of --job, in the scenario's arrivals
+};
+
+enum class SimulateFormat { kTable, kJson, kYaml, kCsv, kJunit };
+Result<SimulateFormat> parse_simulate_format(std::string_view text);
+
+// Tables for a terminal. Long ones end after some rows and say so.
+std::string report_table(const Report& report);
+nlohmann::json report_json(const Report& report);
+// Of Report::asked: whether it would be admitted, when, where and at whose cost.
+std::string verdict_text(const Report& report);
+nlohmann::json verdict_json(const Report& report);
+// One row for each job.
+std::string report_csv(const Report& report);
+// One test case for each expectation.
+std::string report_junit(const Report& report);
+// Two configurations side by side.
+std::string comparison_table(const Report& before, const Report& after);
+nlohmann::json comparison_json(const Report& before, const Report& after);
+
+// "37s", "12m5s", "3h4m", "2d5h".
+std::string span_text(double seconds);
+
+}  // namespace muster

@@ -1,0 +1,353 @@
+#include "commands/simulate/simulate.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "api/codec/json.h"
+#include "api/codec/yaml.h"
+#include "commands/review/review_input.h"
+#include "commands/review/review_judge.h"
+#include "commands/simulate/from_cluster.h"
+#include "commands/simulate/page.h"
+#include "jobs/job_kind.h"
+#include "runtime/load_settings.h"
+#include "runtime/read_file.h"
+#include "simulation/what_if/run.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+using what_if::ScenarioOptions;
+using what_if::SourceObject;
+
+// Of half a year of a cluster with a million jobs.
+constexpr size_t kLargestTrace = size_t{512} << 20;
+
+Outcome<> check_options(const SimulateOptions& options) {
+  if (options.from_cluster && !options.compared.files.empty())
+    return fail("--compare takes two sets of files; leave --from-cluster out");
+  if (options.from_cluster && options.jobs > 0)
+    return fail("--jobs takes the jobs of files as templates; leave --from-cluster out");
+  if (!options.job_file.empty() && (options.jobs > 0 || !options.compared.files.empty()))
+    return fail("--job asks about one job; leave --jobs and --compare out");
+  if (!options.job_file.empty() && options.format != SimulateFormat::kTable &&
+      options.format != SimulateFormat::kJson && options.format != SimulateFormat::kYaml)
+    return fail("--job prints as table, json or yaml");
+  if (!options.from_cluster && options.sources.files.empty() && options.sources.kustomizations.empty())
+    return fail("name what to simulate: -f FILE, -f FOLDER, -f - for standard input, -k FOLDER, or --from-cluster");
+  if ((options.jobs > 0) != options.over.has_value())
+    return fail("random arrivals need both --jobs N and --over DURATION");
+  if (options.jobs > 0 && !options.arrivals_file.empty())
+    return fail("--jobs and --arrivals both say when jobs come; use one of them");
+  if (options.arrivals_format && options.arrivals_file.empty())
+    return fail("--arrivals-format is that of a file; name it with --arrivals FILE");
+  if (options.stop_time <= Duration::zero()) return fail("--stop-time must be more than 0s");
+  if (options.run_time <= Duration::zero()) return fail("--run-time must be more than 0s");
+  if (options.until && *options.until <= Duration::zero()) return fail("--until must be more than 0s");
+  if (options.format == SimulateFormat::kJunit && options.expect_file.empty())
+    return fail("-o junit prints expectations; name them with --expect FILE");
+  if (options.format == SimulateFormat::kCsv && !options.compared.files.empty())
+    return fail("-o csv prints the jobs of one configuration; leave --compare out");
+  if (!options.page_file.empty() && !options.compared.files.empty())
+    return fail("--html shows one configuration; leave --compare out");
+  return Done{};
+}
+
+// What a cluster has stored has passed its schema and webhooks there.
+bool is_stored(const json& object) {
+  return !string_at(object, {"metadata", "uid"}).empty();
+}
+
+ClusterView view_of(const std::vector<InputDocument>& documents) {
+  ClusterView view;
+  for (const InputDocument& document : documents) {
+    json object = document.value;
+    (void)to_stored_version(object);
+    view.put(object);
+  }
+  return view;
+}
+
+// As the API server and muster's webhooks would store it; an error with place and path where they refuse it.
+Result<json> stored_form(const InputDocument& document, const ClusterView& view, const RuleSettings& rules,
+                         LineFinder& lines, size_t position) {
+  if (document.is_review()) return fail(document.place() + ": an AdmissionReview cannot be simulated");
+  json object = document.value;
+  if (!is_stored(object)) {
+    const json status = object.value("status", json());
+    const ReviewedObject reviewed =
+        judge_manifest({.object = object, .old_object = nullptr, .position = position}, view, rules);
+    if (!reviewed.allowed) {
+      for (const ReviewFinding& finding : reviewed.findings) {
+        if (finding.is_error)
+          return fail(document.file + ":" + std::to_string(lines.line_of(document, finding.field)) + ": " +
+                      display_name(document.value) + ": " + finding.text());
+      }
+      return fail(document.place() + ": " + display_name(document.value) + ": is rejected");
+    }
+    if (reviewed.printed.is_object()) object = reviewed.printed;
+    if (status.is_object()) object["status"] = status;
+  }
+  if (const auto converted = to_stored_version(object); !converted)
+    return fail(document.place() + ": " + display_name(document.value) +
+                ": cannot be converted: " + converted.error().message);
+  return object;
+}
+
+class Simulation {
+ public:
+  Simulation(const SimulateOptions& options, const ReviewStreams& streams) : options_(options), streams_(streams) {}
+
+  Outcome<> prepare() {
+    if (auto checked = check_options(options_); !checked) return checked;
+    SettingsFlags flags;
+    flags.config_file = options_.config_file;
+    auto settings = load_settings(flags, std::string(kDefaultNamespace));
+    if (!settings) return fail(settings.error().message);
+    const bool native_jobsets = settings->configuration.muster.jobset_controller != JobSetController::kExternal;
+    scenario_.settings = reconciler_settings_of(*settings, native_jobsets, std::string(kDefaultNamespace));
+    if (options_.config_file.empty()) {
+      for (const JobKind* kind : job_kinds()) scenario_.settings.queues.rules.frameworks.emplace(kind->framework);
+    }
+    scenario_.run_time = options_.run_time;
+    scenario_.stop_time = options_.stop_time;
+    scenario_.until = options_.until;
+    scenario_.seed = options_.seed.value_or(0);
+    if (options_.jobs > 0)
+      scenario_.random = what_if::RandomArrivals{
+          .seed = scenario_.seed, .jobs = options_.jobs, .over = *options_.over, .spread = options_.spread};
+    return read_files();
+  }
+
+  Result<Report> simulate(const SourceNames& names) {
+    auto objects = read_objects(names);
+    if (!objects) return fail(objects.error().message);
+    std::optional<AskedJob> asked;
+    std::vector<std::string> notes = arrivals_notes_;
+    if (options_.from_cluster) {
+      if (auto added = add_cluster(*objects, notes); !added) return fail(added.error().message);
+    }
+    if (!options_.job_file.empty()) {
+      auto added = add_job(*objects);
+      if (!added) return fail(added.error().message);
+      asked = *std::move(added);
+      if (asked->is_stored) notes.push_back("The job is there already: the answer is about it, not about the file.");
+    }
+    auto read = what_if::read_scenario(*objects, scenario_);
+    if (!read) return fail(read.error().message);
+    what_if::History history = what_if::run(read->scenario, watcher(read->scenario));
+    if (options_.progress) streams_.err << "\n";
+    read->notes.insert(read->notes.begin(), notes.begin(), notes.end());
+    const std::optional<size_t> number = asked ? number_of(read->scenario, *asked) : std::nullopt;
+    if (asked && !number) return fail(options_.job_file + ": the job names no queue, or is over");
+    what_if::Summary summary = what_if::summarize(read->scenario, history);
+    return Report{.name = name_of(names),
+                  .scenario = std::move(read->scenario),
+                  .history = std::move(history),
+                  .summary = std::move(summary),
+                  .notes = std::move(read->notes),
+                  .expectations = {},
+                  .asked = number};
+  }
+
+  Outcome<> check(Report& report) const {
+    auto checked = check_expectations(expectations_, report.scenario, report.history, report.summary);
+    if (!checked) return fail(options_.expect_file + ": " + checked.error().message);
+    report.expectations = *std::move(checked);
+    return Done{};
+  }
+
+ private:
+  static std::string name_of(const SourceNames& names) {
+    if (!names.files.empty()) return names.files.front();
+    return names.kustomizations.empty() ? "the cluster" : names.kustomizations.front();
+  }
+
+  Outcome<> read_files() {
+    if (!options_.arrivals_file.empty()) {
+      const auto text = read_file(options_.arrivals_file, kLargestTrace);
+      if (!text) return fail(text.error().message);
+      auto arrivals = read_arrivals_file(*text);
+      if (!arrivals) return fail(options_.arrivals_file + ": " + arrivals.error().message);
+      scenario_.table = std::move(arrivals->rows);
+      scenario_.table_name = options_.arrivals_file;
+      arrivals_notes_ = std::move(arrivals->notes);
+    }
+    if (!options_.expect_file.empty()) {
+      const auto text = read_file(options_.expect_file);
+      if (!text) return fail(text.error().message);
+      auto expectations = read_expectations(*text);
+      if (!expectations) return fail(options_.expect_file + ": " + expectations.error().message);
+      expectations_ = *std::move(expectations);
+    }
+    return Done{};
+  }
+
+  Result<what_if::Trace> read_arrivals_file(const std::string& text) const {
+    const std::string ns = options_.cluster.ns.empty() ? "default" : options_.cluster.ns;
+    switch (options_.arrivals_format.value_or(what_if::ArrivalsFormat::kCsv)) {
+      case what_if::ArrivalsFormat::kHelios:
+        return what_if::read_helios(text, ns);
+      case what_if::ArrivalsFormat::kPhilly:
+        return what_if::read_philly(text, ns);
+      case what_if::ArrivalsFormat::kCsv:
+        break;
+    }
+    auto rows = what_if::read_arrivals(text);
+    if (!rows) return fail(rows.error().message);
+    return what_if::Trace{.rows = *std::move(rows), .notes = {}};
+  }
+
+  struct AskedJob {
+    std::string kind;
+    std::string path;        // "namespace/name"
+    bool is_stored = false;  // it has a Workload, which is not over
+  };
+
+  static std::optional<size_t> number_of(const what_if::Scenario& scenario, const AskedJob& job) {
+    for (size_t i = 0; i < scenario.arrivals.size(); ++i) {
+      const what_if::Arrival& arrival = scenario.arrivals[i];
+      const bool has_kind = !job.is_stored || scenario.shapes[arrival.shape].kind == job.kind;
+      if ((arrival.stored != nullptr) == job.is_stored && has_kind && job_name(scenario, i) == job.path) return i;
+    }
+    return std::nullopt;
+  }
+
+  // Whether this is the Workload, not over, of the job.
+  static bool is_workload_of(const json& object, const json& job) {
+    if (string_at(object, {"kind"}) != kWorkloads.kind ||
+        string_at(object, {"metadata", "namespace"}) != string_at(job, {"metadata", "namespace"}))
+      return false;
+    const WorkloadPtr workload = read_workload(object);
+    if (workload->finished() || workload->meta.deleting || !workload->meta.controller) return false;
+    const auto& owner = *workload->meta.controller;
+    return owner.kind == string_at(job, {"kind"}) && owner.name == string_at(job, {"metadata", "name"});
+  }
+
+  Outcome<> add_cluster(std::vector<SourceObject>& objects, std::vector<std::string>& notes) {
+    auto cluster = read_cluster(options_.cluster);
+    if (!cluster) return fail(cluster.error().message);
+    for (SourceObject& object : cluster->objects) objects.push_back(std::move(object));
+    for (std::string& note : cluster->notes) notes.push_back(std::move(note));
+    namespace_ = cluster->ns;
+    scenario_.start = system_clock().now().wall;
+    return Done{};
+  }
+
+  // One that waits or runs already does not come a second time.
+  Result<AskedJob> add_job(std::vector<SourceObject>& objects) {
+    auto jobs = read_objects({.files = {options_.job_file}});
+    if (!jobs) return fail(jobs.error().message);
+    if (jobs->size() != 1) return fail(options_.job_file + ": must hold one job");
+    json& job = jobs->front().value;
+    if (string_at(job, {"metadata", "name"}).empty()) return fail(options_.job_file + ": the job has no name");
+    if (string_at(job, {"metadata", "namespace"}).empty()) job["metadata"]["namespace"] = namespace_;
+    AskedJob asked{.kind = std::string(string_at(job, {"kind"})),
+                   .path = path_of(string_at(job, {"metadata", "namespace"}), string_at(job, {"metadata", "name"}))};
+    asked.is_stored = std::any_of(objects.begin(), objects.end(),
+                                  [&](const SourceObject& object) { return is_workload_of(object.value, job); });
+    if (!asked.is_stored) objects.push_back(jobs->front());
+    return asked;
+  }
+
+  Result<std::vector<SourceObject>> read_objects(const SourceNames& names) {
+    if (names.files.empty() && names.kustomizations.empty()) return std::vector<SourceObject>();
+    const auto sources = read_sources(names, streams_.in);
+    if (!sources) return fail(sources.error().message);
+    const auto documents = read_documents(*sources);
+    if (!documents) return fail(documents.error().message);
+    const ClusterView view = view_of(*documents);
+    LineFinder lines;
+    std::vector<SourceObject> objects;
+    for (const InputDocument& document : *documents) {
+      auto object = stored_form(document, view, scenario_.settings.queues.rules, lines, objects.size());
+      if (!object) return fail(object.error().message);
+      objects.push_back({.place = document.place(), .value = *std::move(object)});
+    }
+    return objects;
+  }
+
+  what_if::Watcher watcher(const what_if::Scenario& scenario) {
+    if (!options_.progress) return {};
+    return [&streams = streams_, all = scenario.arrivals.size()](const what_if::Progress& progress) {
+      streams.err << "\r" << span_text(std::chrono::duration<double>(progress.elapsed).count()) << ": " << progress.come
+                  << " of " << all << " jobs have come, " << progress.over << " are over   " << std::flush;
+    };
+  }
+
+  const SimulateOptions& options_;
+  const ReviewStreams& streams_;
+  ScenarioOptions scenario_;
+  std::string namespace_ = "default";
+  std::vector<std::string> arrivals_notes_;
+  std::vector<Expectation> expectations_;
+};
+
+Outcome<> write_page(const std::string& file, const Report& report) {
+  std::ofstream page(file, std::ios::binary | std::ios::trunc);
+  page << report_page(report);
+  page.close();
+  if (!page) return fail(file + ": cannot be written");
+  return Done{};
+}
+
+bool all_hold(const Report& report) {
+  for (const CheckedExpectation& checked : report.expectations) {
+    if (!checked.holds) return false;
+  }
+  return true;
+}
+
+std::string text_of(const Report& report, SimulateFormat format) {
+  switch (format) {
+    case SimulateFormat::kTable:
+      return (report.asked ? verdict_text(report) + "\n" : "") + report_table(report);
+    case SimulateFormat::kJson:
+      return to_text(report_json(report)) + "\n";
+    case SimulateFormat::kYaml:
+      return write_yaml(report_json(report));
+    case SimulateFormat::kCsv:
+      return report_csv(report);
+    case SimulateFormat::kJunit:
+      break;
+  }
+  return report_junit(report);
+}
+
+std::string text_of(const Report& before, const Report& after, SimulateFormat format) {
+  if (format == SimulateFormat::kTable) return comparison_table(before, after);
+  if (format == SimulateFormat::kJson) return to_text(comparison_json(before, after)) + "\n";
+  if (format == SimulateFormat::kYaml) return write_yaml(comparison_json(before, after));
+  return report_junit(after);
+}
+
+}  // namespace
+
+int simulate(const SimulateOptions& options, ReviewStreams streams) {
+  const auto stop = [&](const Error& error) {
+    streams.err << "muster simulate: " << error.message << "\n";
+    return kSimulateUnusable;
+  };
+  Simulation simulation(options, streams);
+  if (auto prepared = simulation.prepare(); !prepared) return stop(prepared.error());
+  auto report = simulation.simulate(options.sources);
+  if (!report) return stop(report.error());
+  if (options.compared.files.empty()) {
+    if (auto checked = simulation.check(*report); !checked) return stop(checked.error());
+    if (!options.page_file.empty()) {
+      if (auto written = write_page(options.page_file, *report); !written) return stop(written.error());
+    }
+    streams.out << text_of(*report, options.format);
+    return all_hold(*report) ? kSimulateHolds : kSimulateFails;
+  }
+  auto after = simulation.simulate(options.compared);
+  if (!after) return stop(after.error());
+  if (auto checked = simulation.check(*after); !checked) return stop(checked.error());
+  streams.out << text_of(*report, *after, options.format);
+  return all_hold(*after) ? kSimulateHolds : kSimulateFails;
+}
+
+}  // namespace muster

@@ -1,0 +1,45 @@
+// `muster simulate`: what would become of jobs under a configuration of queues, in virtual time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "commands/kubectl/cluster_flags.h"
+#include "commands/review/review.h"
+#include "commands/simulate/report.h"
+#include "simulation/what_if/traces.h"
+
+namespace muster {
+
+struct SimulateOptions {
+  SourceNames sources{};
+  std::string config_file{};  // as for `muster serve`; empty: every kind that muster queues is enabled
+  std::string arrivals_file{};
+  std::optional<what_if::ArrivalsFormat> arrivals_format{};  // nullopt: CSV
+  std::optional<uint64_t> seed{};
+  uint32_t jobs = 0;  // random arrivals; 0: as the jobs say
+  std::optional<Duration> over{};
+  double spread = 0.8;
+  std::optional<Duration> until{};
+  Duration run_time = std::chrono::hours(1);
+  Duration stop_time = std::chrono::seconds(10);
+  SimulateFormat format = SimulateFormat::kTable;
+  std::string expect_file{};
+  SourceNames compared{};   // --compare
+  std::string page_file{};  // --html
+  std::string job_file{};   // --job: the one that is asked about
+  bool from_cluster = false;
+  ClusterFlags cluster{};
+  bool progress = false;  // on `err`
+};
+
+// Exit codes, part of the interface that scripts rely on.
+inline constexpr int kSimulateHolds = 0;     // done, and every expectation holds
+inline constexpr int kSimulateFails = 1;     // at least one does not
+inline constexpr int kSimulateUnusable = 2;  // input or options cannot be used; nothing is printed on `out`
+
+int simulate(const SimulateOptions& options, ReviewStreams streams);
+
+}  // namespace muster

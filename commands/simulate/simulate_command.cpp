@@ -1,0 +1,78 @@
+#include "commands/simulate/simulate_command.h"
+
+#include "commands/terminal/cli_choice.h"
+#include "simulation/what_if/annotations.h"
+
+namespace muster {
+namespace {
+
+template <class T>
+CLI::Option* add_span(CLI::App& command, const std::string& name, T& value, const std::string& help) {
+  return command
+      .add_option_function<std::string>(
+          name, [&value](const std::string& text) { value = *what_if::parse_span(text); }, help)
+      ->check(parsed_by(what_if::parse_span))
+      ->type_name("DURATION");
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app, SimulateOptions& options) {
+  CLI::App& simulate = *app.add_subcommand(
+      "simulate",
+      "Say what would become of jobs under a configuration of queues, in virtual time. Exit code 0: "
+      "done, and all expectations hold; 1: one does not; 2: input or options cannot be used");
+  simulate
+      .add_option("-f,--filename", options.sources.files,
+                  "Flavors, queues, cohorts, classes, jobs and Workloads, YAML or JSON, also as kubectl get -o yaml "
+                  "prints them: files, folders, or - for standard input")
+      ->type_name("FILE");
+  simulate
+      .add_option("-k,--kustomize", options.sources.kustomizations,
+                  "A folder that kubectl or kustomize builds the manifests from")
+      ->type_name("FOLDER");
+  simulate.add_flag("-R,--recursive", options.sources.recursive, "Of a folder, the folders below it as well");
+  simulate.add_option("--config", options.config_file, "As for muster serve; without it all kinds of jobs are enabled")
+      ->type_name("FILE");
+  simulate
+      .add_option("--arrivals", options.arrivals_file,
+                  "A CSV of jobs: time,namespace,queue,name,class,count,requests,runTime")
+      ->type_name("FILE");
+  add_choice(simulate, "--arrivals-format", options.arrivals_format, what_if::parse_arrivals_format,
+             "csv (default), or a published trace: helios (cluster_log.csv), philly (cluster_job_log)")
+      ->type_name("FORMAT");
+  simulate.add_option("--seed", options.seed, "Of random arrivals and failures; default 0")->type_name("N");
+  simulate.add_option("--jobs", options.jobs, "So many random arrivals, with the jobs of the input as templates")
+      ->type_name("N")
+      ->check(CLI::Range(1, 20'000'000));
+  add_span(simulate, "--over", options.over, "The time over which they come");
+  simulate
+      .add_option("--spread", options.spread,
+                  "Deviation of the logarithm of random run times; 0: as the templates say; default 0.8")
+      ->check(CLI::Range(0.0, 5.0))
+      ->type_name("NUMBER");
+  add_span(simulate, "--until", options.until, "Ends then; default: when nothing happens any more");
+  add_span(simulate, "--run-time", options.run_time, "Of jobs that do not say how long they run; default 1h");
+  add_span(simulate, "--stop-time", options.stop_time, "From an eviction until the quota is free; default 10s");
+  add_choice(simulate, "-o,--output", options.format, parse_simulate_format,
+             "table (default), json, yaml, csv (one row for each job) or junit (with --expect)")
+      ->type_name("FORMAT");
+  simulate.add_option("--expect", options.expect_file, "Expectations, YAML; exit code 1 when one does not hold")
+      ->type_name("FILE");
+  simulate
+      .add_option("--compare", options.compared.files,
+                  "Another configuration: both side by side. Expectations are about this one")
+      ->type_name("FILE");
+  simulate.add_option("--html", options.page_file, "Write a page with plots, which needs no network")
+      ->type_name("FILE");
+  simulate
+      .add_option("--job", options.job_file,
+                  "A job: say whether it would be admitted, when, on which flavor, and whom it would evict")
+      ->type_name("FILE");
+  simulate.add_flag("--from-cluster", options.from_cluster,
+                    "Read queues and Workloads from the cluster, with your own rights; nothing is written");
+  add_cluster_flags(simulate, options.cluster);
+  simulate.add_flag("--progress", options.progress, "Say on standard error how far it is");
+}
+
+}  // namespace muster

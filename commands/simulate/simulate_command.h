@@ -1,0 +1,14 @@
+// The command line of `muster simulate`.
+#pragma once
+
+#include "commands/simulate/simulate.h"
+
+namespace CLI {
+class App;
+}
+
+namespace muster {
+
+void add_simulate(CLI::App& app, SimulateOptions& options);
+
+}  // namespace muster

@@ -1,0 +1,88 @@
+// The answer to `muster simulate --job`.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/meta/time.h"
+#include "commands/simulate/report.h"
+#include "commands/terminal/escape.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+// Of the job's own preemptions, up to its first admission.
+std::vector<std::string> victims(const Report& report) {
+  std::vector<std::string> names;
+  const int64_t start = report.history.jobs[*report.asked].first_start;
+  for (const what_if::Preemption& preemption : report.history.preemptions) {
+    if (preemption.preemptor != *report.asked || (start != what_if::kNever && preemption.at > start)) continue;
+    names.push_back(job_name(report.scenario, preemption.victim));
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+const what_if::Waiting* why(const Report& report) {
+  for (const what_if::Waiting& waiting : report.history.waiting) {
+    if (waiting.job == *report.asked) return &waiting;
+  }
+  return nullptr;
+}
+
+// In the cluster it is admitted already.
+bool is_admitted_already(const Report& report) {
+  const WorkloadPtr& stored = report.scenario.arrivals[*report.asked].stored;
+  return stored && stored->admitted() && !stored->evicted();
+}
+
+// Of the stay in which it was first admitted.
+std::string first_flavors(const Report& report) {
+  for (const what_if::Stay& stay : report.history.stays) {
+    if (stay.job == *report.asked) return report.history.flavor_sets[stay.flavors];
+  }
+  return "";
+}
+
+}  // namespace
+
+json verdict_json(const Report& report) {
+  const what_if::JobRecord& job = report.history.jobs[*report.asked];
+  json verdict = {{"name", job_name(report.scenario, *report.asked)},
+                  {"admitted", job.first_start != what_if::kNever},
+                  {"isAdmittedAlready", is_admitted_already(report)},
+                  {"evicts", victims(report)}};
+  if (job.first_start != what_if::kNever) {
+    const int64_t wait = job.first_start - report.scenario.arrivals[*report.asked].at.count();
+    verdict["waitSeconds"] = static_cast<double>(wait) / 1e9;
+    verdict["start"] = format_rfc3339(to_timestamp(report.scenario.start + Duration(job.first_start)));
+    verdict["flavors"] = first_flavors(report);
+  } else if (const what_if::Waiting* waiting = why(report)) {
+    verdict["reason"] = waiting->reason;
+    verdict["message"] = waiting->message;
+  }
+  return verdict;
+}
+
+std::string verdict_text(const Report& report) {
+  const json verdict = verdict_json(report);
+  std::string text = verdict["name"].get<std::string>();
+  if (!verdict["admitted"].get<bool>()) {
+    text += " would not be admitted";
+    if (verdict.contains("message")) text += ": " + verdict["message"].get<std::string>();
+  } else if (verdict["isAdmittedAlready"].get<bool>()) {
+    text += " is admitted already, on " + verdict["flavors"].get<std::string>();
+  } else if (verdict["waitSeconds"].get<double>() == 0) {
+    text += " would be admitted now, on " + verdict["flavors"].get<std::string>();
+  } else {
+    text += " would be admitted in about " + span_text(verdict["waitSeconds"].get<double>()) + " (" +
+            verdict["start"].get<std::string>() + "), on " + verdict["flavors"].get<std::string>();
+  }
+  std::string names;
+  for (const json& name : verdict["evicts"]) names += (names.empty() ? "" : ", ") + name.get<std::string>();
+  text += names.empty() ? "; it evicts nobody" : "; it evicts " + names;
+  return on_one_line(text) + "\nAn estimate: running Workloads end as their run times say, and no other job comes.\n";
+}
+
+}  // namespace muster

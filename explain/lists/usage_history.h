@@ -1,0 +1,51 @@
+// What each ClusterQueue has used and how many waited, at regular moments of the last day. It lives in the memory of
+// one replica and begins anew with it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/meta/time.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "explain/lists/queue_snapshot.h"
+
+namespace muster {
+
+inline constexpr Duration kUsageInterval = std::chrono::minutes(5);
+
+// One thread. Its memory is bounded: kMostSamples for each ClusterQueue that exists.
+class UsageHistory {
+ public:
+  static constexpr size_t kMostSamples = 288;  // a day
+
+  // A sample of every ClusterQueue; the oldest ones and queues that are gone are forgotten. Positions and Workloads of
+  // the listing are not looked at.
+  void add(const QueueListing& listed);
+  // {kind: UsageHistory, metadata: {clusterQueue, intervalSeconds}, times, pending, reserving, resources: [{flavor,
+  // resource, used}]}: lists of one length, the earliest first. An error: there is no such queue in the last sample.
+  Result<nlohmann::json> of_cluster_queue(std::string_view name) const;
+
+ private:
+  struct Sample {
+    Timestamp at;
+    uint32_t pending = 0, reserving = 0;
+    std::vector<int64_t> used;  // by Series::quotas; shorter where a quota came later
+  };
+  struct Series {
+    std::vector<std::pair<std::string, std::string>> quotas;  // flavor and resource
+    std::deque<Sample> samples;
+  };
+
+  static void add(const ListedClusterQueue& queue, Timestamp at, Series& series);
+
+  std::map<std::string, Series, std::less<>> queues_;
+};
+
+}  // namespace muster

@@ -1,0 +1,78 @@
+// TrainJob: a start writes what the pods are given into a patch of the runtime that has Kueue's name. The trainer
+// takes it only while the TrainJob is suspended, so the start's second step resumes it; and it is taken back when no
+// pod runs any more.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
+#include "jobs/described/edit_hook.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+json pod_template_of(const PodSetInfo& info) {
+  json metadata = json::object(), spec = json::object();
+  if (!info.labels.empty()) metadata["labels"] = info.labels;
+  if (!info.annotations.empty()) metadata["annotations"] = info.annotations;
+  if (!info.node_selector.empty()) spec["nodeSelector"] = info.node_selector;
+  if (!info.tolerations.empty()) spec["tolerations"] = to_json(info.tolerations);
+  for (const std::string& gate : info.scheduling_gates) spec["schedulingGates"].push_back({{"name", gate}});
+  return {{"metadata", std::move(metadata)}, {"spec", std::move(spec)}};
+}
+
+json* find_own(json& patches) {
+  const auto found = std::find_if(patches.begin(), patches.end(), [](const json& patch) {
+    return string_at(patch, {"manager"}) == kRuntimePatchManager;
+  });
+  return found == patches.end() ? nullptr : &*found;
+}
+
+json patches_of(const DescribedJob& job) {
+  const json kept = json::parse(job.kept, nullptr, false);
+  return array_at(kept, {"runtimePatches"});
+}
+
+Result<json> start(const DescribedJob& job, const std::vector<PodSetInfo>& infos) {
+  if (infos.size() != job.pod_sets.size())
+    return fail("invalid podset infos: expecting " + std::to_string(job.pod_sets.size()) + " podset, got " +
+                std::to_string(infos.size()));
+  json patches = patches_of(job);
+  json* own = find_own(patches);
+  if (own == nullptr) {
+    // Made while no webhook was there.
+    patches.push_back({{"manager", kRuntimePatchManager}});
+    own = &patches.back();
+  }
+  json replicated = json::array();
+  for (const PodSetInfo& info : infos)
+    replicated.push_back({{"name", info.name}, {"template", {{"spec", {{"template", pod_template_of(info)}}}}}});
+  json wanted = *own;
+  json runtime = object_at(*own, {"trainingRuntimeSpec"}), jobset = object_at(runtime, {"template"}),
+       spec = object_at(jobset, {"spec"});
+  spec["replicatedJobs"] = std::move(replicated);
+  jobset["spec"] = std::move(spec);
+  runtime["template"] = std::move(jobset);
+  wanted["trainingRuntimeSpec"] = std::move(runtime);
+  if (wanted == *own) return job.kind->suspend.patch(false);
+  *own = std::move(wanted);
+  return json{{"spec", {{"runtimePatches", std::move(patches)}}}};
+}
+
+json restore(const DescribedJob& job, const std::vector<PodSetInfo>&) {
+  json patches = patches_of(job);
+  json* own = find_own(patches);
+  if (own == nullptr || array_at(*own, {"trainingRuntimeSpec", "template", "spec", "replicatedJobs"}).empty())
+    return nullptr;
+  (*own)["trainingRuntimeSpec"]["template"]["spec"].erase("replicatedJobs");
+  return {{"spec", {{"runtimePatches", std::move(patches)}}}};
+}
+
+}  // namespace
+
+const EditHook trainjob_edits = {
+    .name = "trainjob", .start = start, .restore = restore, .restores_once_inactive = true};
+
+}  // namespace muster

@@ -1,0 +1,39 @@
+// One look at a pod by itself or at the pods of a group, and the writes that its parts have in common.
+#pragma once
+
+#include <string>
+
+#include "jobs/pod/pod_group.h"
+#include "jobs/serving/serving_set.h"
+#include "reconcilers/job/job_workload_scene.h"
+
+namespace muster {
+
+struct PodScene {
+  const PodGroup& group;
+  const JobScene& job;  // the same as a job; its events are about the first pod
+
+  const RuleSettings& rules() const { return job.settings.rules; }
+  bool is_group() const { return !group.group.empty(); }
+  // The Workload is made and kept by the reconciler of the pods' StatefulSet or LeaderWorkerSet.
+  bool is_of_set() const { return is_of_serving_set(*group.pods.front()); }
+};
+
+ObjectEvent event_about(const QueuedPod& pod, std::string_view type, std::string_view reason, std::string note);
+
+// Deletes this very pod.
+void remove_pod(const QueuedPod& pod, ObjectEvent event, Plan& plan);
+// The finalizer that Kueue gave to a pod before muster came: nothing depends on it here.
+void drop_kueue_finalizers(const std::vector<QueuedPodPtr>& pods, Plan& plan);
+
+// Calls `use` with a scene of these pods.
+template <class Use>
+auto with_scene(PodGroup group, const ClusterState& state, const QueueSettings& settings, Now now, Use use) {
+  const auto pods = std::make_shared<const PodGroup>(std::move(group));
+  const TypedObject object = pods;
+  const QueuedJob job(plain_pod, object);
+  const JobScene scene{job, state, settings, now};
+  return use(PodScene{*pods, scene});
+}
+
+}  // namespace muster

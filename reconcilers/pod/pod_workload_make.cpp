@@ -1,0 +1,139 @@
+#include "reconcilers/pod/pod_workload_make.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/meta/constants.h"
+#include "api/workload_conditions.h"
+#include "jobs/prebuilt_workload.h"
+#include "reconcilers/job/job_workload_make.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+// A class of priority may come.
+constexpr Duration kPriorityInterval = std::chrono::seconds(5);
+// Somebody else's Workload may have been removed.
+constexpr Duration kTakenInterval = std::chrono::seconds(30);
+
+// A Workload has nothing of the metadata of pods.
+void drop_metadata(json& pod_sets) {
+  if (!pod_sets.is_array()) return;
+  for (json& pod_set : pod_sets) pod_set["template"]["metadata"] = json::object();
+}
+
+json body_of_single(const PodScene& scene, const WorkloadPriority& priority) {
+  json body = make_workload(scene.job, priority);
+  drop_metadata(body["spec"]["podSets"]);
+  return body;
+}
+
+Labels annotations_for(const PodScene& scene) {
+  Labels annotations{{std::string(kIsGroupWorkload), "true"}};
+  for (const auto& [key, value] : scene.group.meta.annotations) {
+    const bool gate = key == kAdmissionGatedByAnnotation && scene.rules().enabled("AdmissionGatedBy");
+    if (gate || key.starts_with(kAdmissionRequestPrefix)) annotations.emplace(key, value);
+  }
+  return annotations;
+}
+
+json body_of_group(const PodScene& scene, const WorkloadPriority& priority, const Labels& labels) {
+  json owners = json::array();
+  for (const QueuedPodPtr& pod : scene.group.pods) owners.push_back(plain_owner(*pod));
+  json metadata = {{"name", scene.group.group},
+                   {"namespace", scene.group.meta.ns},
+                   {"annotations", annotations_for(scene)},
+                   {"finalizers", json::array({kResourceInUseFinalizer})},
+                   {"ownerReferences", std::move(owners)}};
+  if (!labels.empty()) metadata["labels"] = labels;
+  json spec = remake_spec(scene.job, priority);
+  drop_metadata(spec["podSets"]);
+  for (auto field = spec.begin(); field != spec.end();) field = field->is_null() ? spec.erase(field) : std::next(field);
+  return {{"apiVersion", kWorkloads.api_version},
+          {"kind", kWorkloads.kind},
+          {"metadata", std::move(metadata)},
+          {"spec", std::move(spec)}};
+}
+
+void create(const PodScene& scene, std::string name, json body, Plan& plan) {
+  const ObjectKey key{&kWorkloads, scene.group.meta.ns, std::move(name)};
+  if (scene.job.state.workload(key.ns, key.name) != nullptr) {
+    plan.wake_at(scene.job.now.wall + kTakenInterval);
+    plan.events.push_back(scene.job.event(kWarningEvent, "WorkloadNameTaken",
+                                          "Workload " + path_of(key.ns, key.name) +
+                                              " exists and does not belong to this pod; delete it, and this pod gets "
+                                              "one of that name"));
+    return;
+  }
+  const std::string path = path_of(key.ns, key.name);
+  plan.writes.push_back({.verb = Verb::kCreate,
+                         .target = key,
+                         .body = std::move(body),
+                         .events = {scene.job.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path)},
+                         .refusal = scene.job.event(kWarningEvent, "WorkloadCreationFailed",
+                                                    "Workload " + path + " cannot be created: ")});
+}
+
+std::optional<WorkloadPriority> priority_or_wait(const PodScene& scene, Plan& plan) {
+  auto priority = priority_of(scene.job, plan);
+  if (!priority) plan.wake_at(scene.job.now.wall + kPriorityInterval);
+  return priority;
+}
+
+void say(const PodScene& scene, const GroupError& error, Plan& plan) {
+  plan.events.push_back(scene.job.event(kWarningEvent, "ErrWorkloadCompose", error.message));
+}
+
+void make_for_members(const PodScene& scene, Plan& plan) {
+  const auto pod_sets = pod_sets_of(scene.group);
+  if (!pod_sets) return say(scene, pod_sets.error(), plan);
+  if (pod_sets->size() > kMostRoles)
+    return say(scene, {"pod group can't include more than " + std::to_string(kMostRoles) + " roles", true, true}, plan);
+  const auto labels = labels_to_copy(scene.group.pods, scene.job.settings.label_keys_to_copy);
+  if (!labels) return say(scene, labels.error(), plan);
+  const auto priority = priority_or_wait(scene, plan);
+  if (!priority) return;
+  create(scene, scene.group.group, body_of_group(scene, *priority, *labels), plan);
+}
+
+}  // namespace
+
+json plain_owner(const QueuedPod& pod) {
+  return {{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", pod.meta.name}, {"uid", pod.meta.uid}};
+}
+
+void make_workload(const PodScene& scene, Plan& plan) {
+  // A namespace that is going takes nothing new, and takes the pods along.
+  const TypedObject* ns = scene.job.state.find(kNamespaces, "", scene.group.meta.ns);
+  if (ns != nullptr && meta_of(*ns).deleting) return;
+  if (!scene.is_group()) {
+    if (const auto priority = priority_or_wait(scene, plan))
+      create(scene, name_of_workload(scene.job), body_of_single(scene, *priority), plan);
+    return;
+  }
+  const auto members = members_of(scene.group);
+  if (!members) return say(scene, members.error(), plan);
+  for (const QueuedPodPtr& pod : members->excess) {
+    if (!pod->meta.deleting)
+      remove_pod(*pod, event_about(*pod, kNormalEvent, "ExcessPodDeleted", "Excess pod deleted"), plan);
+  }
+  PodGroup group = scene.group;
+  group.pods = members->members;
+  with_scene(std::move(group), scene.job.state, scene.job.settings, scene.job.now,
+             [&](const PodScene& kept) { make_for_members(kept, plan); });
+}
+
+void remake_workload(const PodScene& scene, const Workload& workload, Plan& plan) {
+  const auto priority = priority_or_wait(scene, plan);
+  if (!priority) return;
+  json spec = remake_spec(scene.job, *priority);
+  drop_metadata(spec["podSets"]);
+  Write write = patch_workload(workload, Verb::kPatch, {{"spec", std::move(spec)}});
+  write.events = {scene.job.event(kNormalEvent, "UpdatedWorkload",
+                                  "Updated not matching Workload for suspended job: " + path_of(workload.meta))};
+  plan.writes.push_back(std::move(write));
+}
+
+}  // namespace muster

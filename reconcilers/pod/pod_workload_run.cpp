@@ -1,0 +1,125 @@
+#include "reconcilers/pod/pod_workload_run.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/meta/constants.h"
+#include "api/workload_conditions.h"
+#include "reconcilers/job/job_workload_infos.h"
+#include "reconcilers/workload/job_workload_status.h"
+#include "state/pod_requests.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+// A flavor that is missing may come; the events of flavors do not lead to pods.
+constexpr Duration kFlavorInterval = std::chrono::seconds(5);
+
+void mark(const PodScene& scene, const QueuedPod& pod, const std::string& reason, const std::string& message,
+          Plan& plan) {
+  json conditions = json::parse(pod.conditions_text);
+  conditions.erase(
+      std::remove_if(conditions.begin(), conditions.end(),
+                     [](const json& condition) { return condition.value("type", "") == kTerminationTarget; }),
+      conditions.end());
+  json target = {{"type", kTerminationTarget},
+                 {"status", "True"},
+                 {"reason", reason},
+                 {"message", message},
+                 {"lastTransitionTime", format_rfc3339(scene.job.stamp())}};
+  conditions.insert(conditions.begin(), std::move(target));
+  json patch = {{"status", {{"conditions", std::move(conditions)}}}};
+  plan.writes.push_back({.verb = Verb::kPatchStatus,
+                         .target = key_of(kQueuedPods, pod.meta),
+                         .body = with_version(pod.meta, std::move(patch))});
+}
+
+ResourceList needs(const PodScene& scene, const PodSpec& spec) {
+  const ResourceDefaults defaults{.limit_ranges = scene.job.state.limit_ranges_in(scene.group.meta.ns),
+                                  .runtime_class = scene.job.state.runtime_class(spec.runtime_class)};
+  return pod_requests(adjusted_resources(spec, defaults));
+}
+
+// The resource of which it asks for more than the quota counts for a pod of its pod set; empty: none.
+std::string exceeds(const PodScene& scene, const QueuedPod& pod, const PodSet& pod_set) {
+  const ResourceList counted = needs(scene, *pod_set.pod_template.spec);
+  for (const auto& [name, amount] : needs(scene, *pod.spec)) {
+    const auto found = counted.find(name);
+    const Quantity limit = found == counted.end() ? Quantity() : found->second;
+    if (limit < amount) return name + ": it asks for " + amount.text() + ", and " + limit.text() + " is counted";
+  }
+  return "";
+}
+
+std::string_view role_in_workload(const PodScene& scene, const QueuedPod& pod) {
+  return scene.is_group() ? std::string_view(pod.role) : std::string_view("main");
+}
+
+void fail_to_start(const PodScene& scene, const Workload& workload, const QueuedPod& pod, const std::string& why,
+                   Plan& plan) {
+  const auto& pods = scene.group.pods;
+  const bool some_run = std::any_of(pods.begin(), pods.end(),
+                                    [](const QueuedPodPtr& other) { return !other->gated() && !other->terminated(); });
+  if (some_run) {
+    plan.events.push_back(event_about(pod, kWarningEvent, kFailedToStartReason, why));
+    return;
+  }
+  plan.writes.push_back(
+      write_status(workload, finished_status(workload, kFailedToStartReason, why, scene.job.stamp())));
+}
+
+}  // namespace
+
+bool runs(const QueuedPod& pod) {
+  return !pod.gated() && !pod.terminated() && !pod.meta.deleting;
+}
+
+bool stop_pods(const PodScene& scene, WhichPods which, const std::string& reason, const std::string& message,
+               Plan& plan) {
+  bool none_left = true;
+  for (const QueuedPodPtr& pod : scene.group.pods) {
+    if (pod->meta.deleting || (which == WhichPods::kRunning && !runs(*pod))) continue;
+    none_left = false;
+    if (pod->stopping)
+      remove_pod(*pod, event_about(*pod, kNormalEvent, "Stopped", message), plan);
+    else
+      mark(scene, *pod, reason, message, plan);
+  }
+  return none_left;
+}
+
+void start_pods(const PodScene& scene, const Workload& workload, Plan& plan) {
+  const auto infos = infos_of_admission(scene.job, workload);
+  if (!infos && infos.error().retry) return plan.wake_at(scene.job.now.wall + kFlavorInterval);
+  if (!infos) return fail_to_start(scene, workload, *scene.group.pods.front(), infos.error().message, plan);
+  const std::string queue = workload.status.admission ? workload.status.admission->cluster_queue : "";
+  std::vector<Write> writes;
+  for (const QueuedPodPtr& pod : scene.group.pods) {
+    if (!pod->gated() || pod->terminated()) continue;
+    const std::string_view role = role_in_workload(scene, *pod);
+    auto patch = ungate_patch(*pod, role, *infos);
+    if (!patch) return fail_to_start(scene, workload, *pod, patch.error().message, plan);
+    const PodSet* pod_set = workload.find(role);
+    if (const std::string more = pod_set == nullptr ? "" : exceeds(scene, *pod, *pod_set); !more.empty()) {
+      plan.events.push_back(
+          event_about(*pod, kWarningEvent, kFailedToStartReason,
+                      "The pod asks for more than the pod set " + std::string(role) + " of its Workload: " + more +
+                          "; delete the pod, and create it as the others of its role are, or without the annotation " +
+                          std::string(kRoleHashAnnotation)));
+      continue;
+    }
+    Write write{.verb = Verb::kPatch,
+                .target = key_of(kQueuedPods, pod->meta),
+                .body = with_version(pod->meta, std::move(*patch)),
+                .events = {event_about(*pod, kNormalEvent, "Started", "Admitted by clusterQueue " + queue)}};
+    write.decisions.push_back(
+        {"job started",
+         {{"job", pod->meta.ns + "/Pod/" + pod->meta.name}, {"message", "Admitted by clusterQueue " + queue}}});
+    writes.push_back(std::move(write));
+  }
+  for (Write& write : writes) plan.writes.push_back(std::move(write));
+}
+
+}  // namespace muster

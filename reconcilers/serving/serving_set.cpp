@@ -1,0 +1,83 @@
+#include "reconcilers/serving/serving_set.h"
+
+#include "api/kinds/serving_types.h"
+#include "api/meta/constants.h"
+#include "jobs/management.h"
+#include "reconcilers/job/job_workload_owner.h"
+#include "reconcilers/serving/serving_scene.h"
+
+namespace muster {
+namespace {
+
+constexpr Duration kUndecidedInterval = std::chrono::seconds(5);
+
+// Whether the queues have to do with it at all; a namespace or an owner that is not known yet is asked for again.
+bool is_queued(const ServingScene& scene, Plan& plan) {
+  const ObjectMeta& meta = scene.set.meta;
+  const auto undecided = [&] { plan.wake_at(scene.job.now.wall + kUndecidedInterval); };
+  const MaybeAncestor ancestor =
+      managed_ancestor(scene.rules(), owners_in(scene.job.state, scene.rules(), meta.ns), meta.uid, meta.controller);
+  if (!ancestor) undecided();
+  // The Workload of its owner counts the pods.
+  if (!ancestor || *ancestor || has_other_parent(scene.set)) return false;
+  if (!scene.job.job.queue_name().empty()) return true;
+  if (!scene.rules().manage_jobs_without_queue_name) return false;
+  const TypedObject* ns = scene.job.state.find(kNamespaces, "", meta.ns);
+  const auto managed = in_managed_namespace(scene.rules(), meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
+  if (!managed) undecided();
+  return managed && *managed;
+}
+
+Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
+  Plan plan;
+  const JobKind* kind = find_job_kind(*key.type);
+  if (kind != &stateful_set && kind != &leader_worker_set) return plan;
+  if (!kind->is_enabled(settings.queues.rules)) return plan;
+  const TypedObject* object = state.find(kind->type, key.ns, key.name);
+  // Who deletes it has its pods and its Workloads deleted; pods that wait are not started for it.
+  if (object == nullptr || meta_of(*object).deleting) return plan;
+  const DescribedJob& set = *std::get<DescribedJobPtr>(*object);
+  const ServingSet wanted = serving_set_of(set);
+  const QueuedJob job(*kind, *object);
+  const JobScene job_scene{job, state, settings.queues, now};
+  const ServingScene scene{set, wanted, job_scene};
+  drop_surplus_workloads(scene, plan);
+  if (!job.readable() || !is_queued(scene, plan)) return plan;
+  keep_workloads(scene, plan);
+  keep_pods(scene, plan);
+  return plan;
+}
+
+// The owner that a Workload names in annotations, for it is no controller.
+void concern_workload(const Workload& workload, std::vector<ObjectKey>& keys) {
+  if (!workload.of_pod_group()) return;
+  const std::string_view gvk = workload.meta.annotation(kJobOwnerGvk);
+  const std::string name(workload.meta.annotation(kJobOwnerName));
+  if (name.empty()) return;
+  for (const ResourceType* type : {&kStatefulSets, &kLeaderWorkerSets}) {
+    if (gvk == gvk_of(*type)) keys.push_back({type, workload.meta.ns, name});
+  }
+}
+
+void concerns(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
+  if (const auto* set = std::get_if<DescribedJobPtr>(&object)) {
+    const JobKind* kind = find_job_kind((*set)->kind->type());
+    if (kind == &stateful_set || kind == &leader_worker_set)
+      keys.push_back({&kind->type, (*set)->meta.ns, (*set)->meta.name});
+  } else if (const auto* pod = std::get_if<QueuedPodPtr>(&object)) {
+    const ObjectMeta& meta = (*pod)->meta;
+    const std::string_view parent = meta.annotation(kSuspendingParent);
+    if (parent == kStatefulSetFramework && meta.controller && meta.controller->kind == kStatefulSets.kind)
+      keys.push_back({&kStatefulSets, meta.ns, meta.controller->name});
+    if (parent == kLeaderWorkerSetFramework && !meta.label(kLeaderWorkerSetName).empty())
+      keys.push_back({&kLeaderWorkerSets, meta.ns, std::string(meta.label(kLeaderWorkerSetName))});
+  } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
+    concern_workload(**workload, keys);
+  }
+}
+
+}  // namespace
+
+const Reconciler serving_set_reconciler = {.name = "serving_set", .concerns = concerns, .reconcile = reconcile};
+
+}  // namespace muster

@@ -1,0 +1,317 @@
+// The Workloads of a StatefulSet or LeaderWorkerSet.
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "api/kinds/on_hold.h"
+#include "api/kinds/serving_types.h"
+#include "api/meta/constants.h"
+#include "api/meta/names.h"
+#include "jobs/pod/pod_group.h"
+#include "jobs/whole_number.h"
+#include "reconcilers/job/job_workload_make.h"
+#include "reconcilers/job/job_workload_parts.h"
+#include "reconcilers/serving/serving_scene.h"
+#include "reconcilers/workload/job_workload_status.h"
+#include "reconcilers/workload/workload_draft.h"
+#include "state/admissions.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+// A set can have a million groups: the next ones come with the next plan.
+constexpr size_t kMostAtOnce = 32;
+// A class of priority may come; somebody else's Workload may go.
+constexpr Duration kPriorityInterval = std::chrono::seconds(5);
+constexpr Duration kTakenInterval = std::chrono::seconds(30);
+
+json owner_of(const ServingScene& scene) {
+  const ResourceType& type = scene.job.job.type();
+  return {{"apiVersion", type.api_version},
+          {"kind", type.kind},
+          {"name", scene.set.meta.name},
+          {"uid", scene.set.meta.uid}};
+}
+
+// A Workload has nothing of the metadata of a StatefulSet's pods, and of the others nothing that is of one group.
+void trim_metadata(const ServingScene& scene, json& pod_sets) {
+  for (json& pod_set : pod_sets) {
+    json& metadata = pod_set["template"]["metadata"];
+    if (is_stateful_set(scene.set)) metadata = json::object();
+    for (const char* field : {"labels", "annotations"}) {
+      const auto map = metadata.find(field);
+      if (map == metadata.end() || !map->is_object()) continue;
+      for (auto entry = map->begin(); entry != map->end();) {
+        const bool of_group = entry.key().starts_with(kLeaderWorkerSetPrefix) && entry.key() != kLeaderWorkerSetName;
+        entry = of_group ? map->erase(entry) : std::next(entry);
+      }
+      if (map->empty()) metadata.erase(field);
+    }
+  }
+}
+
+json spec_of(const ServingScene& scene, const WorkloadPriority& priority) {
+  json spec = remake_spec(scene.job, priority);
+  trim_metadata(scene, spec["podSets"]);
+  return spec;
+}
+
+Labels labels_for(const ServingScene& scene) {
+  Labels labels;
+  for (const std::string& key : scene.job.settings.label_keys_to_copy) {
+    if (const auto found = scene.set.meta.labels.find(key); found != scene.set.meta.labels.end()) labels.insert(*found);
+  }
+  labels.insert_or_assign(std::string(kJobUidLabel), scene.set.meta.uid);
+  return labels;
+}
+
+std::string gates_of(const ServingScene& scene) {
+  return scene.rules().enabled("AdmissionGatedBy") ? std::string(scene.set.meta.annotation(kAdmissionGatedByAnnotation))
+                                                   : std::string();
+}
+
+Labels annotations_for(const ServingScene& scene, int32_t group) {
+  Labels annotations{{std::string(kIsGroupWorkload), "true"},
+                     {std::string(kJobOwnerGvk), gvk_of(scene.job.job.type())},
+                     {std::string(kJobOwnerName), scene.set.meta.name}};
+  if (!is_stateful_set(scene.set)) annotations.emplace(kComponentIndex, std::to_string(group));
+  if (const std::string gates = gates_of(scene); !gates.empty())
+    annotations.emplace(kAdmissionGatedByAnnotation, gates);
+  for (const auto& [key, value] : scene.set.meta.annotations) {
+    if (key.starts_with(kAdmissionRequestPrefix)) annotations.emplace(key, value);
+  }
+  return annotations;
+}
+
+void make(const ServingScene& scene, int32_t group, std::string name, const WorkloadPriority& priority, Plan& plan) {
+  const std::string& ns = scene.set.meta.ns;
+  const std::string path = path_of(ns, name);
+  json metadata = {{"name", name},
+                   {"namespace", ns},
+                   {"labels", labels_for(scene)},
+                   {"annotations", annotations_for(scene, group)},
+                   {"finalizers", json::array({kResourceInUseFinalizer})},
+                   {"ownerReferences", json::array({owner_of(scene)})}};
+  json spec = spec_of(scene, priority);
+  for (auto field = spec.begin(); field != spec.end();) field = field->is_null() ? spec.erase(field) : std::next(field);
+  plan.writes.push_back({.verb = Verb::kCreate,
+                         .target = {&kWorkloads, ns, std::move(name)},
+                         .body = {{"apiVersion", kWorkloads.api_version},
+                                  {"kind", kWorkloads.kind},
+                                  {"metadata", std::move(metadata)},
+                                  {"spec", std::move(spec)}},
+                         .events = {scene.job.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path)},
+                         .refusal = scene.job.event(kWarningEvent, "WorkloadCreationFailed",
+                                                    "Workload " + path + " cannot be created: ")});
+}
+
+// --- One that is there ---
+
+bool is_ours(const ServingScene& scene, const Workload& workload) {
+  return workload.of_pod_group() && workload.meta.label(kJobUidLabel) == scene.set.meta.uid;
+}
+
+bool counts_the_same(const ServingScene& scene, const Workload& workload) {
+  const auto& wanted = scene.set.pod_sets;
+  return std::equal(wanted.begin(), wanted.end(), workload.pod_sets.begin(), workload.pod_sets.end(),
+                    [](const DescribedPodSet& a, const PodSet& b) { return a.name == b.name && a.count == b.count; });
+}
+
+bool asks_the_same(const ServingScene& scene, const Workload& workload) {
+  if (!counts_the_same(scene, workload)) return false;
+  const auto& wanted = scene.set.pod_sets;
+  return std::equal(
+      wanted.begin(), wanted.end(), workload.pod_sets.begin(), [](const DescribedPodSet& a, const PodSet& b) {
+        const PodSpecPtr &one = a.pod_template.spec, &other = b.pod_template.spec;
+        if (one == nullptr || other == nullptr || one == other) return one == other;
+        return one->text == other->text || shape_hash(json::parse(one->text)) == shape_hash(json::parse(other->text));
+      });
+}
+
+class Alignment {
+ public:
+  Alignment(const ServingScene& scene, const Workload& workload) : scene_(scene), workload_(workload) {}
+
+  // Nothing when the Workload is as it shall be. Whether there is something to write.
+  bool write_into(Plan& plan) {
+    align_owner();
+    align_gates();
+    align_priority(plan);
+    if (!workload_.has_quota_reserved()) align_request(plan);
+    if (patch_.is_null()) return false;
+    Write write = patch_workload(workload_, Verb::kPatch, std::move(patch_));
+    write.events = std::move(events_);
+    plan.writes.push_back(std::move(write));
+    return true;
+  }
+
+ private:
+  void tell(std::string note) { events_.push_back(scene_.job.event(kNormalEvent, "UpdatedWorkload", std::move(note))); }
+
+  // Its pods own it too.
+  void align_owner() {
+    json owners = json::parse(workload_.group_owners_text);
+    const bool there = std::any_of(owners.begin(), owners.end(),
+                                   [&](const json& owner) { return string_at(owner, {"uid"}) == scene_.set.meta.uid; });
+    if (there) return;
+    owners.push_back(owner_of(scene_));
+    patch_["metadata"]["ownerReferences"] = std::move(owners);
+  }
+
+  void align_gates() {
+    const std::string gates = gates_of(scene_);
+    if (workload_.has_quota_reserved() || workload_.meta.annotation(kAdmissionGatedByAnnotation) == gates) return;
+    patch_["metadata"]["annotations"][std::string(kAdmissionGatedByAnnotation)] = gates.empty() ? json() : json(gates);
+    tell("Updated workload AdmissionGatedBy to \"" + gates + "\"");
+  }
+
+  void align_priority(Plan& plan) {
+    const auto& source = workload_.priority_class;
+    const bool from_pods = source && source->kind != kWorkloadPriorityClasses.kind;
+    const std::string_view present = source ? std::string_view(source->name) : std::string_view();
+    if (from_pods || present == scene_.job.job.priority_class()) return;
+    const auto priority = priority_of(scene_.job, plan);
+    if (!priority) return plan.wake_at(scene_.job.now.wall + kPriorityInterval);
+    patch_["spec"] = to_json(*priority);
+    tell("Updated workload priority class: " + path_of(workload_.meta));
+  }
+
+  // Its queue and its pod sets, as long as no quota depends on them.
+  void align_request(Plan& plan) {
+    const std::string queue(scene_.job.job.queue_name());
+    if (workload_.queue_name != queue) patch_["spec"]["queueName"] = queue.empty() ? json() : json(queue);
+    if (scene_.wanted.groups == 0 || asks_the_same(scene_, workload_)) return;
+    const auto priority = priority_of(scene_.job, plan);
+    if (!priority) return plan.wake_at(scene_.job.now.wall + kPriorityInterval);
+    patch_["spec"]["podSets"] = spec_of(scene_, *priority)["podSets"];
+    tell("Updated not matching Workload for suspended job: " + path_of(workload_.meta));
+  }
+
+  const ServingScene& scene_;
+  const Workload& workload_;
+  json patch_;
+  std::vector<ObjectEvent> events_;
+};
+
+// Some of its pods may use quota. Grace periods end without an event.
+bool uses_quota(const ServingScene& scene, const Workload& workload, Plan& plan) {
+  bool used = false;
+  for (const QueuedPodPtr& pod : scene.job.state.pods_of_group(workload.meta.ns, workload.meta.name)) {
+    const bool here = uses_node(*pod, scene.rules(), scene.job.now.wall) ||
+                      (!pod->gated() && !pod->terminated() && !pod->meta.deleting);
+    used = used || here;
+    if (here && pod->meta.deleting)
+      plan.wake_at(to_time_point(pod->deleted) + std::chrono::seconds(pod->grace_seconds));
+  }
+  return used;
+}
+
+void release(const ServingScene& scene, const Workload& workload, std::string_view reason, const std::string& message,
+             Plan& plan) {
+  WorkloadDraft draft(workload, scene.job.state, scene.job.now);
+  draft.release(reason, message);
+  draft.write_into(plan);
+}
+
+void resume(const ServingScene& scene, const Workload& workload, Plan& plan) {
+  WorkloadDraft draft(workload, scene.job.state, scene.job.now);
+  draft.set(kQuotaReservedCondition, false, kPendingEvaluationReason,
+            "Workload no longer on hold; waiting for quota reservation");
+  draft.sync_admitted();
+  draft.write_into(plan);
+}
+
+// Quota that no pod uses and that is not what the set asks for goes back.
+void keep_reservation(const ServingScene& scene, const Workload& workload, Plan& plan) {
+  const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
+  const bool leaves = evicted != nullptr && evicted->is_true();
+  const bool fits = counts_the_same(scene, workload);
+  if (scene.wanted.groups > 0 && fits && !leaves) return;
+  const auto pods = scene.job.state.pods_of_group(workload.meta.ns, workload.meta.name);
+  if (uses_quota(scene, workload, plan)) {
+    if (fits || leaves || scene.wanted.groups == 0) return;
+    plan.events.push_back(scene.job.event(kWarningEvent, "ReplicasChanged",
+                                          "Workload " + path_of(workload.meta) +
+                                              " has quota for other pods than there are replicas now; scale to zero, "
+                                              "wait until its pods are gone, and scale up again"));
+    return;
+  }
+  if (leaves) {
+    // Where there are pods their group does it.
+    if (!pods.empty()) return;
+    plan.writes.push_back(write_status(
+        workload,
+        released_status(workload, *evicted, scene.job.state.admissions().admitted_for(workload, scene.job.now),
+                        scene.job.stamp())));
+  } else if (scene.wanted.groups == 0) {
+    release(scene, workload, kOnHoldReason, "StatefulSet scaled to zero; workload on hold", plan);
+  } else {
+    release(scene, workload, kPendingEvaluationReason, "The set has another number of pods now", plan);
+  }
+}
+
+void keep(const ServingScene& scene, const Workload& workload, Plan& plan) {
+  if (workload.finished() || workload.meta.deleting) return;
+  if (Alignment(scene, workload).write_into(plan)) return;
+  if (workload.has_quota_reserved() && !workload.admitted()) wait_for_admission(scene.job, workload, plan);
+  if (workload.has_quota_reserved()) return keep_reservation(scene, workload, plan);
+  if (is_on_hold(workload) && scene.wanted.groups > 0) resume(scene, workload, plan);
+}
+
+void tell_taken(const ServingScene& scene, const std::string& name, Plan& plan) {
+  plan.wake_at(scene.job.now.wall + kTakenInterval);
+  plan.events.push_back(scene.job.event(
+      kWarningEvent, "WorkloadNameTaken",
+      "Workload " + path_of(scene.set.meta.ns, name) + " exists and does not belong to this set; delete it"));
+}
+
+}  // namespace
+
+void drop_surplus_workloads(const ServingScene& scene, Plan& plan) {
+  if (is_stateful_set(scene.set)) return;
+  const ObjectMeta& meta = scene.set.meta;
+  for (const Workload* workload : scene.job.state.workloads_of_serving_set(meta.ns, meta.uid)) {
+    const auto index = whole_number<int32_t>(workload->meta.annotation(kComponentIndex));
+    if (!index || *index < scene.wanted.groups || workload->meta.deleting) continue;
+    // One that only says it is of the set is left alone.
+    if (workload->meta.name != scene.workload_name(*index)) continue;
+    plan.writes.push_back({.verb = Verb::kDelete,
+                           .target = key_of(kWorkloads, workload->meta),
+                           .body = with_version(workload->meta, {}),
+                           .uid = workload->meta.uid});
+  }
+}
+
+void keep_workloads(const ServingScene& scene, Plan& plan) {
+  const ObjectMeta& meta = scene.set.meta;
+  const TypedObject* ns = scene.job.state.find(kNamespaces, "", meta.ns);
+  const bool takes_more = ns == nullptr || !meta_of(*ns).deleting;
+  std::optional<WorkloadPriority> priority;
+  size_t made = 0;
+  // A StatefulSet of zero replicas keeps the Workload that it has.
+  const int32_t groups = is_stateful_set(scene.set) ? 1 : scene.wanted.groups;
+  for (int32_t group = 0; group < groups && made < kMostAtOnce; ++group) {
+    std::string name = scene.workload_name(group);
+    const Workload* workload = scene.job.state.workload(meta.ns, name);
+    if (workload != nullptr) {
+      if (is_ours(scene, *workload))
+        keep(scene, *workload, plan);
+      else
+        tell_taken(scene, name, plan);
+      continue;
+    }
+    if (scene.wanted.groups == 0 || !takes_more) continue;
+    if (!priority) priority = priority_of(scene.job, plan);
+    if (!priority) {
+      plan.wake_at(scene.job.now.wall + kPriorityInterval);
+      break;
+    }
+    make(scene, group, std::move(name), *priority, plan);
+    ++made;
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,148 @@
+#include "simulation/what_if/annotations.h"
+
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "base/did_you_mean.h"
+
+namespace muster::what_if {
+namespace {
+
+using Take = std::function<Outcome<>(const std::string& value)>;
+struct Known {
+  std::string name;
+  Take take;
+};
+
+// Ten years: sums stay far from the end of 64-bit nanoseconds.
+constexpr Duration kLongest = std::chrono::hours(24 * 3650);
+
+Outcome<> read(const Labels& annotations, const std::vector<Known>& known) {
+  std::vector<std::string> names;
+  for (const Known& one : known) names.push_back(one.name);
+  for (const auto& [key, value] : annotations) {
+    if (!key.starts_with(kSimulatePrefix)) continue;
+    const std::string path = "metadata.annotations[" + key + "]: ";
+    const std::string name = key.substr(kSimulatePrefix.size());
+    const Known* found = nullptr;
+    for (const Known& one : known) {
+      if (one.name == name) found = &one;
+    }
+    if (found == nullptr)
+      return fail(path + "this kind has no such annotation of the simulation" + did_you_mean(name, names));
+    if (auto taken = found->take(value); !taken)
+      return fail(path + "Invalid value: \"" + value + "\": " + taken.error().message);
+  }
+  return Done{};
+}
+
+template <class T>
+std::optional<T> number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (!std::isfinite(value)) return std::nullopt;
+  }
+  return value;
+}
+
+Take span_into(Duration& to) {
+  return [&to](const std::string& value) -> Outcome<> {
+    const auto span = parse_span(value);
+    if (!span) return fail(span.error().message);
+    to = *span;
+    return Done{};
+  };
+}
+
+Take span_into(std::optional<Duration>& to) {
+  return [&to](const std::string& value) -> Outcome<> {
+    const auto span = parse_span(value);
+    if (!span) return fail(span.error().message);
+    to = *span;
+    return Done{};
+  };
+}
+
+Take number_into(double& to, double least, double most, const char* sentence) {
+  return [&to, least, most, sentence](const std::string& value) -> Outcome<> {
+    const auto parsed = number<double>(value);
+    if (!parsed || *parsed < least || *parsed > most) return fail(sentence);
+    to = *parsed;
+    return Done{};
+  };
+}
+
+}  // namespace
+
+Result<Duration> parse_span(std::string_view text) {
+  Duration span{};
+  if (const auto seconds = number<double>(text)) {
+    if (std::abs(*seconds) > 1e9) return fail("must be at most 10 years");
+    span = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*seconds));
+  } else {
+    const auto parsed = parse_duration(text);
+    if (!parsed) return fail("must be a duration, as 90s, 10m or 1h30m, or a number of seconds");
+    span = *parsed;
+  }
+  if (span < Duration::zero()) return fail("must not be negative");
+  if (span > kLongest) return fail("must be at most 10 years");
+  return span;
+}
+
+Result<JobTraits> job_traits(const Labels& annotations) {
+  JobTraits traits;
+  const auto arrival = [&](const std::string& value) -> Outcome<> {
+    if (const auto time = parse_rfc3339(value)) {
+      traits.arrival_time = *time;
+      return Done{};
+    }
+    const auto span = parse_span(value);
+    if (!span) return fail("must be a time, as 2026-01-01T08:00:00Z, or a duration after the start, as 10m");
+    traits.arrival = *span;
+    return Done{};
+  };
+  const auto keeps = [&](const std::string& value) -> Outcome<> {
+    if (value != "true" && value != "false") return fail("must be true or false");
+    traits.keeps_progress = value == "true";
+    return Done{};
+  };
+  const auto copies = [&](const std::string& value) -> Outcome<> {
+    const auto parsed = number<uint32_t>(value);
+    if (!parsed || *parsed < 1 || *parsed > 10'000'000) return fail("must be a number from 1 to 10000000");
+    traits.copies = *parsed;
+    return Done{};
+  };
+  auto done = read(annotations, {{"arrival", arrival},
+                                 {"run-time", span_into(traits.run_time)},
+                                 {"keeps-progress", keeps},
+                                 {"copies", copies},
+                                 {"every", span_into(traits.every)},
+                                 {"weight", number_into(traits.weight, 0, 1e9, "must be a number from 0 to 1e9")}});
+  if (!done) return fail(done.error().message);
+  return traits;
+}
+
+Result<FlavorTraits> flavor_traits(const Labels& annotations) {
+  FlavorTraits traits;
+  auto done = read(annotations, {{"startup", span_into(traits.startup)},
+                                 {"failure-odds", number_into(traits.failure_odds, 0, 1, "must be from 0 to 1")}});
+  if (!done) return fail(done.error().message);
+  return traits;
+}
+
+Result<Duration> check_traits(const Labels& annotations) {
+  Duration after{};
+  auto done = read(annotations, {{"answer-after", span_into(after)}});
+  if (!done) return fail(done.error().message);
+  return after;
+}
+
+Outcome<> no_traits(const Labels& annotations) {
+  return read(annotations, {});
+}
+
+}  // namespace muster::what_if

@@ -1,0 +1,111 @@
+#include "simulation/what_if/job_shapes.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "api/kinds/serving_types.h"
+#include "api/meta/constants.h"
+#include "jobs/pod/pod_group.h"
+#include "reconcilers/job/job_workload_make.h"
+#include "reconcilers/pod/pod_scene.h"
+#include "reconcilers/pod/pod_workload_make.h"
+
+namespace muster::what_if {
+namespace {
+
+using nlohmann::json;
+
+JobShape shape_with(json workload, const ObjectMeta& job, std::string_view kind) {
+  workload["metadata"]["uid"] = "workload-of-" + job.uid;
+  workload["metadata"]["generation"] = 1;
+  if (!job.created.is_zero()) workload["metadata"]["creationTimestamp"] = time_to_json(job.created);
+  return {.workload = read_workload(workload), .kind = std::string(kind), .job = job.name};
+}
+
+// Of one object that serves; a number with too many zeros must not fill the memory.
+constexpr int64_t kMostPods = 10'000;
+
+std::string sentences(const Plan& plan, std::string otherwise) {
+  std::string text;
+  for (const ObjectEvent& event : plan.events) text += (text.empty() ? "" : "; ") + event.note;
+  return text.empty() ? otherwise : text;
+}
+
+}  // namespace
+
+Result<JobShape> shape_of_job(const JobKind& kind, const json& object, const ShapeScene& scene) {
+  const TypedObject typed = read_object(kind.type, object);
+  const QueuedJob job(kind, typed, scene.find);
+  if (!job.readable()) {
+    if (const std::string why = job.why_unreadable(); !why.empty()) return fail(why);
+    if (!job.awaited().empty()) return fail("what it refers to is not in the input: " + std::string(job.awaited()));
+    return fail("its pod templates cannot be read");
+  }
+  if (job.left_alone()) return fail("is part of another job");
+  const JobScene job_scene{job, scene.state, scene.settings, scene.now};
+  Plan plan;
+  const auto priority = priority_of(job_scene, plan);
+  if (!priority) return fail(sentences(plan, "the PriorityClass of its pods is not in the input"));
+  return shape_with(make_workload(job_scene, *priority), job.meta(), kind.type.kind);
+}
+
+Result<JobShape> shape_of_pods(const std::vector<json>& pods, const ShapeScene& scene) {
+  std::vector<QueuedPodPtr> read;
+  for (const json& pod : pods) read.push_back(read_queued_pod(pod));
+  std::sort(read.begin(), read.end(),
+            [](const QueuedPodPtr& a, const QueuedPodPtr& b) { return a->meta.name < b->meta.name; });
+  const std::string group(read.front()->group());
+  PodGroup made = make_pod_group(std::move(read), group, scene.settings.rules, scene.now.wall);
+  return with_scene(std::move(made), scene.state, scene.settings, scene.now,
+                    [&](const PodScene& pod_scene) -> Result<JobShape> {
+                      Plan plan;
+                      make_workload(pod_scene, plan);
+                      for (Write& write : plan.writes) {
+                        if (write.verb != Verb::kCreate) continue;
+                        ObjectMeta meta = pod_scene.group.meta;
+                        if (!group.empty()) meta.name = group;
+                        return shape_with(std::move(write.body), meta, group.empty() ? "Pod" : "pod group");
+                      }
+                      return fail(sentences(plan, "no Workload is made of these pods"));
+                    });
+}
+
+std::vector<json> pods_of_serving(const JobKind& kind, const json& object) {
+  const std::string name(string_at(object, {"metadata", "name"}));
+  const int64_t replicas = kind.type.plural == kLeaderWorkerSets.plural
+                               ? std::clamp<int64_t>(int_at(object, {"spec", "replicas"}).value_or(1), 0, kMostPods)
+                               : 1;
+  std::vector<json> pods;
+  for (int64_t replica = 0; replica < replicas; ++replica) {
+    for (const ConstPodTemplateRef& ref : kind.read_pod_templates(object)) {
+      for (int64_t i = 0; i < std::min<int64_t>(ref.count, kMostPods); ++i) {
+        json pod = {{"apiVersion", "v1"}, {"kind", "Pod"}};
+        pod["metadata"] = ref.template_json->value("metadata", json::object());
+        pod["spec"] = ref.template_json->value("spec", json::object());
+        const std::string its = name + "-" + std::to_string(pods.size());
+        pod["metadata"]["name"] = its;
+        pod["metadata"]["namespace"] = string_at(object, {"metadata", "namespace"});
+        pod["metadata"]["uid"] = std::string(string_at(object, {"metadata", "uid"})) + "-" + its;
+        pods.push_back(std::move(pod));
+      }
+    }
+  }
+  return pods;
+}
+
+json to_manifest(const PlainJob& job) {
+  json labels = {{kQueueNameLabel, job.queue}};
+  if (!job.priority_class.empty()) labels[std::string(kPriorityClassLabel)] = job.priority_class;
+  const json container = {{"name", "main"}, {"image", "none"}, {"resources", {{"requests", job.requests}}}};
+  return {{"apiVersion", "batch/v1"},
+          {"kind", "Job"},
+          {"metadata", {{"name", job.name}, {"namespace", job.ns}, {"labels", std::move(labels)}}},
+          {"spec",
+           {{"suspend", true},
+            {"parallelism", job.count},
+            {"completions", job.count},
+            {"template", {{"spec", {{"restartPolicy", "Never"}, {"containers", json::array({container})}}}}}}}};
+}
+
+}  // namespace muster::what_if

@@ -1,0 +1,219 @@
+#include "simulation/what_if/run.h"
+
+#include <algorithm>
+#include <set>
+
+#include "api/meta/constants.h"
+#include "reconcilers/workload/admission.h"
+#include "simulation/what_if/runner.h"
+
+namespace muster::what_if {
+namespace {
+
+// Deadlines of objects that are older than the simulation lie before its start.
+constexpr MonotonicTime kStart{std::chrono::hours(24 * 365 * 20)};
+// A decision that wants to be made at a time that is over must not stop the time.
+constexpr int64_t kShortestWait = 100'000'000;
+// In one moment. Whoever is evicted needs time to stop, so it ends long before.
+constexpr int kMostRounds = 100'000;
+constexpr uint64_t kStepsBetweenWords = 4096;
+// Holders of quota that are named for each queue.
+constexpr size_t kMostHolders = 5;
+// Of so many Workloads that wait the scheduler is asked why: it counts those ahead of each. The others say what was
+// last written into them.
+constexpr size_t kMostExplained = 100;
+
+}  // namespace
+
+History run(const Scenario& scenario, const Watcher& watcher) {
+  return Runner(scenario, watcher).run();
+}
+
+Runner::Runner(const Scenario& scenario, const Watcher& watcher)
+    : scenario_(scenario), watcher_(watcher), state_(scenario.settings.queues) {
+  history_.jobs.resize(scenario.arrivals.size());
+  for (const TypedObject& object : scenario.objects) version_ = std::max(version_, meta_of(object).resource_version);
+  for (const Arrival& arrival : scenario.arrivals) {
+    if (arrival.stored) version_ = std::max(version_, arrival.stored->meta.resource_version);
+  }
+}
+
+Now Runner::now() const {
+  return {scenario_.start + Duration(elapsed_), kStart + Duration(elapsed_)};
+}
+
+void Runner::begin() {
+  for (const TypedObject& object : scenario_.objects) {
+    if (const auto change = state_.put_watched(object)) state_.admissions().put(*change->after, state_, now());
+  }
+}
+
+std::optional<int64_t> Runner::next() const {
+  std::optional<int64_t> next;
+  const auto consider = [&](int64_t at) {
+    if (!next || at < *next) next = at;
+  };
+  if (come_ < scenario_.arrivals.size()) consider(scenario_.arrivals[come_].at.count());
+  if (!timetable_.empty()) consider(timetable_.next());
+  if (const auto wake = state_.admissions().scheduler().next_wake(); wake && !live_.empty())
+    consider(std::max((*wake - kStart).count(), elapsed_ + kShortestWait));
+  return next;
+}
+
+void Runner::take_arrivals() {
+  while (come_ < scenario_.arrivals.size() && scenario_.arrivals[come_].at.count() <= elapsed_)
+    come(static_cast<uint32_t>(come_++));
+}
+
+void Runner::take_due() {
+  while (!timetable_.empty() && timetable_.next() <= elapsed_) take(timetable_.take());
+}
+
+void Runner::take(const DueEvent& due) {
+  const auto found = live_.find(due.job);
+  if (found == live_.end()) return;
+  Live& live = *found->second;
+  if (due.what == Due::kWake) {
+    if (live.wake_at == due.at) {
+      live.wake_at = -1;
+      changed_.push_back(due.job);
+    }
+    return;
+  }
+  if (live.epoch != due.epoch) return;
+  switch (due.what) {
+    case Due::kReady:
+      return get_ready(due.job, live);
+    case Due::kEnd:
+      return end(due.job, live);
+    case Due::kStopped:
+      return release(due.job, live);
+    case Due::kChecks:
+      return answer_checks(due.job, live);
+    case Due::kWake:
+      break;
+  }
+}
+
+void Runner::note_preemption(uint32_t victim, const Ruling& ruling) {
+  const auto* preempted = std::get_if<Preempted>(&ruling);
+  if (preempted == nullptr) return;
+  const auto preemptor = by_path_.find(path_of(preempted->preemptor->meta));
+  if (preemptor != by_path_.end())
+    history_.preemptions.push_back({.victim = victim, .preemptor = preemptor->second, .at = elapsed_});
+}
+
+// Until nothing changes at this moment any more.
+void Runner::settle() {
+  std::vector<ObjectKey> decided;
+  for (int round = 0; round < kMostRounds; ++round) {
+    while (!changed_.empty()) {
+      const uint32_t job = changed_.front();
+      changed_.pop_front();
+      advance(job);
+    }
+    decided.clear();
+    state_.admissions().decide(now(), SIZE_MAX, decided);
+    if (decided.empty()) return;
+    for (const ObjectKey& key : decided) {
+      const auto job = by_path_.find(path_of(key.ns, key.name));
+      const Ruling* ruling = state_.admissions().ruling_on(key.ns, key.name);
+      if (job == by_path_.end() || ruling == nullptr) continue;
+      Live& live = *live_.at(job->second);
+      WorkloadStatus status = status_after(*ruling, *live.workload, state_, scenario_.settings.queues, now());
+      if (status == live.workload->status) continue;
+      note_preemption(job->second, *ruling);
+      put_status(job->second, live, std::move(status));
+    }
+    if (changed_.empty()) return;
+  }
+  endless_ = true;
+}
+
+History Runner::run() {
+  begin();
+  for (;;) {
+    const std::optional<int64_t> at = next();
+    if (!at || (scenario_.until && *at > scenario_.until->count())) break;
+    elapsed_ = std::max(elapsed_, *at);
+    take_arrivals();
+    take_due();
+    settle();
+    ++history_.steps;
+    if (watcher_ && history_.steps % kStepsBetweenWords == 0) watcher_({Duration(elapsed_), come_, over_});
+    if (endless_) {
+      history_.notes.push_back("Stopped: Workloads are evicted and admitted again without end.");
+      break;
+    }
+  }
+  finish();
+  return std::move(history_);
+}
+
+void Runner::finish() {
+  if (scenario_.until && !endless_) elapsed_ = scenario_.until->count();
+  history_.elapsed = Duration(elapsed_);
+  history_.usage.close(elapsed_);
+  describe_waiting();
+  describe_queues();
+}
+
+void Runner::describe_waiting() {
+  const Scheduler& scheduler = state_.admissions().scheduler();
+  std::vector<uint32_t> jobs;
+  for (const auto& [job, live] : live_) {
+    history_.jobs[job].fate = live->running ? Fate::kRunning : Fate::kWaiting;
+    if (!live->workload->has_quota_reserved()) jobs.push_back(job);
+  }
+  std::sort(jobs.begin(), jobs.end());
+  for (const uint32_t job : jobs) {
+    const Workload& workload = *live_.at(job)->workload;
+    Waiting waiting{.job = job, .cluster_queue = {}, .reason = {}, .message = {}};
+    if (const LocalQueue* local = state_.local_queue(workload.meta.ns, workload.queue_name))
+      waiting.cluster_queue = local->cluster_queue;
+    const bool asks = history_.waiting.size() < kMostExplained;
+    if (auto explained = asks ? scheduler.explain(workload.meta.ns, workload.meta.name) : std::nullopt) {
+      waiting.reason = std::move(explained->reason);
+      waiting.message = std::move(explained->message);
+    }
+    const Condition* condition = find_condition(workload.status.conditions, kQuotaReservedCondition);
+    if (waiting.message.empty() && condition != nullptr) {
+      waiting.reason = condition->reason;
+      waiting.message = condition->message;
+    }
+    history_.waiting.push_back(std::move(waiting));
+  }
+}
+
+// Whoever holds quota of the tree of a queue in which somebody waits.
+void Runner::describe_queues() {
+  if (history_.waiting.empty()) return;
+  std::map<std::string, size_t> pending;
+  for (const Waiting& waiting : history_.waiting) ++pending[waiting.cluster_queue];
+  const Listing listing = state_.admissions().scheduler().listing();
+  std::map<std::string, std::string> parents;
+  for (const ListedCohort& cohort : listing.cohorts) parents[cohort.name] = cohort.parent;
+  const auto root_of = [&](const ListedClusterQueue& queue) {
+    if (queue.cohort.empty()) return "queue " + queue.object->meta.name;
+    std::string name = queue.cohort;
+    for (size_t i = 0; i < parents.size() && !parents[name].empty(); ++i) name = parents[name];
+    return "cohort " + name;
+  };
+  std::map<std::string, std::vector<std::string>> holders;
+  for (const ListedClusterQueue& queue : listing.cluster_queues) {
+    if (queue.object == nullptr) continue;
+    for (const HolderEntry& holder : queue.holders) holders[root_of(queue)].push_back(path_of(holder.object->meta));
+  }
+  for (auto& [root, names] : holders) std::sort(names.begin(), names.end());
+  for (const ListedClusterQueue& queue : listing.cluster_queues) {
+    if (queue.object == nullptr || !pending.contains(queue.object->meta.name)) continue;
+    const std::vector<std::string>& all = holders[root_of(queue)];
+    QueueAtEnd at_end{.cluster_queue = queue.object->meta.name, .pending = pending[queue.object->meta.name]};
+    at_end.inactive = queue.inactive_message;
+    at_end.all_holders = all.size();
+    at_end.holders.assign(all.begin(), all.begin() + static_cast<long>(std::min(all.size(), kMostHolders)));
+    history_.queues_at_end.push_back(std::move(at_end));
+  }
+}
+
+}  // namespace muster::what_if

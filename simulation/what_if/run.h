@@ -1,0 +1,27 @@
+// Runs a Scenario in virtual time. The decisions are the product's own: the scheduler behind state/admissions.h, and
+// the passes and statuses of reconcilers/workload. What is simulated is the rest: jobs come, their pods get ready and
+// end, checks say Ready, and whoever is evicted stops. No clock, no JSON, nothing random but what the seed says: the
+// same scenario gives the same History.
+//
+// A Workload that is over is forgotten, as by objectRetentionPolicies, so that the cost of a step does not depend on
+// how many there were.
+#pragma once
+
+#include <functional>
+
+#include "simulation/what_if/history.h"
+#include "simulation/what_if/scenario.h"
+
+namespace muster::what_if {
+
+// Called now and then, for people who wait: virtual time, jobs that have come, and jobs that are over.
+struct Progress {
+  Duration elapsed;
+  size_t come = 0;
+  size_t over = 0;
+};
+using Watcher = std::function<void(const Progress&)>;
+
+History run(const Scenario& scenario, const Watcher& watcher = {});
+
+}  // namespace muster::what_if

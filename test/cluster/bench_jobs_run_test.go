@@ -1,0 +1,307 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"muster.batch/test/cluster/harness"
+)
+
+// jobsWay is what stands between a Job and its pods.
+type jobsWay string
+
+const (
+	// plainJobs have no queue, and no muster is installed: the floor.
+	plainJobs jobsWay = "plain"
+	// webhooksOnly: muster answers reviews and decides nothing; the benchmark resumes each Job
+	// in muster's name, at once.
+	webhooksOnly jobsWay = "webhooks only"
+	allOfMuster  jobsWay = "muster"
+)
+
+var jobsWays = []jobsWay{plainJobs, webhooksOnly, allOfMuster}
+
+// jobsRun is what a run of Jobs cost. Durations of stages are sorted.
+type jobsRun struct {
+	created, completed, wall time.Duration
+	started, running         []time.Duration // each from the Job's creation
+	server, muster           time.Duration   // CPU
+	peakMiB                  int
+	writes, conflicts        map[string]int // of everybody, by verb and resource
+	reviews                  int            // calls of webhooks
+}
+
+// jobLives is when each Job of a run reached a stage, by this program's clock.
+type jobLives struct {
+	sent                       []time.Time
+	started, running, complete map[string]time.Time
+}
+
+func (l *jobLives) sorted(stage map[string]time.Time) []time.Duration {
+	var took []time.Duration
+	for number, sent := range l.sent {
+		took = append(took, stage[benchJobName(number)].Sub(sent))
+	}
+	slices.Sort(took)
+	return took
+}
+
+func benchJobName(number int) string { return fmt.Sprint("bench-", number) }
+
+// benchJob runs one pod for a second, on a hollow node.
+func benchJob(number int, way jobsWay) *batchv1.Job {
+	job := hollowJob(benchJobName(number), 1)
+	if way != plainJobs {
+		job.Labels = harness.Queue(harness.LocalQueueName)
+	}
+	job.Spec.Template.Annotations = map[string]string{harness.HollowRunSeconds: "1"}
+	job.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1m")}
+	return job
+}
+
+// runJobs creates the Jobs, 32 at a time, and waits until all is over.
+func runJobs(t *testing.T, cluster *harness.Cluster, way jobsWay, count int) (run jobsRun) {
+	var muster *harness.Muster
+	var namespace string
+	// Whatever this run leaves must not burden the next one.
+	t.Cleanup(func() { awaitNamespaceGone(t, cluster, namespace) })
+	switch way {
+	case plainJobs:
+		namespace = cluster.Namespace(t, nil)
+	case webhooksOnly:
+		muster = startAdmitter(t, cluster, true)
+		namespace = cluster.Namespace(t, nil)
+	case allOfMuster:
+		muster = startAdmitter(t, cluster, false)
+		namespace = openQueue(t, cluster).Namespace
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+	defer cancel()
+	lives := jobLives{make([]time.Time, count), map[string]time.Time{}, map[string]time.Time{}, map[string]time.Time{}}
+	resume := func(*batchv1.Job) {}
+	if way == webhooksOnly {
+		resume = resumer(ctx, t, cluster, namespace)
+	}
+	over := make(chan error, 1)
+	stopProfile := profileServer(ctx, t, cluster)
+	before, cpu := metricsOf(t, cluster), cpuOrNothing(t, muster)
+	go func() { over <- followJobs(ctx, cluster, namespace, &lives, count, resume) }()
+	began := time.Now()
+	outcome := harness.Load(ctx, 32, count, func(number int) error {
+		lives.sent[number] = time.Now()
+		_, err := cluster.Client.BatchV1().Jobs(namespace).Create(ctx, benchJob(number, way), harness.ForReal)
+		return err
+	})
+	if outcome.Failed > 0 {
+		t.Fatal(outcome)
+	}
+	run.created = time.Since(began)
+	must(t, <-over)
+	run.completed = time.Since(began)
+	if way == allOfMuster {
+		awaitFinished(t, cluster, namespace)
+	}
+	run.wall = time.Since(began)
+	after := metricsOf(t, cluster)
+	stopProfile()
+	run.server, run.muster = processorTime(t, after)-processorTime(t, before), cpuOrNothing(t, muster)-cpu
+	if muster != nil {
+		run.peakMiB = muster.PeakKiB(t) / 1024
+	}
+	run.started, run.running = lives.sorted(lives.started), lives.sorted(lives.running)
+	run.writes = less(writesIn(after, answeredWith("20")), writesIn(before, answeredWith("20")))
+	run.conflicts = less(writesIn(after, answeredWith("409")), writesIn(before, answeredWith("409")))
+	run.reviews = reviewsIn(after) - reviewsIn(before)
+	return run
+}
+
+func awaitNamespaceGone(t *testing.T, cluster *harness.Cluster, name string) {
+	t.Helper()
+	harness.Eventually(t, 10*time.Minute, "the namespace "+name+" is gone", func() error {
+		_, err := cluster.Client.CoreV1().Namespaces().Get(context.Background(), name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("it is there: %w", err)
+	})
+}
+
+func cpuOrNothing(t *testing.T, muster *harness.Muster) time.Duration {
+	if muster == nil {
+		return 0
+	}
+	return muster.CPU(t)
+}
+
+func answeredWith(prefix string) func(string) bool {
+	return func(code string) bool { return strings.HasPrefix(code, prefix) }
+}
+
+// reviewsIn metrics of the API server.
+func reviewsIn(text string) (sum int) {
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "apiserver_admission_webhook_request_total{") {
+			var value float64
+			_, _ = fmt.Sscan(line[strings.LastIndexByte(line, ' ')+1:], &value)
+			sum += int(value)
+		}
+	}
+	return sum
+}
+
+// resumer starts Jobs in muster's name, 32 at a time, without asking anybody.
+func resumer(ctx context.Context, t *testing.T, cluster *harness.Cluster, namespace string) func(*batchv1.Job) {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig)
+	must(t, err)
+	config.QPS, config.Impersonate.UserName = -1, musterUser
+	client, err := kubernetes.NewForConfig(config)
+	must(t, err)
+	var once sync.Map
+	free := make(chan struct{}, 32)
+	return func(job *batchv1.Job) {
+		if _, done := once.LoadOrStore(job.Name, true); done {
+			return
+		}
+		go func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			_, err := client.BatchV1().Jobs(namespace).Patch(ctx, job.Name, types.MergePatchType,
+				[]byte(`{"spec":{"suspend":false}}`), metav1.PatchOptions{FieldManager: "muster"})
+			if err != nil {
+				t.Errorf("%s is not resumed: %v", job.Name, err)
+			}
+		}()
+	}
+}
+
+// profileServer records where the API server's CPU goes, if MUSTER_BENCH_PROFILES names a
+// folder, from now until it is stopped, and for at most ten minutes.
+func profileServer(ctx context.Context, t *testing.T, cluster *harness.Cluster) (stop func()) {
+	t.Helper()
+	folder := os.Getenv("MUSTER_BENCH_PROFILES")
+	if folder == "" {
+		return func() {}
+	}
+	// The API server ends a profile when its time is over and at no other moment, so that it
+	// is taken in slices.
+	stopped, done := make(chan struct{}), make(chan struct{})
+	client := cluster.Client.(*kubernetes.Clientset).RESTClient()
+	name := strings.NewReplacer("/", "_", " ", "_").Replace(t.Name())
+	go func() {
+		defer close(done)
+		for slice := 0; slice < 120; slice++ {
+			profile, err := client.Get().AbsPath("/debug/pprof/profile").Param("seconds", "5").DoRaw(ctx)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(folder, fmt.Sprintf("%s-%03d.pprof", name, slice)), profile, 0o600)
+			}
+			if err != nil {
+				t.Errorf("the API server's profile: %v", err)
+				return
+			}
+			select {
+			case <-stopped:
+				return
+			default:
+			}
+		}
+	}()
+	return func() { close(stopped); <-done }
+}
+
+// followJobs watches the Jobs of a namespace until all have completed, and calls resume for
+// each Job that is. A watch that the API server ends is begun anew: it tells of all Jobs once
+// more, which changes nothing.
+func followJobs(ctx context.Context, cluster *harness.Cluster, namespace string, lives *jobLives, count int, resume func(*batchv1.Job)) error {
+	for ctx.Err() == nil {
+		if err := followJobsOnce(ctx, cluster, namespace, lives, count, resume); err != nil || len(lives.complete) == count {
+			return err
+		}
+	}
+	return fmt.Errorf("%d of %d Jobs have started, %d have completed: %w", len(lives.started), count, len(lives.complete), ctx.Err())
+}
+
+func followJobsOnce(ctx context.Context, cluster *harness.Cluster, namespace string, lives *jobLives, count int, resume func(*batchv1.Job)) error {
+	watch, err := cluster.Client.BatchV1().Jobs(namespace).Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	defer watch.Stop()
+	note := func(stage map[string]time.Time, name string, reached bool) {
+		if _, known := stage[name]; reached && !known {
+			stage[name] = time.Now()
+		}
+	}
+	for event := range watch.ResultChan() {
+		job, ok := event.Object.(*batchv1.Job)
+		if !ok {
+			return fmt.Errorf("the watch broke: %v", event.Object)
+		}
+		if suspended(job) {
+			resume(job)
+		}
+		ran := job.Status.Succeeded > 0
+		note(lives.started, job.Name, !suspended(job))
+		note(lives.running, job.Name, ran || job.Status.Ready != nil && *job.Status.Ready > 0)
+		note(lives.complete, job.Name, slices.ContainsFunc(job.Status.Conditions, func(condition batchv1.JobCondition) bool {
+			return condition.Type == batchv1.JobComplete && condition.Status == corev1.ConditionTrue
+		}))
+		if len(lives.complete) == count {
+			return nil
+		}
+	}
+	return nil
+}
+
+// openQueue makes a LocalQueue for hollow nodes whose quota is enough for all.
+func openQueue(t *testing.T, cluster *harness.Cluster) harness.Queues {
+	t.Helper()
+	queues := cluster.Queues(t)
+	cluster.Patch(t, harness.ClusterQueues, "", queues.ClusterQueue, `{"spec":{"stopPolicy":"None"}}`)
+	harness.Eventually(t, time.Minute, "the queue is open", func() error {
+		queue, err := cluster.Dynamic.Resource(harness.LocalQueues).Namespace(queues.Namespace).Get(
+			harness.Context(t), harness.LocalQueueName, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		return harness.HasCondition("Active", "True", "")(queue)
+	})
+	return queues
+}
+
+func awaitFinished(t *testing.T, cluster *harness.Cluster, namespace string) {
+	t.Helper()
+	harness.Eventually(t, 5*time.Minute, "all Workloads have finished and are let go", func() error {
+		list, err := cluster.Dynamic.Resource(harness.Workloads).Namespace(namespace).List(context.Background(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			for _, condition := range []func(*unstructured.Unstructured) error{
+				harness.HasCondition("Finished", "True", "Succeeded"), harness.LetGo,
+			} {
+				if err := condition(&list.Items[i]); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,248 @@
+// muster doctor: what is wrong with an installed muster, each with a command.
+#include "commands/moving/rules/doctor.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "api/meta/time.h"
+#include "base/encoding.h"
+#include "certs/authority.h"
+#include "commands/moving/moving_commands.h"
+#include "manifests/catalog.h"
+#include "test/commands/moving/fake_cluster.h"
+
+using namespace muster;
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+namespace {
+
+const TimePoint kNow = to_time_point(*parse_rfc3339("2026-06-01T12:00:00Z"));
+
+json service_to(const std::string& service, const std::string& bundle) {
+  return {{"caBundle", base64_encode(bundle)}, {"service", {{"namespace", "muster-system"}, {"name", service}}}};
+}
+
+// A cluster in which all is well; rows take something away.
+class Clinic {
+ public:
+  Clinic() {
+    const Validity validity{kNow - 1h, kNow + 24h};
+    const auto authority = make_authority("muster", validity);
+    REQUIRE(authority.ok());
+    const auto leaf = make_leaf(*authority, service_names("muster-webhook", "muster-system"), validity);
+    REQUIRE(leaf.ok());
+    bundle = authority->certificate;
+    for (const json& object : manifests(ManifestSet::kAll, {})) put(object);
+    for (auto& [key, object] : objects) {
+      if (object["kind"].get<std::string>().ends_with("WebhookConfiguration")) {
+        for (json& webhook : object["webhooks"]) webhook["clientConfig"] = service_to("muster-webhook", bundle);
+      }
+      if (object["kind"] == "CustomResourceDefinition" && object["spec"].contains("conversion"))
+        object["spec"]["conversion"]["webhook"]["clientConfig"] = service_to("muster-conversion-service", bundle);
+    }
+    json& deployment = at("Deployment/muster");
+    deployment["status"] = {{"replicas", 2}, {"readyReplicas", 2}};
+    const json own = {{"app.kubernetes.io/name", "muster"}};
+    put({{"apiVersion", "v1"},
+         {"kind", "Pod"},
+         {"metadata", {{"name", "muster-a"}, {"namespace", "muster-system"}, {"labels", own}}},
+         {"spec", {{"containers", {{{"image", "r/muster:0.1.0"}}}}}}});
+    put({{"apiVersion", "v1"},
+         {"kind", "Secret"},
+         {"metadata", {{"name", "muster-webhook-cert"}, {"namespace", "muster-system"}, {"labels", own}}},
+         {"data", {{"tls.crt", base64_encode(leaf->certificate)}}}});
+    for (const char* service : {"muster-webhook", "muster-conversion-service"})
+      put({{"apiVersion", "discovery.k8s.io/v1"},
+           {"kind", "EndpointSlice"},
+           {"metadata",
+            {{"name", service}, {"namespace", "muster-system"}, {"labels", {{"kubernetes.io/service-name", service}}}}},
+           {"endpoints", {{{"conditions", {{"ready", true}}}}}}});
+    put({{"apiVersion", "coordination.k8s.io/v1"},
+         {"kind", "Lease"},
+         {"metadata", {{"name", "c1f6bfd2.kueue.x-k8s.io"}, {"namespace", "muster-system"}}},
+         {"spec",
+          {{"holderIdentity", "muster-a_0123456789abcdef0123456789abcdef"},
+           {"leaseDurationSeconds", 15},
+           {"renewTime", "2026-06-01T11:59:58.000000Z"}}}});
+    put({{"apiVersion", "kueue.x-k8s.io/v1beta2"}, {"kind", "ResourceFlavor"}, {"metadata", {{"name", "f"}}}});
+    put({{"apiVersion", "kueue.x-k8s.io/v1beta2"},
+         {"kind", "ClusterQueue"},
+         {"metadata", {{"name", "cq"}}},
+         {"spec", {{"resourceGroups", {{{"flavors", {{{"name", "f"}}}}}}}}}});
+    put({{"apiVersion", "kueue.x-k8s.io/v1beta2"},
+         {"kind", "LocalQueue"},
+         {"metadata", {{"name", "lq"}, {"namespace", "a"}}},
+         {"spec", {{"clusterQueue", "cq"}}}});
+    put({{"apiVersion", "kueue.x-k8s.io/v1beta2"},
+         {"kind", "Workload"},
+         {"metadata", {{"name", "w"}, {"namespace", "a"}}},
+         {"spec", {{"queueName", "lq"}}}});
+    facts.now = facts.server_now.emplace(kNow);
+    facts.server_minor = 36;
+    facts.version = "0.1.0";
+  }
+
+  void put(const json& object) {
+    objects[object["kind"].get<std::string>() + "/" + object["metadata"]["name"].get<std::string>()] = object;
+  }
+  json& at(const std::string& key) {
+    REQUIRE(objects.contains(key));
+    return objects[key];
+  }
+  std::vector<Finding> examine() const {
+    ClusterDump dump;
+    for (const auto& entry : objects) dump.add(entry.second);
+    return doctor(dump, facts);
+  }
+
+  std::map<std::string, json> objects;
+  std::string bundle;
+  DoctorFacts facts;
+};
+
+}  // namespace
+
+TEST_CASE("doctor: nothing is wrong with a muster that was just installed") {
+  for (const Finding& finding : Clinic().examine()) FAIL_CHECK(finding.rule << ": " << finding.problem);
+}
+
+TEST_CASE("doctor: each illness has its severity and a command") {
+  struct Row {
+    const char* rule;
+    Severity severity;
+    std::function<void(Clinic&)> harm;
+    const char* remedy;
+  };
+  const Row rows[] = {
+      {"muster-not-installed", Severity::kBlocker, [](Clinic& c) { c.objects.erase("Deployment/muster"); }, "install"},
+      {"muster-not-ready", Severity::kBlocker,
+       [](Clinic& c) { c.at("Deployment/muster")["status"]["readyReplicas"] = 0; }, "logs deployment/muster"},
+      {"muster-not-ready", Severity::kBlocker,
+       [](Clinic& c) {
+         c.at("Deployment/muster")["spec"]["replicas"] = c.at("Deployment/muster")["status"]["readyReplicas"] = 0;
+       },
+       "scale deployment muster --replicas 2"},
+      {"muster-not-ready", Severity::kChange,
+       [](Clinic& c) { c.at("Deployment/muster")["status"]["readyReplicas"] = 1; }, "get pods"},
+      {"webhook-without-endpoints", Severity::kBlocker,
+       [](Clinic& c) { c.objects.erase("EndpointSlice/muster-webhook"); }, "get endpointslices"},
+      {"webhook-without-endpoints", Severity::kBlocker,
+       [](Clinic& c) { c.at("EndpointSlice/muster-webhook")["endpoints"][0]["conditions"]["ready"] = false; },
+       "get pods"},
+      {"webhooks-missing", Severity::kHarm, [](Clinic& c) { c.objects.erase("ValidatingWebhookConfiguration/muster"); },
+       "--only webhooks"},
+      {"ca-missing", Severity::kBlocker,
+       [](Clinic& c) { c.at("MutatingWebhookConfiguration/muster")["webhooks"][0]["clientConfig"].erase("caBundle"); },
+       "rollout restart"},
+      {"ca-mismatch", Severity::kBlocker,
+       [](Clinic& c) {
+         const auto other = make_authority("muster", {kNow - 1h, kNow + 1h});
+         c.at("CustomResourceDefinition/workloads.kueue.x-k8s.io")["spec"]["conversion"]["webhook"]["clientConfig"] =
+             service_to("muster-conversion-service", other->certificate);
+       },
+       "rollout restart"},
+      {"ca-mismatch", Severity::kBlocker, [](Clinic& c) { *c.facts.server_now = c.facts.now = kNow + 25h; },
+       "rollout restart"},
+      {"definition-missing", Severity::kBlocker,
+       [](Clinic& c) { c.objects.erase("CustomResourceDefinition/cohorts.kueue.x-k8s.io"); }, "--only crds"},
+      {"definition-of-others", Severity::kHarm,
+       [](Clinic& c) { c.at("CustomResourceDefinition/cohorts.kueue.x-k8s.io")["metadata"].erase("labels"); },
+       "kubectl label"},
+      {"definition-old", Severity::kChange,
+       [](Clinic& c) {
+         for (json& version : c.at("CustomResourceDefinition/clusterqueues.kueue.x-k8s.io")["spec"]["versions"])
+           version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"].erase("stopPolicy");
+       },
+       "--force-conflicts"},
+      {"right-missing", Severity::kHarm, [](Clinic& c) { c.facts.lacks = {"patch workloads.kueue.x-k8s.io"}; },
+       "--only rbac"},
+      {"no-leader", Severity::kHarm, [](Clinic& c) { c.objects.erase("Lease/c1f6bfd2.kueue.x-k8s.io"); }, "logs"},
+      {"lease-of-others", Severity::kBlocker,
+       [](Clinic& c) { c.at("Lease/c1f6bfd2.kueue.x-k8s.io")["spec"]["holderIdentity"] = "kueue_1-2"; }, "adopt"},
+      {"lease-expired", Severity::kBlocker,
+       [](Clinic& c) { c.at("Lease/c1f6bfd2.kueue.x-k8s.io")["spec"]["renewTime"] = "2026-06-01T11:50:00.000000Z"; },
+       "delete lease"},
+      {"clock-skew", Severity::kChange,
+       [](Clinic& c) { c.at("Lease/c1f6bfd2.kueue.x-k8s.io")["spec"]["renewTime"] = "2026-06-01T12:00:30.000000Z"; },
+       "set the clock"},
+      {"clock-skew", Severity::kChange, [](Clinic& c) { c.facts.now = kNow - 10s; }, "NTP"},
+      {"version-skew", Severity::kChange, [](Clinic& c) { c.facts.version = "0.2.0"; }, "same version"},
+      {"version-skew", Severity::kChange,
+       [](Clinic& c) {
+         json pod = c.at("Pod/muster-a");
+         pod["metadata"]["name"] = "muster-b";
+         pod["spec"]["containers"][0]["image"] = "r/muster@sha256:0";
+         c.put(pod);
+       },
+       "rollout status"},
+      {"kubernetes-version", Severity::kBlocker, [](Clinic& c) { c.facts.server_minor = 30; }, "upgrade"},
+      {"kueue-there", Severity::kBlocker,
+       [](Clinic& c) {
+         json hooks = c.at("ValidatingWebhookConfiguration/muster");
+         hooks["metadata"]["name"] = "kueue-validating-webhook-configuration";
+         c.put(hooks);
+       },
+       "kubectl muster adopt"},
+      {"flavor-missing", Severity::kHarm, [](Clinic& c) { c.objects.erase("ResourceFlavor/f"); }, "create flavor f"},
+      {"check-missing", Severity::kHarm,
+       [](Clinic& c) {
+         c.at("ClusterQueue/cq")["spec"]["admissionChecksStrategy"] = {{"admissionChecks", {{{"name", "gone"}}}}};
+       },
+       "kubectl edit clusterqueue cq"},
+      {"clusterqueue-missing", Severity::kHarm, [](Clinic& c) { c.objects.erase("ClusterQueue/cq"); },
+       "create clusterqueue cq"},
+      {"localqueue-missing", Severity::kHarm, [](Clinic& c) { c.objects.erase("LocalQueue/lq"); },
+       "create localqueue lq -n a"},
+      {"queue-stopped", Severity::kChange, [](Clinic& c) { c.at("ClusterQueue/cq")["spec"]["stopPolicy"] = "Hold"; },
+       "resume clusterqueue cq"},
+      {"queue-stopped", Severity::kChange,
+       [](Clinic& c) { c.at("LocalQueue/lq")["spec"]["stopPolicy"] = "HoldAndDrain"; }, "resume localqueue lq -n a"},
+      {"deletion-stuck", Severity::kChange,
+       [](Clinic& c) {
+         c.at("ClusterQueue/cq")["metadata"]["deletionTimestamp"] = "2026-06-01T11:00:00Z";
+         c.at("ClusterQueue/cq")["metadata"]["finalizers"] = {"kueue.x-k8s.io/resource-in-use"};
+       },
+       "kubectl get workloads -A"},
+  };
+  for (const Row& row : rows) {
+    Clinic clinic;
+    row.harm(clinic);
+    const auto findings = clinic.examine();
+    std::string all;
+    for (const Finding& finding : findings) all += finding.rule + ": " + finding.remedy + "; ";
+    INFO(row.rule << " among " << all);
+    const auto found = std::find_if(findings.begin(), findings.end(), [&](const Finding& finding) {
+      return finding.rule == row.rule && finding.severity == row.severity &&
+             finding.remedy.find(row.remedy) != std::string::npos;
+    });
+    CHECK(found != findings.end());
+  }
+}
+
+TEST_CASE("doctor: muster's account is asked for every right of its roles, and what is not allowed is named") {
+  test::FakeCluster cluster;
+  cluster.put("/apis/apps/v1/namespaces/muster-system/deployments/muster",
+              {{"spec", {{"template", {{"spec", {{"serviceAccountName", "muster"}}}}}}}});
+  std::set<std::string> users;
+  int asked = 0;
+  cluster.review = [&](const json& review) -> json {
+    if (review["kind"] == "SelfSubjectReview") return {{"metadata", {{"creationTimestamp", "2026-06-01T12:00:00Z"}}}};
+    ++asked;
+    users.insert(review["spec"]["user"]);
+    const json& attributes = review["spec"]["resourceAttributes"];
+    return {{"status", {{"allowed", !(attributes["verb"] == "patch" && attributes["resource"] == "workloads")}}}};
+  };
+  struct Fixed final : Clock {
+    Now now() const override { return {kNow, {}}; }
+  } clock;
+  std::istringstream in;
+  std::ostringstream out, err;
+  CHECK(doctor_of(cluster, {}, clock, {in, out, err}) == 1);
+  CHECK(asked > 50);
+  CHECK(users == std::set<std::string>{"system:serviceaccount:muster-system:muster"});
+  CHECK(out.str().find("patch workloads.kueue.x-k8s.io, patch workloads/status.kueue.x-k8s.io") != std::string::npos);
+  CHECK(cluster.writes == 0);
+}

@@ -1,0 +1,290 @@
+// muster preflight: what it finds, in which order, and what it says of what it cannot read.
+#include "commands/moving/rules/preflight.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "api/codec/yaml.h"
+#include "commands/cli.h"
+#include "commands/moving/moving_commands.h"
+#include "commands/moving/rules/components.h"
+#include "manifests/catalog.h"
+#include "test/commands/moving/fake_cluster.h"
+#include "test/support/files.h"
+#include "test/support/temporary_file.h"
+
+using namespace muster;
+using nlohmann::json;
+
+namespace {
+
+ClusterDump dump_of(const std::string& yaml) {
+  ClusterDump dump;
+  const auto documents = read_yaml(yaml);
+  REQUIRE(documents.ok());
+  for (const YamlDocument& document : *documents) dump.add(document.value);
+  return dump;
+}
+
+ClusterDump kueue_definitions() {
+  ClusterDump dump;
+  for (json& definition : manifests(ManifestSet::kCrds, {})) {
+    if (definition["spec"]["group"] == "kueue.x-k8s.io") dump.add(definition);
+  }
+  return dump;
+}
+
+std::vector<Finding> found(const ClusterDump& dump) {
+  return preflight(dump, {});
+}
+
+const Finding* find(const std::vector<Finding>& findings, std::string_view rule, std::string_view object = "") {
+  for (const Finding& finding : findings) {
+    const bool named =
+        object.empty() || std::find(finding.objects.begin(), finding.objects.end(), object) != finding.objects.end();
+    if (finding.rule == rule && named) return &finding;
+  }
+  return nullptr;
+}
+
+constexpr const char* kQueuedRayJob =
+    "apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: r, namespace: a, labels: {kueue.x-k8s.io/queue-name: q}}\n";
+
+std::string with_config(const std::string& config) {
+  const json map = {{"apiVersion", "v1"},
+                    {"kind", "ConfigMap"},
+                    {"metadata", {{"name", "kueue-manager-config"}, {"namespace", "kueue-system"}}},
+                    {"data", {{std::string(kKueueConfigKey), config}}}};
+  return write_yaml(map);
+}
+
+struct Row {
+  const char* what;
+  const char* yaml;
+  Severity severity;
+  const char* rule;
+  const char* object;
+};
+
+const Row kRows[] = {
+    {"a flavor with a topology",
+     "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: f}\nspec: {topologyName: t, "
+     "nodeLabels: {a: "
+     "b}}\n",
+     Severity::kHarm, "flavor-with-topology", "ResourceFlavor f"},
+    {"a check of a controller that is part of Kueue",
+     "apiVersion: kueue.x-k8s.io/v1beta2\nkind: AdmissionCheck\nmetadata: {name: c}\nspec: {controllerName: "
+     "kueue.x-k8s.io/provisioning-request}\nstatus: {conditions: [{type: Active, status: 'True'}]}\n---\n"
+     "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\nspec: {admissionChecksStrategy: "
+     "{admissionChecks: [{name: c}]}}\n",
+     Severity::kHarm, "check-nobody-answers", "ClusterQueue q"},
+    {"a check whose controller is away",
+     "apiVersion: kueue.x-k8s.io/v1beta2\nkind: AdmissionCheck\nmetadata: {name: c}\nspec: {controllerName: "
+     "example.com/own}\n",
+     Severity::kHarm, "check-nobody-answers", "AdmissionCheck c"},
+    {"a check that is answered",
+     "apiVersion: kueue.x-k8s.io/v1beta2\nkind: AdmissionCheck\nmetadata: {name: c}\nspec: {controllerName: "
+     "example.com/own}\nstatus: {conditions: [{type: Active, status: 'True'}]}\n",
+     Severity::kNote, "check", "AdmissionCheck c"},
+    {"a kind that muster queues and this configuration does not", kQueuedRayJob, Severity::kHarm, "kind-not-queued",
+     "RayJob a/r"},
+    {"a kind that nobody but Kueue queues",
+     "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d, namespace: a, labels: {kueue.x-k8s.io/queue-name: "
+     "q}}\n",
+     Severity::kHarm, "kind-not-queued", "DaemonSet a/d"},
+    {"a Workload of a RayJob that holds quota",
+     "apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: a, ownerReferences: "
+     "[{apiVersion: "
+     "ray.io/v1, kind: RayJob, name: r, uid: u, controller: true}]}\nstatus: {admission: {clusterQueue: q}}\n",
+     Severity::kHarm, "workload-of-other-kind", "Workload a/w"},
+    {"a Workload that another cluster runs",
+     "apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: a}\nstatus: {clusterName: "
+     "far}\n",
+     Severity::kHarm, "workload-in-other-cluster", "Workload a/w"},
+    {"a Workload in a topology",
+     "apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: a}\nstatus: {admission: "
+     "{podSetAssignments: [{name: main, topologyAssignment: {}}]}}\n",
+     Severity::kChange, "workload-with-topology", "Workload a/w"},
+    {"a Job of MultiKueue",
+     "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: a, labels: {kueue.x-k8s.io/queue-name: "
+     "q}}\nspec: "
+     "{managedBy: kueue.x-k8s.io/multikueue}\n",
+     Severity::kHarm, "multikueue-job", "Job a/j"},
+    {"a Job that asks for a topology",
+     "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: a, labels: {kueue.x-k8s.io/queue-name: "
+     "q}}\nspec: "
+     "{template: {metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: rack}}}}\n",
+     Severity::kHarm, "job-with-topology", "Job a/j"},
+    {"a pod with the gate",
+     "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: a}\nspec: {schedulingGates: [{name: "
+     "kueue.x-k8s.io/admission}]}\n",
+     Severity::kHarm, "pod-with-gate", "Pod a/p"},
+    {"a pod with the finalizer",
+     "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: a, finalizers: [kueue.x-k8s.io/managed]}\n",
+     Severity::kHarm, "pod-with-finalizer", "Pod a/p"},
+    {"a pod with the gate of a topology",
+     "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: a}\nspec: {schedulingGates: [{name: "
+     "kueue.x-k8s.io/topology}]}\n",
+     Severity::kHarm, "pod-with-topology-gate", "Pod a/p"},
+    {"an object of MultiKueue", "apiVersion: kueue.x-k8s.io/v1beta2\nkind: MultiKueueCluster\nmetadata: {name: m}\n",
+     Severity::kChange, "kind-without-effect", "MultiKueueCluster m"},
+    {"a field of fair sharing that muster refuses",
+     "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\nspec: {namespaceSelector: {}, "
+     "admissionScope: "
+     "{admissionMode: UsageBasedAdmissionFairSharing}}\n",
+     Severity::kHarm, "object-refused", "ClusterQueue q"},
+    {"a field that muster has never heard of",
+     "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\nspec: {namespaceSelector: {}, "
+     "someday: 1}\n",
+     Severity::kChange, "field-without-effect", "ClusterQueue q"},
+    {"one definition of several",
+     "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: "
+     "cohorts.kueue.x-k8s.io}\nspec: "
+     "{group: kueue.x-k8s.io, versions: [{name: v1beta2, served: true}]}\n",
+     Severity::kBlocker, "definition-missing", "CustomResourceDefinition workloads.kueue.x-k8s.io"},
+    {"a definition of an old Kueue",
+     "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: "
+     "cohorts.kueue.x-k8s.io}\nspec: "
+     "{group: kueue.x-k8s.io, versions: [{name: v1beta1, served: true}]}\n",
+     Severity::kBlocker, "definition-old", "CustomResourceDefinition cohorts.kueue.x-k8s.io"},
+    {"a definition that is being deleted",
+     "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: cohorts.kueue.x-k8s.io, "
+     "deletionTimestamp: x}\nspec: {group: kueue.x-k8s.io, versions: [{name: v1beta2, served: true}]}\n",
+     Severity::kBlocker, "definition-deleted", "CustomResourceDefinition cohorts.kueue.x-k8s.io"},
+    {"objects that are stored as v1alpha1",
+     "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: "
+     "cohorts.kueue.x-k8s.io}\nspec: "
+     "{group: kueue.x-k8s.io, versions: [{name: v1beta2, served: true}]}\nstatus: {storedVersions: [v1alpha1]}\n",
+     Severity::kBlocker, "stored-version", "CustomResourceDefinition cohorts.kueue.x-k8s.io"},
+    {"webhooks without a Deployment",
+     "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: "
+     "kueue-validating-webhook-configuration}\n",
+     Severity::kHarm, "webhooks-without-server",
+     "ValidatingWebhookConfiguration kueue-validating-webhook-configuration"},
+    {"a Lease without a Deployment",
+     "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: c1f6bfd2.kueue.x-k8s.io, namespace: "
+     "kueue-system}\nspec: {holderIdentity: kueue-controller-manager-a-b_c}\n",
+     Severity::kHarm, "lease-without-deployment", "Lease kueue-system/c1f6bfd2.kueue.x-k8s.io"},
+    {"Kueue in muster's namespace",
+     "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: kueue-controller-manager, namespace: muster-system}\n",
+     Severity::kBlocker, "same-namespace", "Deployment muster-system/kueue-controller-manager"},
+    {"JobSet, which can stay",
+     "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: jobset-controller-manager, namespace: jobset-system}\n",
+     Severity::kNote, "running", "Deployment jobset-system/jobset-controller-manager"},
+};
+
+}  // namespace
+
+TEST_CASE("preflight: each danger has its severity, its object and a sentence") {
+  for (const Row& row : kRows) {
+    INFO(row.what);
+    const auto findings = found(dump_of(row.yaml));
+    std::string all;
+    for (const Finding& finding : findings) all += finding.rule + "; ";
+    INFO(all);
+    const Finding* finding = find(findings, row.rule, row.object);
+    REQUIRE(finding != nullptr);
+    CHECK(finding->severity == row.severity);
+    CHECK(finding->problem.size() > 20);
+    if (row.severity <= Severity::kHarm) CHECK_FALSE(finding->remedy.empty());
+  }
+}
+
+TEST_CASE("preflight: a cluster of muster's own definitions and plain queues is clean") {
+  ClusterDump dump = kueue_definitions();
+  for (const json& sample : manifests(ManifestSet::kSamples, {})) {
+    if (sample["kind"] != "AdmissionCheck") dump.add(sample);
+  }
+  const auto findings = found(dump);
+  for (const Finding& finding : findings) CHECK_MESSAGE(finding.severity == Severity::kNote, finding.problem);
+  CHECK_FALSE(needs_action(findings));
+  CHECK(print_findings(findings, FindingFormat::kTable, "clean").ends_with("clean\n"));
+}
+
+TEST_CASE("preflight: what is finished or not queued is nobody's loss") {
+  CHECK(found(dump_of("apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: r, namespace: a}\n")).empty());
+  CHECK(found(dump_of("apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: a, "
+                      "ownerReferences: [{apiVersion: ray.io/v1, kind: RayJob, name: r, uid: u, controller: true}]}\n"
+                      "status: {conditions: [{type: Finished, status: 'True'}]}\n"))
+            .empty());
+}
+
+TEST_CASE("preflight: Kueue's configuration decides which kinds are queued") {
+  const std::string config =
+      "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nintegrations: {frameworks: [batch/job, "
+      "ray.io/rayjob]}\n";
+  CHECK(find(found(dump_of(kQueuedRayJob)), "kind-not-queued") != nullptr);
+  CHECK(find(found(dump_of(with_config(config) + "---\n" + kQueuedRayJob)), "kind-not-queued") == nullptr);
+}
+
+TEST_CASE("preflight: the configuration that Kueue ships is read, and what muster does not act on is named") {
+  const auto shipped = found(
+      dump_of(with_config(test::read_file(std::string(MUSTER_SOURCE_DIR) + "/test/support/kueue_as_shipped.yaml"))));
+  const Finding* setting = find(shipped, "setting-without-effect");
+  REQUIRE(setting != nullptr);
+  CHECK(setting->objects.front().find("controller.groupKindConcurrency") != std::string::npos);
+  CHECK(find(shipped, "configuration-refused") == nullptr);
+
+  const std::string head = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n";
+  CHECK(find(found(dump_of(with_config(head + "nonsense: 1\n"))), "configuration-refused")->severity ==
+        Severity::kBlocker);
+  CHECK(find(found(dump_of(with_config(head + "namespace: kueue-system\n"))), "configuration-namespace") != nullptr);
+  CHECK(find(found(dump_of(with_config(head + "leaderElection: {leaderElect: true, resourceName: other}\n"))),
+             "leader-election") != nullptr);
+  CHECK(find(found(dump_of(with_config(head))), "configuration-namespace") == nullptr);
+}
+
+TEST_CASE("preflight: the most damaging comes first and equal findings are one") {
+  std::string yaml;
+  for (const Row& row : kRows) yaml += std::string(row.yaml) + "---\n";
+  for (int i = 0; i < 5; ++i)
+    yaml += "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d" + std::to_string(i) +
+            ", namespace: a, labels: {kueue.x-k8s.io/queue-name: q}}\n---\n";
+  const auto findings = found(dump_of(yaml.substr(0, yaml.size() - 4)));
+  CHECK(std::is_sorted(findings.begin(), findings.end(),
+                       [](const Finding& a, const Finding& b) { return a.severity < b.severity; }));
+  CHECK(find(findings, "kind-not-queued", "DaemonSet a/d3")->objects.size() == 6);
+  const std::string text = print_findings(findings, FindingFormat::kTable, "clean");
+  CHECK(text.starts_with("Blocker  "));
+  CHECK(text.find("DaemonSet a/d, DaemonSet a/d0, DaemonSet a/d1 and 3 more") != std::string::npos);
+  CHECK(text.find("clean") == std::string::npos);
+  const json printed = json::parse(print_findings(findings, FindingFormat::kJson, ""));
+  CHECK(printed["needsAction"] == true);
+  CHECK(printed["findings"].size() == findings.size());
+}
+
+TEST_CASE("preflight: what may not be listed is said, what is not served is empty, and an ill API server is an error") {
+  test::FakeCluster cluster;
+  cluster.not_served = {"rayjobs"};
+  cluster.forbidden = {"/workloads"};
+  std::istringstream in;
+  std::ostringstream out, err;
+  CHECK(preflight_of(cluster, {}, {in, out, err}) == 1);
+  CHECK(err.str() == "");
+  CHECK(out.str().find("Unknown  workloads.kueue.x-k8s.io\n") != std::string::npos);
+  CHECK(out.str().find("you cannot GET /workloads") != std::string::npos);
+  CHECK(out.str().find("rayjobs") == std::string::npos);
+  for (const std::string& line : cluster.log) CHECK(line.starts_with("GET "));
+  cluster.forbidden.clear();
+  out.str("");
+  CHECK(preflight_of(cluster, {}, {in, out, err}) == 0);
+  cluster.ill = true;
+  CHECK(preflight_of(cluster, {}, {in, out, err}) == 1);
+  CHECK(err.str().find("cannot be listed: ill; nothing was changed, try again") != std::string::npos);
+}
+
+TEST_CASE("preflight: a dump is read as a cluster is, and kinds that it lacks are named") {
+  const test::TemporaryFile file(std::string("apiVersion: v1\nkind: List\nitems:\n- ") +
+                                 "{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r, namespace: a, labels: "
+                                 "{kueue.x-k8s.io/queue-name: q}}}\n");
+  std::istringstream in;
+  std::ostringstream out, err;
+  CHECK(run_command_line({"preflight", "-f", file.path()}, {in, out, err}) == 1);
+  CHECK(out.str().find("RayJob a/r") != std::string::npos);
+  CHECK(out.str().find("the files have no object of kind CustomResourceDefinition") != std::string::npos);
+  CHECK(run_command_line({"preflight", "-f", "/no/such/file"}, {in, out, err}) == 2);
+  CHECK(run_command_line({"preflight", "-o", "tabel"}, {in, out, err}) == 2);
+  CHECK(err.str().find("did you mean \"table\"?") != std::string::npos);
+}

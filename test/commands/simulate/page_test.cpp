@@ -1,0 +1,114 @@
+// The page of `muster simulate --html`: well-formed, complete, and deaf to what tenants write.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "commands/simulate/page.h"
+#include "test/simulation/queues.h"
+#include "test/simulation/what_if/scenarios.h"
+
+using namespace muster;
+using namespace muster::test;
+using nlohmann::json;
+
+namespace {
+
+Report report_of(const std::vector<json>& objects) {
+  Report report{.name = "queues/<b>", .scenario = scenario_of(objects), .history = {}, .summary = {}, .notes = {}};
+  report.history = what_if::run(report.scenario);
+  report.summary = what_if::summarize(report.scenario, report.history);
+  return report;
+}
+
+json job(const std::string& name, int pods, const std::string& arrival) {
+  json made = queued_job(pods, name);
+  annotate(made, "run-time", "10m");
+  annotate(made, "arrival", arrival);
+  return made;
+}
+
+// Every element is closed in order, attributes are quoted, and no "<" or "&" stands alone. Empty: it is so.
+std::string malformed(const std::string& page) {
+  std::vector<std::string> open;
+  for (size_t at = page.find('<', 1); at != std::string::npos; at = page.find('<', at)) {
+    const size_t end = page.find('>', at);
+    if (end == std::string::npos) return "an element is not closed: " + page.substr(at, 60);
+    const std::string inside = page.substr(at + 1, end - at - 1);
+    const std::string name = inside.substr(0, inside.find_first_of(" /", 1));
+    if (std::count(inside.begin(), inside.end(), '"') % 2 != 0) return "a quote is not closed: " + inside;
+    if (inside.starts_with("/")) {
+      if (open.empty() || "/" + open.back() != inside) return "<" + inside + "> closes nothing";
+      open.pop_back();
+    } else if (!inside.ends_with("/")) {
+      open.push_back(name);
+    }
+    const size_t next = page.find('<', end);
+    const std::string text = page.substr(end + 1, next == std::string::npos ? next : next - end - 1);
+    for (size_t sign = text.find('&'); sign != std::string::npos; sign = text.find('&', sign + 1)) {
+      const size_t semicolon = text.find(';', sign);
+      if (semicolon == std::string::npos || semicolon - sign > 7) return "an & stands alone: " + text.substr(sign, 20);
+    }
+    at = end;
+  }
+  return open.empty() ? "" : open.back() + " is not closed";
+}
+
+size_t count(const std::string& text, const std::string& part) {
+  size_t number = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++number;
+  return number;
+}
+
+}  // namespace
+
+TEST_CASE("page: it is well-formed, has the plots' data, and needs no network") {
+  std::vector<json> objects = queues(4);
+  for (const json& one : {job("a", 4, "0s"), job("b", 2, "1m"), job("never", 9, "2m")}) objects.push_back(one);
+  const std::string page = report_page(report_of(objects));
+  CHECK(malformed(page) == "");
+  // Usage and waiting: a polygon each. Jobs: bars that run and bars that wait.
+  CHECK(count(page, "<polygon") == 2);
+  CHECK(count(page, "<rect") == 4);
+  for (const char* text : {"default/a on default, 10m", "default/b waits 9m", "default/never waits at the end",
+                           "nominal quota 4", "ExceedsMaxQuota", "default-src 'none'"})
+    CHECK_MESSAGE(page.find(text) != std::string::npos, text);
+  for (const char* outside : {"http://", "https://", "<script", "src=", "@import", "url("}) {
+    // Of the name of a namespace nothing is loaded.
+    const size_t allowed = std::string(outside) == "http://" ? 1 : 0;
+    CHECK_MESSAGE(count(page, outside) == allowed, outside);
+  }
+}
+
+TEST_CASE("page: names that tenants write stay text") {
+  std::vector<json> objects = queues(4);
+  const std::string evil = "</title><script>alert(1)</script>\"'&\x01\xff";
+  json wrong = job("x", 4, "0s");
+  wrong["metadata"]["name"] = evil;
+  json never = job("never", 100, "0s");
+  never["metadata"]["name"] = "<img src=x onerror=alert(2)>";
+  never["metadata"]["labels"][std::string(kQueueNameLabel)] = "\"><svg onload=alert(3)>";
+  objects[0]["metadata"]["name"] = "<i>flavor</i>";
+  objects[1]["spec"]["resourceGroups"][0]["flavors"][0]["name"] = "<i>flavor</i>";
+  objects.push_back(wrong);
+  objects.push_back(never);
+  Report report = report_of(objects);
+  report.notes.push_back("<b>note</b>");
+  report.expectations.push_back({.name = "<u>e</u>", .holds = false, .found = "<u>f</u>"});
+  const std::string page = report_page(report);
+  CHECK(malformed(page) == "");
+  for (const char* part : {"<script", "<img", "<i>flavor", "<b>note", "<u>", "queues/<b>", "onload=alert(3)>\""})
+    CHECK_MESSAGE(page.find(part) == std::string::npos, part);
+  CHECK(page.find("&lt;script&gt;alert(1)") != std::string::npos);
+  CHECK(page.find("&lt;i&gt;flavor") != std::string::npos);
+}
+
+TEST_CASE("page: a simulation without any admission is a page too") {
+  std::vector<json> objects = queues(4);
+  objects.push_back(job("never", 9, "0s"));
+  const std::string page = report_page(report_of(objects));
+  CHECK(malformed(page) == "");
+  CHECK(page.find("nan") == std::string::npos);
+  CHECK(page.find("inf") == std::string::npos);
+}

@@ -1,0 +1,250 @@
+// Sets that serve, step by step: what their Workloads and pods are told, and what is never done.
+#include <doctest/doctest.h>
+
+#include "api/kinds/serving_types.h"
+#include "api/meta/constants.h"
+#include "reconcilers/pod/pod_workload.h"
+#include "reconcilers/serving/serving_set.h"
+#include "test/reconcilers/pod/pod_vectors.h"
+
+using namespace muster;
+using namespace muster::test;
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* kUid = "99999999-2222-4333-8444-555555555555";
+constexpr const char* kWorkload = "statefulset-srv-80af3";
+
+json spec_of_pods(const char* cpu) {
+  return {{"containers", {{{"name", "c"}, {"image", "i"}, {"resources", {{"requests", {{"cpu", cpu}}}}}}}}};
+}
+
+json stateful_set_of(int replicas) {
+  return {{"apiVersion", "apps/v1"},
+          {"kind", "StatefulSet"},
+          {"metadata",
+           {{"name", "srv"}, {"namespace", "team-a"}, {"uid", kUid}, {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
+          {"spec", {{"replicas", replicas}, {"template", {{"spec", spec_of_pods("1")}}}}}};
+}
+
+json pod_of(int index, const char* revision = "rev1") {
+  const std::string name = "srv-" + std::to_string(index);
+  json spec = spec_of_pods("1");
+  spec["schedulingGates"] = {{{"name", "kueue.x-k8s.io/admission"}}};
+  return {{"apiVersion", "v1"},
+          {"kind", "Pod"},
+          {"metadata",
+           {{"name", name},
+            {"namespace", "team-a"},
+            {"uid", "uid-" + name},
+            {"finalizers", {kKubelet}},
+            {"labels",
+             {{"kueue.x-k8s.io/managed", "true"},
+              {"apps.kubernetes.io/pod-index", std::to_string(index)},
+              {"controller-revision-hash", revision}}},
+            {"annotations", {{"kueue.x-k8s.io/pod-suspending-parent", "statefulset"}}},
+            {"ownerReferences",
+             {{{"apiVersion", "apps/v1"},
+               {"kind", "StatefulSet"},
+               {"name", "srv"},
+               {"uid", kUid},
+               {"controller", true}}}}}},
+          {"spec", spec}};
+}
+
+struct Cluster : JobCluster {
+  Cluster() : JobCluster(cluster_of_pods({{"config", json::object()}})) { reconciler = &serving_set_reconciler; }
+
+  void settle_all() {
+    for (int round = 0; round < 10; ++round) {
+      reconciler = &serving_set_reconciler;
+      size_t wanted = reconcile({&kStatefulSets, "team-a", "srv"}).writes.size();
+      reconciler = &pod_workload_reconciler;
+      for (const json& pod : list(kQueuedPods))
+        wanted += reconcile({&kQueuedPods, "team-a", pod["metadata"]["name"]}).writes.size();
+      wanted += reconcile({&kPodGroups, "team-a", kWorkload}).writes.size();
+      if (wanted == 0) return;
+    }
+    FAIL("does not come to rest");
+  }
+  void admit(int pods) {
+    edit(kWorkloads, kWorkload, [&](json& workload) {
+      workload["status"] = {
+          {"admission",
+           {{"clusterQueue", "cq"},
+            {"podSetAssignments",
+             {{{"name", "main"}, {"count", pods}, {"flavors", {{"cpu", "f1"}}}, {"resourceUsage", {{"cpu", pods}}}}}}}},
+          {"conditions",
+           {{{"type", "QuotaReserved"},
+             {"status", "True"},
+             {"reason", "R"},
+             {"lastTransitionTime", "2026-01-01T11:50:00Z"}},
+            {{"type", "Admitted"},
+             {"status", "True"},
+             {"reason", "R"},
+             {"lastTransitionTime", "2026-01-01T11:50:00Z"}}}}};
+    });
+  }
+  void run(const std::string& name) {
+    edit(kQueuedPods, name, [](json& pod) {
+      pod["spec"]["nodeName"] = "n";
+      pod["status"]["phase"] = "Running";
+    });
+  }
+  void vanish(const std::string& name) {
+    edit(kQueuedPods, name, [](json& pod) { pod["metadata"].erase("finalizers"); });
+    remove(kQueuedPods, name);
+  }
+  bool waits(const std::string& name) { return !array_at(get(kQueuedPods, name), {"spec", "schedulingGates"}).empty(); }
+  std::string reserved() {
+    const json workload = get(kWorkloads, kWorkload);
+    for (const json& condition : array_at(workload, {"status", "conditions"})) {
+      if (condition["type"] == "QuotaReserved")
+        return condition["status"].get<std::string>() + " " + condition.value("reason", "");
+    }
+    return "";
+  }
+  int count() { return get(kWorkloads, kWorkload)["spec"]["podSets"][0]["count"]; }
+};
+
+}  // namespace
+
+TEST_CASE("serving sets: the pods of a StatefulSet are one group, and its quota is theirs until the last is gone") {
+  Cluster cluster;
+  cluster.put(kStatefulSets, stateful_set_of(2));
+  cluster.put(kQueuedPods, pod_of(0));
+  cluster.settle_all();
+  CHECK(cluster.count() == 2);
+  CHECK(cluster.waits("srv-0"));
+  cluster.admit(2);
+  cluster.settle_all();
+  CHECK_FALSE(cluster.waits("srv-0"));
+  cluster.run("srv-0");
+  cluster.put(kQueuedPods, pod_of(1));
+  cluster.settle_all();
+  CHECK_FALSE(cluster.waits("srv-1"));
+
+  cluster.put(kStatefulSets, stateful_set_of(0));
+  cluster.settle_all();
+  CHECK(cluster.reserved() == "True R");
+  cluster.vanish("srv-1");
+  cluster.vanish("srv-0");
+  cluster.settle_all();
+  CHECK(cluster.reserved() == "False OnHold");
+  cluster.put(kStatefulSets, stateful_set_of(5));
+  cluster.settle_all();
+  CHECK(cluster.reserved() == "False PendingEvaluation");
+  CHECK(cluster.count() == 5);
+}
+
+TEST_CASE("serving sets: pods that are too many wait, and a reservation of another size goes back when nobody runs") {
+  Cluster cluster;
+  cluster.put(kStatefulSets, stateful_set_of(1));
+  cluster.put(kQueuedPods, pod_of(0));
+  cluster.settle_all();
+  cluster.admit(1);
+  cluster.settle_all();
+  cluster.run("srv-0");
+  cluster.put(kStatefulSets, stateful_set_of(3));
+  cluster.put(kQueuedPods, pod_of(1));
+  cluster.put(kQueuedPods, pod_of(2));
+  cluster.settle_all();
+  CHECK_FALSE(cluster.waits("srv-0"));
+  for (const char* more : {"srv-1", "srv-2"}) {
+    CHECK(cluster.waits(more));
+    CHECK_FALSE(cluster.get(kQueuedPods, more)["metadata"].contains("deletionTimestamp"));
+  }
+  CHECK(cluster.events.back().reason == "ReplicasChanged");
+  // The only one that ran is gone: all of them ask together.
+  cluster.vanish("srv-0");
+  cluster.settle_all();
+  CHECK(cluster.reserved() == "False PendingEvaluation");
+  CHECK(cluster.count() == 3);
+  CHECK(cluster.waits("srv-1"));
+}
+
+TEST_CASE("serving sets: whatever becomes of a set no pod of it is started without quota") {
+  for (const char* what : {"update", "partition", "on delete", "gone", "deleting"}) {
+    INFO(what);
+    Cluster cluster;
+    json set = stateful_set_of(2);
+    cluster.put(kStatefulSets, set);
+    cluster.put(kQueuedPods, pod_of(0));
+    cluster.put(kQueuedPods, pod_of(1));
+    cluster.settle_all();
+    set["status"] = {{"currentRevision", "rev1"}, {"updateRevision", "rev2"}, {"replicas", 2}};
+    if (what == std::string("partition")) set["spec"]["updateStrategy"] = {{"rollingUpdate", {{"partition", 1}}}};
+    if (what == std::string("on delete")) set["spec"]["updateStrategy"] = {{"type", "OnDelete"}};
+    if (what == std::string("deleting")) {
+      set["metadata"]["deletionTimestamp"] = "2026-01-01T12:00:00Z";
+      set["metadata"]["finalizers"] = {"foregroundDeletion"};
+    }
+    cluster.put(kStatefulSets, set);
+    if (what == std::string("gone")) cluster.remove(kStatefulSets, "srv");
+    cluster.settle_all();
+    CHECK(cluster.waits("srv-0"));
+    CHECK(cluster.waits("srv-1"));
+    // Those that the update makes again.
+    const auto deleted = [&](const char* name) {
+      return cluster.get(kQueuedPods, name)["metadata"].contains("deletionTimestamp");
+    };
+    CHECK(deleted("srv-0") == (what == std::string("update")));
+    CHECK(deleted("srv-1") == (what == std::string("update") || what == std::string("partition")));
+  }
+}
+
+TEST_CASE("serving sets: a LeaderWorkerSet whose templates the webhook has marked gets a Workload for each group") {
+  Cluster cluster;
+  json set = {
+      {"apiVersion", "leaderworkerset.x-k8s.io/v1"},
+      {"kind", "LeaderWorkerSet"},
+      {"metadata",
+       {{"name", "llm"}, {"namespace", "team-a"}, {"uid", kUid}, {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
+      {"spec", {{"replicas", 100}, {"leaderWorkerTemplate", {{"size", 2}}}}}};
+  set["spec"]["leaderWorkerTemplate"]["workerTemplate"] = {
+      {"metadata",
+       {{"annotations", {{"kueue.x-k8s.io/pod-suspending-parent", "leaderworkerset.x-k8s.io/leaderworkerset"}}}}},
+      {"spec", spec_of_pods("1")}};
+  cluster.put(kLeaderWorkerSets, set);
+  // Not all at once.
+  CHECK(cluster.reconcile({&kLeaderWorkerSets, "team-a", "llm"}).writes.size() == 32);
+  cluster.settle({&kLeaderWorkerSets, "team-a", "llm"});
+  CHECK(cluster.list(kWorkloads).size() == 100);
+  // Others of a forged index or name are left alone.
+  json forged = cluster.list(kWorkloads)[0];
+  forged["metadata"]["name"] = "mine";
+  forged["metadata"]["uid"] = "mine";
+  forged["metadata"]["annotations"]["kueue.x-k8s.io/component-workload-index"] = "7000";
+  cluster.put(kWorkloads, forged);
+  set["spec"]["replicas"] = 1;
+  cluster.put(kLeaderWorkerSets, set);
+  cluster.settle({&kLeaderWorkerSets, "team-a", "llm"});
+  int left = 0;
+  for (const json& workload : cluster.list(kWorkloads))
+    left += workload["metadata"].contains("deletionTimestamp") ? 0 : 1;
+  CHECK(left == 2);
+  CHECK_FALSE(cluster.get(kWorkloads, "mine")["metadata"].contains("deletionTimestamp"));
+}
+
+TEST_CASE("serving sets: a set that another object has made, or that is evicted without pods") {
+  Cluster cluster;
+  json set = stateful_set_of(2);
+  set["spec"]["template"]["metadata"]["annotations"]["kueue.x-k8s.io/pod-suspending-parent"] =
+      "leaderworkerset.x-k8s.io/leaderworkerset";
+  cluster.put(kStatefulSets, set);
+  cluster.settle_all();
+  CHECK(cluster.list(kWorkloads).empty());
+  cluster.put(kStatefulSets, stateful_set_of(2));
+  cluster.settle_all();
+  cluster.admit(2);
+  cluster.edit(kWorkloads, kWorkload, [](json& workload) {
+    workload["status"]["conditions"].push_back({{"type", "Evicted"},
+                                                {"status", "True"},
+                                                {"reason", "Preempted"},
+                                                {"message", "m"},
+                                                {"lastTransitionTime", "2026-01-01T11:55:00Z"}});
+  });
+  cluster.settle_all();
+  CHECK(cluster.reserved() == "False PendingEvaluation");
+}

@@ -1,0 +1,46 @@
+// The pod sets that an AppWrapper declares are what its quota is counted by, so they count all of its pods. Rejected,
+// for example:
+//
+//   components:
+//   - podSets: [{path: template.spec.template, replicas: 1}]
+//     template: {apiVersion: batch/v1, kind: Job, spec: {parallelism: 50, ...}}
+//
+// The webhook of AppWrapper itself has such a rule as well; it need not be there.
+#include <nlohmann/json.hpp>
+
+#include "api/kinds/hooks/hooks.h"
+#include "jobs/management.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+FieldErrors errors_in(const Review& review) {
+  if (!is_queued_here(review)) return {};
+  return new_errors(review, [](const nlohmann::json& object) { return uncounted_pods(object); });
+}
+
+FieldErrors check(const Review& review) {
+  return review.settings.suspend_guard == SuspendGuard::kEnforce ? errors_in(review) : FieldErrors();
+}
+
+std::vector<std::string> warn(const Review& review) {
+  std::vector<std::string> warnings;
+  if (review.settings.suspend_guard != SuspendGuard::kObserve) return warnings;
+  for (const FieldError& error : errors_in(review))
+    warnings.push_back(error.field + ": " + error.detail + " (with suspendGuard: enforce this is rejected)");
+  return warnings;
+}
+
+}  // namespace
+
+extern const Validator appwrapper_pod_sets = {
+    .name = "appwrapper_pod_sets",
+    .matches = {{"workload.codeflare.dev", "appwrappers"}},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+    .warn = warn,
+    .origin = RuleOrigin::kMuster,
+};
+
+}  // namespace muster

@@ -1,0 +1,45 @@
+// Ray's autoscaler makes pods while a job runs, without asking the queue. Rejected, for example:
+//
+//   kind: RayCluster
+//   spec: {enableInTreeAutoscaling: true}
+//
+// Kueue lets elastic jobs scale, since it counts their new pods in slices and holds them back until then; muster has
+// no slices.
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "jobs/described/ray_fields.h"
+#include "jobs/management.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+constexpr const char* kOfCluster =
+    "a kueue-managed RayCluster can use autoscaling only as an elastic job: enable the ElasticJobsViaWorkloadSlices "
+    "feature gate and set the \"kueue.x-k8s.io/elastic-job\": \"true\" annotation";
+constexpr const char* kOfOthers = "a kueue managed job should only use autoscaling when workload slicing is enabled";
+constexpr const char* kOfElastic =
+    "muster does not queue Ray clusters that scale themselves: pods would run beyond their quota; set "
+    "enableInTreeAutoscaling to false, and the replicas of the worker groups to what the job needs";
+
+FieldErrors check(const Review& review) {
+  if (!is_queued_here(review)) return {};
+  const std::string& resource = review.request.resource;
+  const nlohmann::json* cluster = ray_cluster_spec(resource, review.request.object);
+  if (cluster == nullptr || !bool_at(*cluster, {"enableInTreeAutoscaling"})) return {};
+  const char* why = resource == kRayClusters.resource ? kOfCluster : kOfOthers;
+  if (is_elastic(review.settings, review.request.object)) why = kOfElastic;
+  return {invalid(ray_cluster_path(resource).child("enableInTreeAutoscaling"), true, why)};
+}
+
+}  // namespace
+
+extern const Validator ray_autoscaling = {
+    .name = "ray_autoscaling",
+    .matches = {kRayJobs, kRayClusters, kRayServices},
+    .operations = {Operation::kCreate, Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster

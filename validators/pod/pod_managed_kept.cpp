@@ -1,0 +1,37 @@
+// The label by which muster knows its pods stays as long as a pod may run: a pod that muster does not see uses no
+// quota.
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
+#include "api/meta/constants.h"
+#include "jobs/management.h"
+#include "validators/validator.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+bool has_ended(const json& pod) {
+  const std::string_view phase = string_at(pod, {"status", "phase"});
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+FieldErrors check(const Review& review) {
+  if (enabled_kind(review) != &plain_pod || has_ended(review.request.old_object)) return {};
+  const bool was_managed = label(review.request.old_object, kManagedLabel) == kManagedLabelValue;
+  if (!was_managed || label(review.request.object, kManagedLabel)) return {};
+  return {forbidden(FieldPath("metadata.labels").key(kManagedLabel),
+                    "cannot be removed while the pod may run: its quota would go to others; delete the pod instead")};
+}
+
+}  // namespace
+
+extern const Validator pod_managed_kept = {
+    .name = "pod_managed_kept",
+    .matches = {kQueuedJobs},
+    .operations = {Operation::kUpdate},
+    .check = check,
+};
+
+}  // namespace muster
