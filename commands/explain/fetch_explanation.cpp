@@ -27,16 +27,8 @@ Result<Explained, NoAnswer> ask_muster(MusterReader& reader, const ObjectKey& ke
 }  // namespace
 
 Result<Explained> fetch_explanation(MusterReader& reader, const ObjectKey& key, bool local) {
-  std::string why_not;
-  if (!local) {
-    auto answer = ask_muster(reader, key);
-    if (answer) return std::move(*answer);
-    if (!answer.error().look_here) return fail(answer.error().message);
-    why_not = answer.error().message;
-  }
-  auto answer = look_here(reader, key);
-  if (answer && !why_not.empty()) answer->notes.push_back("muster did not answer: " + why_not);
-  return answer;
+  return ask_or_look_here<Explained>(
+      local, [&] { return ask_muster(reader, key); }, [&] { return look_here(reader, key); });
 }
 
 }  // namespace muster

@@ -138,16 +138,14 @@ Result<FetchedList> look_here(MusterReader& reader, const ListQuestion& question
 }  // namespace
 
 Result<FetchedList> fetch_list(MusterReader& reader, const ListQuestion& question, bool local) {
-  std::string why_not;
-  if (!local) {
-    auto answer = ask_muster(reader, question);
-    if (answer) return FetchedList{std::move(*answer), {}};
-    if (!answer.error().look_here) return fail(answer.error().message);
-    why_not = answer.error().message;
-  }
-  auto found = look_here(reader, question);
-  if (found && !why_not.empty()) found->notes.push_back("muster did not answer: " + why_not);
-  return found;
+  const auto ask = [&]() -> Result<FetchedList, NoAnswer> {
+    auto list = ask_muster(reader, question);
+    // What has been cannot be read from the cluster: muster's reason is the answer.
+    if (!list)
+      return fail_with(NoAnswer{list.error().message, list.error().look_here && question.kind != ListKind::kUsage});
+    return FetchedList{std::move(*list), {}};
+  };
+  return ask_or_look_here<FetchedList>(local, ask, [&] { return look_here(reader, question); });
 }
 
 }  // namespace muster

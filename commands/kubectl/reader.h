@@ -2,9 +2,11 @@
 // to whom only a short-lived token made for muster is shown (explain_token.h).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -52,5 +54,24 @@ class MusterReader {
   std::string made_for_{};
   MonotonicTime made_until_{};
 };
+
+// What muster answers; where it does not, or must not be asked, what `look_here` finds, with a note that says why. An
+// error has both reasons. `Answer` has `notes`.
+template <class Answer>
+Result<Answer> ask_or_look_here(bool local, const std::function<Result<Answer, NoAnswer>()>& ask,
+                                const std::function<Result<Answer>()>& look_here) {
+  std::string why_not;
+  if (!local) {
+    auto answer = ask();
+    if (answer) return std::move(*answer);
+    if (!answer.error().look_here) return fail(answer.error().message);
+    why_not = answer.error().message;
+  }
+  auto found = look_here();
+  if (why_not.empty()) return found;
+  if (!found) return fail("muster did not answer: " + why_not + "; and without it: " + found.error().message);
+  found->notes.push_back("muster did not answer: " + why_not);
+  return found;
+}
 
 }  // namespace muster

@@ -108,7 +108,8 @@ func TestDashboardShowsWhatItsReaderMayKnow(t *testing.T) {
 		screenshot(t, browser, "quota")
 		browser.Do(t, chromedp.Click(".queue h3 a", chromedp.ByQuery))
 		text := browser.WaitText(t, "3 Workloads", "istory") // drawn after the list
-		// The one sample of these minutes was taken before or after the queue was made.
+		// The one sample of these minutes was taken before or after the queue was made: a queue has a history or the
+		// reason why not, and both are muster's own words.
 		if !strings.Contains(text, "History: the last 5 minutes") && !strings.Contains(text, "No history: nothing is known of a ClusterQueue") {
 			t.Errorf("the queue's history is missing:\n%s", text)
 		}

@@ -28,7 +28,8 @@ func OpenBrowser(t *testing.T) *Browser {
 	if err != nil {
 		t.Fatalf("the page is tested in chromium (Debian's package): %v", err)
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 800))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 800),
+		chromedp.WSURLReadTimeout(time.Minute)) // read from a cold disk on a busy machine
 	allocated, endProcess := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, endTab := chromedp.NewContext(allocated)
 	t.Cleanup(func() { endTab(); endProcess() })
