@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "commands/serve_process.h"
+#include "commands/terminal/signals.h"
 #include "runtime/core_dumps.h"
 #include "runtime/version.h"
 
@@ -45,12 +46,7 @@ int serve(const ServeFlags& flags) {
   }
 
   // Blocked before any thread starts, so that only this one takes them.
-  sigset_t ends;
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGTERM);
-  sigaddset(&ends, SIGINT);
-  sigaddset(&ends, kGaveUp);
-  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  const sigset_t ends = block_signals({SIGTERM, SIGINT, kGaveUp});
   signal(SIGPIPE, SIG_IGN);
 
   if (auto checked = check(settings->configuration.kueue.leader_election); !checked)

@@ -1,6 +1,5 @@
 #include "commands/dashboard/dashboard.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -9,35 +8,22 @@
 #include <ostream>
 #include <thread>
 
+#include "base/encoding.h"
 #include "commands/dashboard/page_server.h"
 #include "commands/kubectl/reader.h"
+#include "commands/terminal/signals.h"
 
 namespace muster {
 namespace {
 
-constexpr size_t kTokenBytes = 24;
+constexpr size_t kTokenBytes = 32;
 
 // Who cannot guess it cannot ask. Empty: there is no randomness to be had.
 std::string random_token() {
-  std::array<unsigned char, kTokenBytes> bytes{};
+  std::array<char, kTokenBytes> bytes{};
   if (getentropy(bytes.data(), bytes.size()) != 0) return "";
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string token;
-  for (const unsigned char byte : bytes) {
-    token += kDigits[byte >> 4];
-    token += kDigits[byte & 15];
-  }
-  return token;
-}
-
-// Blocked before the first thread starts, so that only the waiting below takes them.
-sigset_t block_end_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return signals;
+  // The digest writes the bytes as text and keeps their randomness.
+  return sha256_hex({bytes.data(), bytes.size()});
 }
 
 }  // namespace
@@ -57,7 +43,7 @@ int dashboard(const DashboardOptions& options, std::ostream& out, std::ostream& 
     err << "muster dashboard: " << why << "\n";
     return 1;
   };
-  sigset_t signals = block_end_signals();
+  const sigset_t signals = block_signals({SIGINT, SIGTERM});
   auto reader = MusterReader::connect(options.cluster);
   if (!reader) return stop(reader.error().message);
   const std::string token = random_token();

@@ -7,6 +7,7 @@
 #include "commands/moving/moving_commands.h"
 #include "commands/moving/read_cluster.h"
 #include "commands/moving/rules/preflight.h"
+#include "commands/review/source_flags.h"
 #include "commands/terminal/cli_choice.h"
 
 namespace muster {
@@ -55,11 +56,8 @@ void add_finding_format(CLI::App& command, FindingFormat& format) {
 void add_preflight(CLI::App& app, PreflightFlags& flags) {
   CLI::App& command = *app.add_subcommand(
       "preflight", "Say what a move from Kueue to muster would do to this cluster; changes nothing");
-  command
-      .add_option("-f,--filename", flags.sources.files,
-                  "Files or folders of `kubectl get -o yaml`, or - for standard input, instead of a cluster")
-      ->type_name("FILE");
-  command.add_flag("-R,--recursive", flags.sources.recursive, "Folders below a folder as well");
+  add_file_flags(command, flags.sources,
+                 "Files or folders of `kubectl get -o yaml`, or - for standard input, instead of a cluster");
   command
       .add_option("--config", flags.cluster.config_file,
                   "The configuration that muster will have; default: Kueue's ConfigMap")

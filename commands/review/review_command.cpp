@@ -1,6 +1,7 @@
 #include "commands/review/review_command.h"
 
 #include "base/did_you_mean.h"
+#include "commands/review/source_flags.h"
 #include "commands/terminal/cli_choice.h"
 
 namespace muster {
@@ -23,15 +24,9 @@ void add_review(CLI::App& app, ReviewOptions& options) {
       *app.add_subcommand("review",
                           "Say what the API server and muster's webhooks would do with files, without a cluster. "
                           "Exit code 0: all allowed; 1: something rejected; 2: input or options cannot be used");
-  review
-      .add_option("-f,--filename", options.sources.files,
-                  "Manifests, Lists or AdmissionReviews, YAML or JSON: files, folders, or - for standard input")
-      ->type_name("FILE");
-  review
-      .add_option("-k,--kustomize", options.sources.kustomizations,
-                  "A folder that kubectl or kustomize builds the manifests from")
-      ->type_name("FOLDER");
-  review.add_flag("-R,--recursive", options.sources.recursive, "Of a folder, the folders below it as well");
+  add_file_flags(review, options.sources,
+                 "Manifests, Lists or AdmissionReviews, YAML or JSON: files, folders, or - for standard input");
+  add_kustomize_flag(review, options.sources);
   add_choice(review, "-o,--output", options.format, parse_review_format,
              "yaml (default), json, patch, table, junit or sarif")
       ->type_name("FORMAT");

@@ -1,5 +1,6 @@
 #include "commands/simulate/simulate_command.h"
 
+#include "commands/review/source_flags.h"
 #include "commands/terminal/cli_choice.h"
 #include "simulation/what_if/annotations.h"
 
@@ -22,16 +23,10 @@ void add_simulate(CLI::App& app, SimulateOptions& options) {
       "simulate",
       "Say what would become of jobs under a configuration of queues, in virtual time. Exit code 0: "
       "done, and all expectations hold; 1: one does not; 2: input or options cannot be used");
-  simulate
-      .add_option("-f,--filename", options.sources.files,
-                  "Flavors, queues, cohorts, classes, jobs and Workloads, YAML or JSON, also as kubectl get -o yaml "
-                  "prints them: files, folders, or - for standard input")
-      ->type_name("FILE");
-  simulate
-      .add_option("-k,--kustomize", options.sources.kustomizations,
-                  "A folder that kubectl or kustomize builds the manifests from")
-      ->type_name("FOLDER");
-  simulate.add_flag("-R,--recursive", options.sources.recursive, "Of a folder, the folders below it as well");
+  add_file_flags(simulate, options.sources,
+                 "Flavors, queues, cohorts, classes, jobs and Workloads, YAML or JSON, also as kubectl get -o yaml "
+                 "prints them: files, folders, or - for standard input");
+  add_kustomize_flag(simulate, options.sources);
   simulate.add_option("--config", options.config_file, "As for muster serve; without it all kinds of jobs are enabled")
       ->type_name("FILE");
   simulate
