@@ -9,6 +9,7 @@
 #include "commands/review/review_input.h"
 #include "jobs/job_kind.h"
 #include "kube/leases/lease_record.h"
+#include "kube/list_objects.h"
 #include "manifests/names.h"
 
 namespace muster {
@@ -86,23 +87,16 @@ std::vector<Reading> preflight_readings() {
 Outcome<> read_into(kube::KubeApi& api, const std::vector<Reading>& readings, ClusterDump& dump) {
   std::set<std::string> refused;
   for (const Reading& reading : readings) {
-    std::vector<json> items;
-    const kube::ListHandler handler{.started = [&] { items.clear(); },
-                                    .item = [&](json& item) { items.push_back(std::move(item)); }};
-    const auto version = api.list(reading.resource, reading.selection, handler);
+    auto listed = kube::list_objects(api, reading.resource, reading.selection);
     const std::string name = kube::display_name(reading.resource);
-    if (!version && version.error().code == 404) continue;
-    if (!version && (version.error().forbidden() || version.error().code == 401)) {
-      if (refused.insert(name).second) dump.add_unread(name, version.error().message);
+    if (!listed && listed.error().code == 404) continue;
+    if (!listed && (listed.error().forbidden() || listed.error().code == 401)) {
+      if (refused.insert(name).second) dump.add_unread(name, listed.error().message);
       continue;
     }
-    if (!version)
-      return fail(name + " cannot be listed: " + version.error().message + "; nothing was changed, try again");
-    for (json& item : items) {
-      item["apiVersion"] = kube::api_version(reading.resource);
-      item["kind"] = reading.resource.kind;
-      dump.add(std::move(item));
-    }
+    if (!listed)
+      return fail(name + " cannot be listed: " + listed.error().message + "; nothing was changed, try again");
+    for (json& object : *listed) dump.add(std::move(object));
   }
   return Done{};
 }

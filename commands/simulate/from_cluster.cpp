@@ -4,7 +4,7 @@
 
 #include "api/watched_kinds.h"
 #include "commands/kubectl/reader.h"
-#include "kube/api.h"
+#include "kube/list_objects.h"
 #include "simulation/what_if/partial_view.h"
 
 namespace muster {
@@ -23,22 +23,12 @@ const Wanted kWanted[] = {{&kClusterQueues, true},    {&kResourceFlavors, true},
                           {&kPriorityClasses, false}, {&kLimitRanges, false},
                           {&kRuntimeClasses, false}};
 
-Outcome<kube::StatusError> list(kube::KubeApi& api, const ResourceType& type, const std::string& ns,
-                                std::vector<what_if::SourceObject>& objects) {
-  const size_t before = objects.size();
-  const kube::ListHandler handler{
-      .started = [&] { objects.resize(before); },
-      .item =
-          [&](json& item) {
-            // Items of a list do not say what they are.
-            item["apiVersion"] = type.api_version;
-            item["kind"] = type.kind;
-            objects.push_back({.place = "the cluster", .value = std::move(item), .is_of_others = true});
-          }};
-  kube::Selection selection;
-  selection.ns = ns;
-  auto version = api.list(kube::resource_of(type), selection, handler);
-  if (!version) return fail_with(version.error());
+Outcome<kube::StatusError> add_objects(kube::KubeApi& api, const ResourceType& type, const std::string& ns,
+                                       std::vector<what_if::SourceObject>& objects) {
+  auto listed = kube::list_objects(api, kube::resource_of(type), {.ns = ns});
+  if (!listed) return fail_with(listed.error());
+  for (json& object : *listed)
+    objects.push_back({.place = "the cluster", .value = std::move(object), .is_of_others = true});
   return Done{};
 }
 
@@ -51,9 +41,9 @@ Result<ClusterObjects> read_cluster(const ClusterFlags& flags) {
   bool is_partial = false;
   for (const Wanted& wanted : kWanted) {
     const ResourceType& type = *wanted.type;
-    auto listed = list((*reader)->api(), type, "", cluster.objects);
+    auto listed = add_objects((*reader)->api(), type, "", cluster.objects);
     if (!listed && listed.error().forbidden() && type.namespaced) {
-      listed = list((*reader)->api(), type, cluster.ns, cluster.objects);
+      listed = add_objects((*reader)->api(), type, cluster.ns, cluster.objects);
       is_partial = is_partial || listed.ok();
       if (listed)
         cluster.notes.push_back("You can list " + std::string(type.plural) + " in namespace " + cluster.ns + " only.");
