@@ -6,6 +6,7 @@
 #include "api/kinds/described_job.h"
 #include "api/meta/names.h"
 #include "api/review/cluster_view.h"
+#include "jobs/described/described_pod_sets.h"
 
 namespace muster {
 namespace {
@@ -187,16 +188,7 @@ std::optional<JobEnd> DescribedKind::end(const TypedObject& object) const {
 }
 
 std::vector<PodSet> DescribedKind::pod_set_shapes(const TypedObject& job, const RuleSettings&) const {
-  std::vector<PodSet> pod_sets;
-  for (const DescribedPodSet& pod_set : job_of(job).pod_sets) {
-    pod_sets.push_back({.name = pod_set.name,
-                        .count = pod_set.count,
-                        .min_count = std::nullopt,
-                        .pod_template = pod_set.pod_template,
-                        .topology_request_text = {},
-                        .asks_for_topology = false});
-  }
-  return pod_sets;
+  return pod_sets_of(job_of(job));
 }
 
 std::vector<ReclaimablePod> DescribedKind::reclaimable_pods(const TypedObject& job) const {

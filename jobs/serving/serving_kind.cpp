@@ -4,6 +4,7 @@
 
 #include "api/codec/json.h"
 #include "api/kinds/serving_types.h"
+#include "jobs/described/described_pod_sets.h"
 #include "jobs/edit.h"
 #include "jobs/job_kind.h"
 
@@ -47,16 +48,7 @@ class ServingKind : public JobKind {
   std::vector<ReclaimablePod> reclaimable_pods(const TypedObject&) const override { return {}; }
   // Of one group.
   std::vector<PodSet> pod_set_shapes(const TypedObject& object, const RuleSettings&) const override {
-    std::vector<PodSet> pod_sets;
-    for (const DescribedPodSet& pod_set : set_of(object).pod_sets) {
-      pod_sets.push_back({.name = pod_set.name,
-                          .count = pod_set.count,
-                          .min_count = std::nullopt,
-                          .pod_template = pod_set.pod_template,
-                          .topology_request_text = {},
-                          .asks_for_topology = false});
-    }
-    return pod_sets;
+    return pod_sets_of(set_of(object));
   }
   json topology_labels(const TypedObject& object, size_t pod_set) const override {
     if (type.plural == kStatefulSets.plural) return {{"podIndexLabel", kStatefulSetPodIndex}};

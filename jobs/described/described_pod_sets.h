@@ -1,0 +1,14 @@
+// What a described object asks for, as a Workload's pod sets say it.
+#pragma once
+
+#include <vector>
+
+#include "api/kinds/described_job.h"
+#include "api/workload.h"
+
+namespace muster {
+
+// One pod set for each of the object's, in its order.
+std::vector<PodSet> pod_sets_of(const DescribedJob& job);
+
+}  // namespace muster
