@@ -37,56 +37,54 @@ void plant(test::FakeCluster& cluster) {
   cluster.put("/api/v1/namespaces/a/configmaps/users", {{"data", {{"password", kPlanted}}}});
 }
 
+// A cluster with planted secrets, and `muster sysdump` run on it into a folder of its own.
+struct Dumped {
+  test::FakeCluster cluster;
+  test::TemporaryFolder folder;
+  SysdumpFlags flags;
+  std::istringstream in;
+  std::ostringstream out, err;
+
+  explicit Dumped(const std::string& target) {
+    plant(cluster);
+    flags.target = folder.path() + "/" + target;
+  }
+  int run() { return sysdump_of(cluster, flags, {in, out, err}); }
+};
+
 }  // namespace
 
 TEST_CASE("sysdump: no planted secret is in any file, and Secrets are not even asked for") {
-  test::FakeCluster cluster;
-  plant(cluster);
-  const test::TemporaryFolder folder;
-  SysdumpFlags flags;
-  flags.target = folder.path() + "/dump";
-  std::istringstream in;
-  std::ostringstream out, err;
-  REQUIRE(sysdump_of(cluster, flags, {in, out, err}) == 0);
+  Dumped dumped("dump");
+  REQUIRE(dumped.run() == 0);
   size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(flags.target)) {
+  for (const auto& entry : std::filesystem::directory_iterator(dumped.flags.target)) {
     ++files;
     INFO(entry.path().string());
     CHECK(test::read_file(entry.path()).find(kPlanted) == std::string::npos);
+    CHECK(entry.status().permissions() == (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
   }
   CHECK(files >= 5);
-  CHECK(test::read_file(flags.target + "/Job.batch.yaml").find("PASSWORD") != std::string::npos);
-  CHECK(std::filesystem::exists(flags.target + "/log-muster-a.txt"));
-  for (const std::string& line : cluster.log) CHECK(line.find("/secrets") == std::string::npos);
-  CHECK(sysdump_of(cluster, flags, {in, out, err}) == 1);
-  CHECK(err.str().find("is there already") != std::string::npos);
+  CHECK(test::read_file(dumped.flags.target + "/Job.batch.yaml").find("PASSWORD") != std::string::npos);
+  CHECK(std::filesystem::exists(dumped.flags.target + "/log-muster-a.txt"));
+  for (const std::string& line : dumped.cluster.log) CHECK(line.find("/secrets") == std::string::npos);
+  CHECK(dumped.run() == 1);
+  CHECK(dumped.err.str().find("is there already") != std::string::npos);
 }
 
 TEST_CASE("sysdump: what may not be read is said, and the rest is written") {
-  test::FakeCluster cluster;
-  plant(cluster);
-  cluster.forbidden = {"/workloads"};
-  const test::TemporaryFolder folder;
-  SysdumpFlags flags;
-  flags.target = folder.path() + "/dump";
-  std::istringstream in;
-  std::ostringstream out, err;
-  CHECK(sysdump_of(cluster, flags, {in, out, err}) == 0);
-  CHECK(err.str().find("not read: workloads.kueue.x-k8s.io") != std::string::npos);
-  CHECK(test::read_file(flags.target + "/not-read.txt").find("workloads") != std::string::npos);
+  Dumped dumped("dump");
+  dumped.cluster.forbidden = {"/workloads"};
+  CHECK(dumped.run() == 0);
+  CHECK(dumped.err.str().find("not read: workloads.kueue.x-k8s.io") != std::string::npos);
+  CHECK(test::read_file(dumped.flags.target + "/not-read.txt").find("workloads") != std::string::npos);
 }
 
 TEST_CASE("sysdump: a .tar is one that tar reads") {
-  test::FakeCluster cluster;
-  plant(cluster);
-  const test::TemporaryFolder folder;
-  SysdumpFlags flags;
-  flags.target = folder.path() + "/dump.tar";
-  std::istringstream in;
-  std::ostringstream out, err;
-  REQUIRE(sysdump_of(cluster, flags, {in, out, err}) == 0);
-  const std::string command =
-      "tar -xf " + flags.target + " -C " + folder.path() + " && cat " + folder.path() + "/Pod.yaml";
+  Dumped dumped("dump.tar");
+  REQUIRE(dumped.run() == 0);
+  const std::string command = "tar -xf " + dumped.flags.target + " -C " + dumped.folder.path() + " && cat " +
+                              dumped.folder.path() + "/Pod.yaml";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
   REQUIRE(pipe);
   std::array<char, 4096> text{};
