@@ -21,11 +21,7 @@ var trains = schema.GroupVersionResource{Group: "example.com", Version: "v1", Re
 // its flavor gives, stopped, started again and finished. The test plays the kind's controller.
 func TestAJobOfADescribedKindIsQueuedStartedStoppedAndFinished(t *testing.T) {
 	cluster := harness.Connect(t)
-	crd, err := os.ReadFile("kinds/train/crd.yaml")
-	must(t, err)
-	cluster.Kubectl(t, string(crd), "apply", "--server-side", "-f", "-")
-	cluster.Kubectl(t, "", "wait", "--for=condition=Established", "crd/trains.example.com", "--timeout=30s")
-	t.Cleanup(func() { cluster.Kubectl(t, "", "delete", "crd", "trains.example.com", "--wait=false") })
+	cluster.InstallDefinition(t, "kinds/train/crd.yaml", "trains.example.com")
 	kind, err := os.ReadFile("kinds/train/kind.yaml")
 	must(t, err)
 	config := "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nintegrations: {frameworks: [batch/job]}\n---\n" + string(kind)

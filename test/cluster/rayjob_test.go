@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -113,11 +112,7 @@ type rayScene struct {
 func newRayScene(t *testing.T) rayScene {
 	t.Helper()
 	cluster := harness.Connect(t)
-	crd, err := os.ReadFile("kinds/ray/crd.yaml")
-	must(t, err)
-	cluster.Kubectl(t, string(crd), "apply", "--server-side", "-f", "-")
-	cluster.Kubectl(t, "", "wait", "--for=condition=Established", "crd/rayjobs.ray.io", "--timeout=30s")
-	t.Cleanup(func() { cluster.Kubectl(t, "", "delete", "crd", "rayjobs.ray.io", "--wait=false") })
+	cluster.InstallDefinition(t, "kinds/ray/crd.yaml", "rayjobs.ray.io")
 	config := writeFile(t, "config.yaml", namesOfTheManifests+"integrations: {frameworks: [batch/job, ray.io/rayjob]}\n")
 	harness.ApplyRights(t, cluster, config)
 	startQueueMuster(t, "--config", config, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))

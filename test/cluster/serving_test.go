@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -256,18 +255,6 @@ func (s servingScene) playGroup(set *unstructured.Unstructured, group, size int)
 	}
 }
 
-func installLeaderWorkerSets(t *testing.T) {
-	t.Helper()
-	cluster := harness.Connect(t)
-	crd, err := os.ReadFile("kinds/leaderworkerset/crd.yaml")
-	must(t, err)
-	cluster.Kubectl(t, string(crd), "apply", "--server-side", "-f", "-")
-	cluster.Kubectl(t, "", "wait", "--for=condition=Established", "crd/leaderworkersets.leaderworkerset.x-k8s.io", "--timeout=30s")
-	t.Cleanup(func() {
-		cluster.Kubectl(t, "", "delete", "crd", "leaderworkersets.leaderworkerset.x-k8s.io", "--wait=false")
-	})
-}
-
 func (s servingScene) createLeaderWorkerSet(name string, replicas, size int64) *unstructured.Unstructured {
 	s.Helper()
 	template := func() map[string]any {
@@ -314,7 +301,7 @@ func (s servingScene) groupIs(what string, group, size int, gated bool) {
 
 func TestGroupsOfALeaderWorkerSetStartWholeOrNotAtAll(t *testing.T) {
 	harness.Connect(t).HollowNodes(t)
-	installLeaderWorkerSets(t)
+	harness.Connect(t).InstallDefinition(t, "kinds/leaderworkerset/crd.yaml", "leaderworkersets.leaderworkerset.x-k8s.io")
 	scene := startServingScene(t, hollowNodes, "5")
 	quota := scene.cluster.WatchQuota(t)
 	set := scene.createLeaderWorkerSet("llm", 2, 3)
