@@ -6,36 +6,19 @@
 #include <nlohmann/json.hpp>
 
 #include "manifests/names.h"
-#include "test/reconcilers/jobset/jobset_cluster.h"
+#include "test/reconcilers/jobset/running_jobset.h"
 
 using namespace muster;
 using namespace std::chrono_literals;
 using muster::test::JobSetCluster;
+using muster::test::kCreateAll;
 using muster::test::kNs;
+using muster::test::running;
+using muster::test::Texts;
 using muster::test::train_jobset;
 using nlohmann::json;
 
 namespace {
-
-using Texts = std::vector<std::string>;
-
-const Texts kCreateAll = {"create services/train", "create jobs/train-driver-0", "create jobs/train-workers-0",
-                          "create jobs/train-workers-1"};
-
-// Everything exists and runs, and the status says so.
-JobSetCluster running(json spec = json::object()) {
-  JobSetCluster cluster(train_jobset(std::move(spec)));
-  cluster.settle();
-  cluster.run_all();
-  cluster.settle();
-  cluster.events.clear();
-  cluster.status_writes = 0;
-  return cluster;
-}
-
-json restarting(int max_restarts, const char* strategy = "Recreate") {
-  return {{"failurePolicy", {{"maxRestarts", max_restarts}, {"restartStrategy", strategy}}}};
-}
 
 void own_by(json& job, const char* jobset, const char* uid) {
   job["metadata"]["ownerReferences"] = json::array({{{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
@@ -221,52 +204,6 @@ TEST_CASE("jobset: without a failure policy a failed Job fails it") {
   CHECK(cluster.events[0].type == kWarningEvent);
 }
 
-TEST_CASE("jobset: it restarts as often as it may and then fails") {
-  JobSetCluster cluster = running(restarting(1));
-  cluster.fail("train-workers-1");
-  const Texts expected = {"status jobsets/train", "delete jobs/train-driver-0", "delete jobs/train-workers-0",
-                          "delete jobs/train-workers-1"};
-  CHECK(cluster.settle() == expected);
-  CHECK(cluster.status()["restarts"] == 1);
-  CHECK(cluster.status()["restartsCountTowardsMax"] == 1);
-  CHECK(cluster.counts("driver") == "");
-  CHECK(cluster.counts("workers") == "");
-  CHECK(cluster.events.back().reason == "RestartJobSetFailurePolicyAction");
-
-  cluster.collect_garbage();
-  CHECK(cluster.settle() == Texts(kCreateAll.begin() + 1, kCreateAll.end()));
-  CHECK(cluster.get(kJobs, "train-driver-0")["metadata"]["labels"]["jobset.sigs.k8s.io/restart-attempt"] == "1");
-  cluster.run_all();
-  CHECK(cluster.settle() == Texts{"status jobsets/train"});
-  cluster.fail("train-driver-0");
-  cluster.settle();
-  CHECK(cluster.condition("Failed") == "True ReachedMaxRestarts");
-  CHECK(cluster.status()["restarts"] == 1);
-}
-
-TEST_CASE("jobset: a restart replaces Jobs as they go or waits until all have gone") {
-  struct Row {
-    std::string name;
-    const char* strategy;
-    Texts after_one_has_gone;
-  };
-  const Row rows[] = {
-      {"Recreate", "Recreate", {"create jobs/train-workers-0"}},
-      {"BlockingRecreate", "BlockingRecreate", {}},
-  };
-  for (const Row& row : rows) {
-    INFO(row.name);
-    JobSetCluster cluster = running(restarting(3, row.strategy));
-    cluster.fail("train-workers-1");
-    cluster.settle();
-    cluster.vanish(kJobs, "train-workers-0");
-    CHECK(cluster.settle() == row.after_one_has_gone);
-    cluster.collect_garbage();
-    cluster.settle();
-    CHECK(cluster.jobs().size() == 3);
-  }
-}
-
 TEST_CASE("jobset: a finished one is deleted when its time to live is over") {
   JobSetCluster cluster = running({{"ttlSecondsAfterFinished", 60}});
   for (const std::string& name : cluster.jobs()) cluster.complete(name);
@@ -403,70 +340,6 @@ TEST_CASE("jobset: once the definition is another controller's its JobSets are l
                                                    {"labels", {{"app.kubernetes.io/name", owner}}}}}}));
     CHECK(cluster.settle().empty() == (std::string(owner) != "muster"));
   }
-}
-
-TEST_CASE("jobset: a restart is a condition until all Jobs are ready or the JobSet ends") {
-  const auto restarted = [](json policy) {
-    JobSetCluster cluster = running({{"failurePolicy", std::move(policy)}});
-    cluster.fail("train-workers-1");
-    cluster.settle();
-    cluster.collect_garbage();
-    cluster.settle();
-    return cluster;
-  };
-  const json named = {{"maxRestarts", 9}, {"rules", {{{"name", "host"}, {"action", "RestartJobSet"}}}}};
-  const json ignoring = {{"maxRestarts", 1}, {"rules", {{{"action", "RestartJobSetAndIgnoreMaxRestarts"}}}}};
-  CHECK(restarted({{"maxRestarts", 1}}).condition("RestartingJobSet") == "True DefaultFailurePolicy");
-  CHECK(restarted(named).condition("RestartingJobSet") == "True FailurePolicy_host");
-  CHECK(restarted(ignoring).condition("RestartingJobSet") == "True FailurePolicy_failurePolicyRule0");
-
-  JobSetCluster ready = restarted({{"maxRestarts", 1}});
-  ready.run("train-driver-0");
-  ready.run("train-workers-0");
-  ready.settle();
-  CHECK(ready.condition("RestartingJobSet") == "True DefaultFailurePolicy");
-  ready.run("train-workers-1");
-  ready.settle();
-  CHECK(ready.condition("RestartingJobSet") == "False JobsReady");
-  CHECK(ready.events.back().reason == "JobsReady");
-  CHECK(ready.events.back().note == "all jobs are ready");
-
-  JobSetCluster failed = restarted({{"maxRestarts", 1}});
-  failed.fail("train-workers-0");
-  failed.settle();
-  CHECK(failed.condition("RestartingJobSet") == "False JobSetFailed");
-
-  JobSetCluster completed = restarted({{"maxRestarts", 1}});
-  for (const std::string& name : completed.jobs()) completed.complete(name);
-  completed.settle();
-  CHECK(completed.condition("RestartingJobSet") == "False JobSetCompleted");
-
-  JobSetCluster suspended = restarted({{"maxRestarts", 1}});
-  suspended.patch(kJobSets, "train", {{"spec", {{"suspend", true}}}});
-  suspended.settle();
-  CHECK(suspended.condition("RestartingJobSet") == "False JobSetSuspended");
-}
-
-TEST_CASE("jobset: a second restart before the first is over keeps the time of the first") {
-  JobSetCluster cluster = running({{"failurePolicy", {{"maxRestarts", 9}}}});
-  const auto condition = [&] {
-    const json status = cluster.status();
-    for (const json& each : status["conditions"]) {
-      if (each["type"] == "RestartingJobSet") return each;
-    }
-    return json();
-  };
-  cluster.fail("train-workers-1");
-  cluster.settle();
-  const json first = condition();
-  cluster.collect_garbage();
-  cluster.settle();
-  cluster.pass(5s);
-  cluster.fail("train-driver-0");
-  cluster.settle();
-  CHECK(cluster.status()["restarts"] == 2);
-  CHECK(condition()["lastTransitionTime"] == first["lastTransitionTime"]);
-  CHECK(condition()["message"] != first["message"]);
 }
 
 TEST_CASE("jobset: what the API server refuses to create is told on the JobSet") {

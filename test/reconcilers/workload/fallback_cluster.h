@@ -1,0 +1,160 @@
+// A Workload on a ClusterQueue with flavor fallback (KEP-2560), reconciled step by step.
+#pragma once
+
+#include <doctest/doctest.h>
+#include "reconcilers/workload/flavor_clock.h"
+#include "reconcilers/workload/flavor_fallback.h"
+#include "reconcilers/workload/job_workload_status.h"
+#include "state/admissions.h"
+#include "test/reconcilers/queues/queue_cluster.h"
+
+namespace muster::test {
+
+using nlohmann::json;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+using Texts = std::vector<std::string>;
+
+inline json flavor(const char* name, const char* resource = "cpu") {
+  return {{"name", name}, {"resources", {{{"name", resource}, {"nominalQuota", "10"}}}}};
+}
+
+// The scheduler is fed with the objects, as the engine does.
+class FallbackCluster : public QueueCluster {
+ public:
+  // `rules`: as in the manifest.
+  explicit FallbackCluster(const json& rules, const char* policy = "RetryAllFlavors") {
+    for (const char* name : {"reservation", "spot", "on-demand", "fast", "slow"}) put(kResourceFlavors, name, {});
+    put_queues({{"resourceGroups",
+                 {{{"coveredResources", {"cpu"}},
+                   {"flavors", {flavor("reservation"), flavor("spot"), flavor("on-demand")}}}}}});
+    set_rules(rules, policy);
+  }
+
+  void set_rules(const json& rules, const char* policy = "RetryAllFlavors") {
+    json strategy = rules.is_null() ? json() : json{{"rules", rules}, {"failurePolicy", policy}};
+    patch(kClusterQueues, "cq", {{"spec", {{"flavorFungibility", {{"fallbackStrategy", strategy}}}}}});
+    const int generation = get(kClusterQueues, "cq")["metadata"]["generation"];
+    patch(kClusterQueues, "cq", {{"metadata", {{"generation", generation + 1}}}});
+  }
+
+  static json asks(const json& more = json::object()) {
+    json requests = {{"cpu", "1"}};
+    requests.merge_patch(more);
+    return {
+        {"podSets",
+         {{{"name", "main"},
+           {"count", 2},
+           {"template", {{"spec", {{"containers", {{{"name", "c"}, {"resources", {{"requests", requests}}}}}}}}}}}}}};
+  }
+
+  // Has quota on these flavors, by resource, and its pods are not ready yet.
+  void admit(const json& flavors) {
+    json object = get(kWorkloads, "wl");
+    if (object.is_null()) object = workload(asks(flavors.contains("gpu") ? json{{"gpu", "1"}} : json::object()));
+    json usage = json::object();
+    for (const auto& item : flavors.items()) usage[item.key()] = "2";
+    WorkloadStatus before = read_workload(object)->status, status = before;
+    status.admission = Admission{.cluster_queue = "cq", .pod_sets = {}};
+    PodSetAssignment assignment{.name = "main", .flavors = {}, .resource_usage = {}, .count = 2};
+    for (const auto& item : flavors.items()) {
+      assignment.flavors[item.key()] = item.value();
+      assignment.resource_usage[item.key()] = Quantity::of(2);
+    }
+    status.admission->pod_sets.push_back(assignment);
+    const ClusterQueue* queue = state.cluster_queue("cq");
+    if (queue->fallback) start_flavor_clocks(status, *queue, whole_seconds(now.wall));
+    const auto set = [&](const char* type, bool is_true, const char* reason) {
+      set_condition(status.conditions, {.type = type,
+                                        .status = is_true ? "True" : "False",
+                                        .reason = reason,
+                                        .message = "m",
+                                        .last_transition = whole_seconds(now.wall)});
+    };
+    set("QuotaReserved", true, "QuotaReserved");
+    set("Admitted", true, "Admitted");
+    set("Evicted", false, "QuotaReserved");
+    if (queue->fallback) set("PodsReady", false, "WaitForStart");
+    object["status"].merge_patch(status_patch(before, status));
+    put(kWorkloads, "wl", object);
+  }
+  // What the job's reconciler does once the job has stopped, requeued as the code says.
+  void release() {
+    json object = get(kWorkloads, "wl");
+    const WorkloadPtr workload = read_workload(object);
+    const Condition& evicted = *find_condition(workload->status.conditions, "Evicted");
+    object["status"].merge_patch(
+        status_patch(workload->status, released_status(*workload, evicted, Duration::zero(), whole_seconds(now.wall))));
+    put(kWorkloads, "wl", object);
+  }
+  void set_condition_of(const char* type, const char* status, const char* reason) {
+    json object = get(kWorkloads, "wl");
+    json& conditions = object["status"]["conditions"];
+    for (auto it = conditions.begin(); it != conditions.end(); ++it) {
+      if ((*it)["type"] == type) {
+        conditions.erase(it);
+        break;
+      }
+    }
+    conditions.push_back(condition(type, status, reason, seconds(0)));
+    put(kWorkloads, "wl", object);
+  }
+
+  void feed() {
+    for (const auto& [type, name] :
+         std::initializer_list<std::pair<const ResourceType*, const char*>>{{&kResourceFlavors, "reservation"},
+                                                                            {&kResourceFlavors, "spot"},
+                                                                            {&kResourceFlavors, "on-demand"},
+                                                                            {&kResourceFlavors, "fast"},
+                                                                            {&kResourceFlavors, "slow"},
+                                                                            {&kClusterQueues, "cq"},
+                                                                            {&kLocalQueues, "lq"},
+                                                                            {&kWorkloads, "wl"}}) {
+      const ObjectKey wanted = key(*type, name);
+      if (const TypedObject* object = state.find(*type, wanted.ns, wanted.name))
+        state.admissions().put(*object, state, now);
+    }
+    state.admissions().follow(now);
+  }
+  Texts done() {
+    Texts all;
+    for (int rounds = 0; rounds < 10; ++rounds) {
+      feed();
+      const Texts now_done = step();
+      if (now_done.empty()) return all;
+      all.insert(all.end(), now_done.begin(), now_done.end());
+    }
+    FAIL_CHECK("the reconcilers do not come to rest");
+    return all;
+  }
+  std::optional<Duration> wakes_in() {
+    feed();
+    const Plan plan = reconcile(workload_key());
+    return plan.again_at ? std::optional(*plan.again_at - now.wall) : std::nullopt;
+  }
+
+  FlavorHistory history() const { return read_flavor_history(status(kWorkloads, "wl")); }
+  // "spot:600!TimeoutForPodsReadyExceeded on-demand:0".
+  std::string tried() const {
+    std::string text;
+    for (const FlavorAttempt& attempt : history().attempts)
+      text += (text.empty() ? "" : " ") + attempt.flavor + ":" + std::to_string(attempt.used_seconds) +
+              (attempt.failure ? "!" + attempt.failure->reason : "");
+    return text;
+  }
+  std::string evicted() const { return workload_condition("Evicted"); }
+  int fallbacks() const {
+    return static_cast<int>(std::count_if(measurements.begin(), measurements.end(), [](const Measurement& measured) {
+      return measured.what == Measured::kFlavorFallback;
+    }));
+  }
+};
+
+inline json timeouts(int spot, int on_demand = 0) {
+  json rules = {{{"name", "reservation"}, {"timeoutMinutes", 10}}, {{"name", "spot"}, {"timeoutMinutes", spot}}};
+  if (on_demand > 0) rules.push_back({{"name", "on-demand"}, {"timeoutMinutes", on_demand}});
+  return rules;
+}
+
+}  // namespace muster::test
