@@ -193,13 +193,14 @@ class Scheduler {
   std::map<std::string, Labels> namespaces_;
   std::map<std::string, bool> checks_;  // whether they are active
   Shapes shapes_;
+  uint64_t last_sequence_ = 0;  // of WorkloadState
   bool structure_changed_ = true;
-  std::set<QueueState*> released_;  // their trees are due for a retry
+  std::set<QueueState*, ByName> released_;  // their trees are due for a retry
   // The same for what left through a LocalQueue that is stopped or gone. Kueue forgets that
   // retry, and so does cycle(); drain() makes up for it when all else has come to rest.
-  std::set<QueueState*> released_late_;
-  std::set<LocalQueueState*> entering_;  // their Workloads enter a queue at the next turn
-  std::vector<std::string> left_;        // see take_left()
+  std::set<QueueState*, ByName> released_late_;
+  std::set<LocalQueueState*, ByName> entering_;  // their Workloads enter a queue at the next turn
+  std::vector<std::string> left_;                // see take_left()
   // Workloads in a queue whose object does not say what the scheduler thinks of them: it says
   // that they are to be looked at, or what has kept them out before. By "namespace/name".
   std::map<std::string, WorkloadState*> unexplained_;

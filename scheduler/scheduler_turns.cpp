@@ -133,7 +133,7 @@ void Scheduler::follow(Now now) {
 
 std::optional<MonotonicTime> Scheduler::next_wake() const {
   if (state_.protection_ends.empty()) return std::nullopt;
-  return state_.protection_ends.begin()->first;
+  return state_.protection_ends.begin()->time;
 }
 
 bool Scheduler::namespace_matches(const WorkloadState& state) const {
@@ -195,12 +195,12 @@ void Scheduler::settle_trees(const Cycle& cycle) {
   std::vector<const CycleEntry*> entries;
   for (const CycleEntry& entry : cycle.entries()) entries.push_back(&entry);
   std::sort(entries.begin(), entries.end(),
-            [](const CycleEntry* a, const CycleEntry* b) { return a->workload < b->workload; });
+            [](const CycleEntry* a, const CycleEntry* b) { return a->workload->sequence < b->workload->sequence; });
   for (const CycleEntry* entry : entries) {
     const WorkloadState& workload = *entry->workload;
     Seen& its = seen[state_.ledger.root(workload.queue->node)];
     its.changed |= entry->admitted || entry->evicted || !workload.queue->pending.competes(workload);
-    mix(its.hash, reinterpret_cast<uintptr_t>(&workload));
+    mix(its.hash, workload.sequence);
     for (const ScanProgress::Position& position : workload.progress.positions)
       mix(its.hash, (uint64_t{position.pod_set} << 40) ^ (uint64_t{position.resource} << 16) ^
                         static_cast<uint64_t>(position.flavor + 1));

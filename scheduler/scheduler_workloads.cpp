@@ -111,7 +111,10 @@ void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_
     slot.reset();
   }
   const bool known = slot != nullptr;
-  if (!known) slot = std::make_unique<WorkloadState>();
+  if (!known) {
+    slot = std::make_unique<WorkloadState>();
+    slot->sequence = ++last_sequence_;
+  }
   WorkloadState& state = *slot;
   const WorkloadPtr before = std::exchange(state.object, object);
   state.can_be_stopped = can_be_stopped;
