@@ -11,6 +11,7 @@
 #include "reconcilers/gang/group_scheduling_nudge.h"
 #include "reconcilers/gang/group_scheduling_owner.h"
 #include "reconcilers/gang/group_scheduling_progress.h"
+#include "reconcilers/step.h"
 
 namespace muster {
 namespace {
@@ -73,32 +74,32 @@ GroupLedger decisions_by_pods(const GangOwner& owner, const Gang* gang) {
   return ledger;
 }
 
-// Whether the ConfigMap can be used, or at least stands in nobody's way.
-bool keep_config_map(Gathering& g, Plan& plan) {
+// kContinue: the ConfigMap can be used, or at least stands in nobody's way.
+Step keep_config_map(Gathering& g, Plan& plan) {
   const ObjectKey key = g.owner.config_map();
   const ConfigMap* present = g.state.config_map(key.ns, key.name);
   switch (holder_of(g.owner, present, g.state)) {
     case Holder::kUs:
       g.config_map = present;
       g.ledger = read_ledger(*present);
-      return true;
+      return Step::kContinue;
     case Holder::kStranger:
       g.taken = true;
       break;
     case Holder::kLeaving:
-      return false;
+      return Step::kDone;
     case Holder::kStale:
       plan.writes.push_back(
           {.verb = Verb::kDelete, .target = key, .body = with_version(present->meta, {}), .uid = present->meta.uid});
-      return false;
+      return Step::kDone;
     case Holder::kNobody:
       g.taken = g.state.taken(key, g.now.monotonic);
       if (g.taken) break;
       plan.writes.push_back(create_config_map(g.owner, to_data(decisions_by_pods(g.owner, g.gang))));
-      return false;
+      return Step::kDone;
   }
   plan.wake_at(g.now.wall + kTakenInterval);
-  return true;
+  return Step::kContinue;
 }
 
 // --- The decision ---
@@ -270,7 +271,7 @@ void reconcile_resting(Gathering& g, Plan& plan) {
 }
 
 void reconcile_active(Gathering& g, Plan& plan) {
-  if (!keep_config_map(g, plan)) return;
+  if (keep_config_map(g, plan) == Step::kDone) return;
   g.progress = assess(g.owner, g.gang, g.ledger);
   g.deadline = deadline_of(g);
   if (g.taken) {

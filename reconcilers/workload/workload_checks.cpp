@@ -100,29 +100,29 @@ std::string describe_rejected_checks(const WorkloadStatus& status) {
   return describe_checks(status, kCheckRejected);
 }
 
-bool obey_checks(WorkloadDraft& draft) {
-  if (draft.is_true(kEvictedCondition)) return false;
+Step obey_checks(WorkloadDraft& draft) {
+  if (draft.is_true(kEvictedCondition)) return Step::kContinue;
   if (std::string rejected = describe_rejected_checks(draft.status); !rejected.empty()) {
     draft.tell(kWarningEvent, "AdmissionCheckRejected", "Deactivated due to " + rejected);
     draft.target_deactivation(kAdmissionCheckReason, rejected);
-    return true;
+    return Step::kDone;
   }
   const std::string retry = describe_checks(draft.status, kCheckRetry);
-  if (retry.empty()) return false;
+  if (retry.empty()) return Step::kContinue;
   draft.evict(kAdmissionCheckReason, "", "Evicted due to " + retry);
-  return true;
+  return Step::kDone;
 }
 
-bool release_unanswered(WorkloadDraft& draft, const ClusterState& state) {
-  if (draft.is_true(kAdmittedCondition)) return false;
+Step release_unanswered(WorkloadDraft& draft, const ClusterState& state) {
+  if (draft.is_true(kAdmittedCondition)) return Step::kContinue;
   for (const AdmissionCheckState& check : draft.status.admission_checks) {
     const AdmissionCheck* present = state.admission_check(check.name);
     if (check.state != kCheckPending || present == nullptr || !present->has_no_controller()) continue;
     draft.release(kSuspendedReason, "AdmissionCheck " + check.name + " is for " + present->controller +
                                         ", a controller of Kueue that muster does not have");
-    return true;
+    return Step::kDone;
   }
-  return false;
+  return Step::kContinue;
 }
 
 }  // namespace muster

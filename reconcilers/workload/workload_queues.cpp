@@ -41,7 +41,7 @@ bool is_blockers_word(const Condition& condition) {
          (message.starts_with("LocalQueue ") || message.starts_with("ClusterQueue "));
 }
 
-bool is_stopped(const WorkloadDraft& draft, std::string_view by) {
+bool waits_for_restart(const WorkloadDraft& draft, std::string_view by) {
   const Condition* requeued = draft.find(kRequeuedCondition);
   return requeued != nullptr && !requeued->is_true() && requeued->reason == by;
 }
@@ -55,19 +55,19 @@ struct Holder {
   std::string_view stopped_reason;
 };
 
-bool obey_stop_policy(WorkloadDraft& draft, const Holder& queue) {
+Step obey_stop_policy(WorkloadDraft& draft, const Holder& queue) {
   if (draft.is_true(kAdmittedCondition)) {
-    if (queue.policy != StopPolicy::kHoldAndDrain || draft.is_true(kEvictedCondition)) return false;
+    if (queue.policy != StopPolicy::kHoldAndDrain || draft.is_true(kEvictedCondition)) return Step::kContinue;
     draft.evict(queue.stopped_reason, "", "The " + queue.kind + " is stopped");
-    return true;
+    return Step::kDone;
   }
   if (!queue.there) {
     draft.release(kMisconfiguredReason, queue.kind + " " + queue.name + " is terminating or missing");
-    return true;
+    return Step::kDone;
   }
-  if (queue.policy == StopPolicy::kNone) return false;
+  if (queue.policy == StopPolicy::kNone) return Step::kContinue;
   draft.release(kSuspendedReason, queue.kind + " " + queue.name + " is stopped");
-  return true;
+  return Step::kDone;
 }
 
 }  // namespace
@@ -79,11 +79,11 @@ bool is_inactive(const ClusterQueue& queue) {
 
 void note_restarted_queues(WorkloadDraft& draft, const QueuesOf& queues) {
   const bool local_runs = queues.local != nullptr && queues.local->stop_policy == StopPolicy::kNone;
-  if (local_runs && is_stopped(draft, kLocalQueueStoppedReason)) {
+  if (local_runs && waits_for_restart(draft, kLocalQueueStoppedReason)) {
     draft.set(kRequeuedCondition, true, kLocalQueueRestartedReason, "The LocalQueue was restarted after being stopped");
   }
   const bool cluster_runs = queues.cluster != nullptr && queues.cluster->stop_policy == StopPolicy::kNone;
-  if (cluster_runs && is_stopped(draft, kClusterQueueStoppedReason)) {
+  if (cluster_runs && waits_for_restart(draft, kClusterQueueStoppedReason)) {
     draft.set(kRequeuedCondition, true, kClusterQueueRestartedReason,
               "The ClusterQueue was restarted after being stopped");
   }
@@ -128,7 +128,7 @@ void say_pending(WorkloadDraft& draft) {
   draft.set(kQuotaReservedCondition, false, kPendingEvaluationReason, kIsPending);
 }
 
-bool obey_stop_policies(WorkloadDraft& draft, const QueuesOf& queues) {
+Step obey_stop_policies(WorkloadDraft& draft, const QueuesOf& queues) {
   const LocalQueue* local = queues.local;
   const ClusterQueue* cluster = queues.cluster;
   const std::array holders = {
@@ -138,9 +138,9 @@ bool obey_stop_policies(WorkloadDraft& draft, const QueuesOf& queues) {
              cluster == nullptr ? StopPolicy::kNone : cluster->stop_policy, kClusterQueueStoppedReason},
   };
   for (const Holder& holder : holders) {
-    if (obey_stop_policy(draft, holder)) return true;
+    if (obey_stop_policy(draft, holder) == Step::kDone) return Step::kDone;
   }
-  return false;
+  return Step::kContinue;
 }
 
 }  // namespace muster
