@@ -3,6 +3,7 @@
 
 #include "api/meta/constants.h"
 #include "api/requests.h"
+#include "api/texts/workload_texts.h"
 #include "scheduler/cycle.h"
 #include "scheduler/partial_admission.h"
 #include "scheduler/reservation.h"
@@ -28,12 +29,12 @@ void count_eviction(WorkloadState& victim, const WorkloadState& preemptor, Times
   it->last = now;
 }
 
-std::string preemption_message(const Ledger& ledger, const WorkloadState& preemptor, const Victim& victim) {
-  const std::string_view job = preemptor.object->meta.label(kJobUidLabel);
-  return "Preempted to accommodate a workload (UID: " + preemptor.object->meta.uid +
-         ", JobUID: " + (job.empty() ? "UNKNOWN" : std::string(job)) + ") due to " +
-         std::string(explanation_of(victim.reason)) + "; preemptor path: " + path_of(ledger, *preemptor.queue) +
-         "; preemptee path: " + path_of(ledger, *victim.workload->queue);
+std::string message_of(const Ledger& ledger, const WorkloadState& preemptor, const Victim& victim) {
+  return preemption_message({.preemptor_uid = preemptor.object->meta.uid,
+                             .job_uid = preemptor.object->meta.label(kJobUidLabel),
+                             .why = explanation_of(victim.reason),
+                             .preemptor_path = path_of(ledger, *preemptor.queue),
+                             .victim_path = path_of(ledger, *victim.workload->queue)});
 }
 
 }  // namespace
@@ -52,7 +53,7 @@ void Cycle::preempt(CycleEntry& entry) {
     count_eviction(its, preemptor, to_timestamp(now_.wall));
     if (recent_evictions(its, preemptor, to_timestamp(now_.wall)) >= kEvictionsBeforeClaim) preemptor.has_claim = true;
     decisions_.push_back(Preempted{its.object, its.queue->name, victim.reason, preemptor.object,
-                                   preemption_message(state_.ledger, preemptor, victim)});
+                                   message_of(state_.ledger, preemptor, victim)});
   }
   refuse(entry, Assessment::kPreempting, PendingReason::kWaitingForPreemptedWorkloads);
 }

@@ -2,7 +2,7 @@
 
 #include "scheduler/reservation.h"
 
-#include "api/reason_label.h"
+#include "api/texts/reason_label.h"
 #include "api/workload_conditions.h"
 
 namespace muster {

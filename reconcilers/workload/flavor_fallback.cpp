@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "api/texts/workload_texts.h"
 #include "reconcilers/workload/backoff.h"
 #include "reconcilers/workload/flavor_clock.h"
 #include "reconcilers/workload/workload_checks.h"
@@ -321,11 +322,11 @@ std::optional<TimePoint> next_round_at(const WorkloadStatus& status, const Clust
 
 void forget_flavors_when_reactivated(WorkloadDraft& draft) {
   if (draft.status.flavors.empty() || draft.is_true(kQuotaReservedCondition)) return;
-  const auto says_deactivated = [&](std::string_view type) {
+  const auto was_deactivated = [&](std::string_view type) {
     const Condition* condition = draft.find(type);
-    return condition != nullptr && !condition->is_true() && condition->reason.text().starts_with(kDeactivatedReason);
+    return condition != nullptr && !condition->is_true() && says_deactivated(condition->reason);
   };
-  if (says_deactivated(kRequeuedCondition) || says_deactivated(kQuotaReservedCondition)) draft.status.flavors = {};
+  if (was_deactivated(kRequeuedCondition) || was_deactivated(kQuotaReservedCondition)) draft.status.flavors = {};
 }
 
 RequeuingStrategy requeuing_of(const QueueSettings& settings) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/texts/workload_texts.h"
 #include "reconcilers/workload/execution_time.h"
 #include "reconcilers/workload/flavor_fallback.h"
 #include "reconcilers/workload/workload_checks.h"
@@ -17,8 +18,6 @@
 namespace muster {
 namespace {
 
-constexpr std::string_view kDeactivatedDueTo = "DeactivatedDueTo";
-
 void set_inactive(const Workload& workload, Plan& plan) {
   plan.writes.push_back({.verb = Verb::kPatch,
                          .target = key_of(kWorkloads, workload.meta),
@@ -31,10 +30,10 @@ void requeue(WorkloadDraft& draft) {
   const Condition* requeued = draft.find(kRequeuedCondition);
   if (requeued == nullptr || requeued->is_true()) return;
   const std::string reason = requeued->reason;
-  if (reason.starts_with(kDeactivatedReason)) {
+  if (says_deactivated(reason)) {
     // What the limit of tries has been reached with is history now; a person's pause is not
     // an attempt, and leaves the count as it is.
-    if (reason.starts_with(kDeactivatedDueTo)) draft.status.requeue_state.reset();
+    if (deactivation_cause(reason)) draft.status.requeue_state.reset();
     draft.set(kRequeuedCondition, true, kReactivatedReason, "The workload was reactivated");
   } else if (reason == kPodsReadyTimeoutReason || reason == kAdmissionCheckReason || reason == kFlavorFallbackReason) {
     draft.set(kRequeuedCondition, true, kBackoffFinishedReason, "The workload backoff was finished");
@@ -56,9 +55,8 @@ Step await_backoff(WorkloadDraft& draft, Plan& plan) {
 // The requeueState of a Workload that ran out of tries tells people why, and a person's
 // pause shall not cost or grant tries. Every other cause ends the history.
 bool keeps_requeue_state(const WorkloadDraft& draft) {
-  const Condition* evicted = draft.find(kEvictedCondition);
-  if (!evicted->reason.starts_with(kDeactivatedDueTo)) return true;
-  return evicted->reason.ends_with(kRequeuingLimitExceededReason);
+  const auto cause = deactivation_cause(draft.find(kEvictedCondition)->reason);
+  return !cause || *cause == kRequeuingLimitExceededReason;
 }
 
 void deactivate(WorkloadDraft& draft) {
@@ -186,9 +184,8 @@ Step follow_timeouts(WorkloadDraft& draft, const Surroundings& around, Plan& pla
 }
 
 constexpr Step (*kStepsOfStatus[])(WorkloadDraft&, const Surroundings&, Plan&) = {
-    follow_retry_time,     follow_activity,  follow_restarted_queues, keep_checks,
-    follow_failed_flavors, follow_admission, leave_failed_flavors,    follow_checks,
-    follow_stop_policies,  follow_timeouts};
+    follow_retry_time, follow_activity,      follow_restarted_queues, keep_checks,          follow_failed_flavors,
+    follow_admission,  leave_failed_flavors, follow_checks,           follow_stop_policies, follow_timeouts};
 
 // --- The whole pass ---
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/texts/workload_texts.h"
 #include "reconcilers/workload/execution_time.h"
 #include "reconcilers/workload/flavor_clock.h"
 #include "state/admissions.h"
@@ -64,8 +65,7 @@ void WorkloadDraft::remove(std::string_view type) {
 }
 
 void WorkloadDraft::evict(std::string_view reason, std::string_view cause, const std::string& message) {
-  std::string full_reason(reason);
-  if (reason == kDeactivatedReason && !cause.empty()) full_reason.append("DueTo").append(cause);
+  const std::string full_reason = reason == kDeactivatedReason ? deactivated_reason(cause) : std::string(reason);
   stop_flavor_clocks(status, now_);
   set(kEvictedCondition, true, full_reason, message);
   reset_checks();

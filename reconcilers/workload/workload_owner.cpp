@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/meta/constants.h"
+#include "api/texts/workload_texts.h"
 #include "jobs/job_kind.h"
 #include "reconcilers/in_use.h"
 #include "reconcilers/workload/workload_draft.h"
@@ -28,7 +29,7 @@ Owner owner_of(const Workload& workload, const ClusterState& state, const RuleSe
 // muster has deactivated it, and not a person.
 const Condition* deactivated(const Workload& workload) {
   const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
-  const bool by_muster = evicted != nullptr && evicted->is_true() && evicted->reason.starts_with("DeactivatedDueTo");
+  const bool by_muster = evicted != nullptr && evicted->is_true() && deactivation_cause(evicted->reason);
   return by_muster && !workload.active ? evicted : nullptr;
 }
 

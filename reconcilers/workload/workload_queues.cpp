@@ -4,6 +4,7 @@
 
 #include "api/kinds/on_hold.h"
 #include "api/meta/constants.h"
+#include "api/texts/workload_texts.h"
 #include "state/admissions.h"
 
 namespace muster {
@@ -21,12 +22,14 @@ Blocker blocker_of(const Workload& workload, const QueuesOf& queues) {
   // Its owner says when it asks again.
   if (is_on_hold(workload))
     return {kOnHoldReason, find_condition(workload.status.conditions, kQuotaReservedCondition)->message};
-  if (queues.local == nullptr) return {kMisconfiguredReason, "LocalQueue " + workload.queue_name + " doesn't exist"};
+  if (queues.local == nullptr)
+    return {kMisconfiguredReason, queue_message(QueueKind::kLocalQueue, workload.queue_name, QueueTrouble::kMissing)};
   if (queues.local->stop_policy != StopPolicy::kNone)
-    return {kSuspendedReason, "LocalQueue " + workload.queue_name + " is inactive"};
+    return {kSuspendedReason, queue_message(QueueKind::kLocalQueue, workload.queue_name, QueueTrouble::kInactive)};
   if (queues.cluster == nullptr)
-    return {kMisconfiguredReason, "ClusterQueue " + queues.cluster_name + " doesn't exist"};
-  if (is_inactive(*queues.cluster)) return {kSuspendedReason, "ClusterQueue " + queues.cluster_name + " is inactive"};
+    return {kMisconfiguredReason, queue_message(QueueKind::kClusterQueue, queues.cluster_name, QueueTrouble::kMissing)};
+  if (is_inactive(*queues.cluster))
+    return {kSuspendedReason, queue_message(QueueKind::kClusterQueue, queues.cluster_name, QueueTrouble::kInactive)};
   if (const std::string_view gates = workload.meta.annotation(kAdmissionGatedByAnnotation); !gates.empty())
     return {kAdmissionGatedReason, "Admission is gated by: " + std::string(gates)};
   return {};
@@ -36,9 +39,8 @@ Blocker blocker_of(const Workload& workload, const QueuesOf& queues) {
 // reasons for troubles of its own.
 bool is_blockers_word(const Condition& condition) {
   if (condition.reason == kDeactivatedReason || condition.reason == kAdmissionGatedReason) return true;
-  const std::string_view message = condition.message;
   return (condition.reason == kMisconfiguredReason || condition.reason == kSuspendedReason) &&
-         (message.starts_with("LocalQueue ") || message.starts_with("ClusterQueue "));
+         is_queue_message(condition.message);
 }
 
 bool waits_for_restart(const WorkloadDraft& draft, std::string_view by) {
@@ -48,7 +50,7 @@ bool waits_for_restart(const WorkloadDraft& draft, std::string_view by) {
 
 // One queue of a Workload that has a reservation.
 struct Holder {
-  std::string kind;
+  QueueKind kind;
   std::string name;
   bool there;
   StopPolicy policy;
@@ -58,15 +60,15 @@ struct Holder {
 Step obey_stop_policy(WorkloadDraft& draft, const Holder& queue) {
   if (draft.is_true(kAdmittedCondition)) {
     if (queue.policy != StopPolicy::kHoldAndDrain || draft.is_true(kEvictedCondition)) return Step::kContinue;
-    draft.evict(queue.stopped_reason, "", "The " + queue.kind + " is stopped");
+    draft.evict(queue.stopped_reason, "", "The " + std::string(to_text(queue.kind)) + " is stopped");
     return Step::kDone;
   }
   if (!queue.there) {
-    draft.release(kMisconfiguredReason, queue.kind + " " + queue.name + " is terminating or missing");
+    draft.release(kMisconfiguredReason, queue_message(queue.kind, queue.name, QueueTrouble::kTerminating));
     return Step::kDone;
   }
   if (queue.policy == StopPolicy::kNone) return Step::kContinue;
-  draft.release(kSuspendedReason, queue.kind + " " + queue.name + " is stopped");
+  draft.release(kSuspendedReason, queue_message(queue.kind, queue.name, QueueTrouble::kStopped));
   return Step::kDone;
 }
 
@@ -132,9 +134,9 @@ Step obey_stop_policies(WorkloadDraft& draft, const QueuesOf& queues) {
   const LocalQueue* local = queues.local;
   const ClusterQueue* cluster = queues.cluster;
   const std::array holders = {
-      Holder{"LocalQueue", draft.workload().queue_name, local != nullptr && !local->meta.deleting,
+      Holder{QueueKind::kLocalQueue, draft.workload().queue_name, local != nullptr && !local->meta.deleting,
              local == nullptr ? StopPolicy::kNone : local->stop_policy, kLocalQueueStoppedReason},
-      Holder{"ClusterQueue", queues.cluster_name, cluster != nullptr && !cluster->meta.deleting,
+      Holder{QueueKind::kClusterQueue, queues.cluster_name, cluster != nullptr && !cluster->meta.deleting,
              cluster == nullptr ? StopPolicy::kNone : cluster->stop_policy, kClusterQueueStoppedReason},
   };
   for (const Holder& holder : holders) {

@@ -32,13 +32,13 @@ bool satisfies(PreemptionPolicy policy, const WorkloadState& preemptor, const Wo
 std::string_view to_text(PreemptionReason reason) {
   switch (reason) {
     case PreemptionReason::kInClusterQueue:
-      return "InClusterQueue";
+      return kInClusterQueueReason;
     case PreemptionReason::kInCohortReclamation:
-      return "InCohortReclamation";
+      return kInCohortReclamationReason;
     case PreemptionReason::kInCohortReclaimWhileBorrowing:
-      return "InCohortReclaimWhileBorrowing";
+      return kInCohortReclaimWhileBorrowingReason;
     case PreemptionReason::kInCohortFairSharing:
-      return "InCohortFairSharing";
+      return kInCohortFairSharingReason;
   }
   return "";
 }
