@@ -36,10 +36,7 @@ std::vector<GaugeReading> UnsupportedObjects::gauges() const {
 }
 
 ObjectEvent event_about_unsupported(const TypedObject& object, const Unsupported& unsupported) {
-  return {.regarding = reference_to(type_of(object), meta_of(object)),
-          .type = std::string(kWarningEvent),
-          .reason = "Unsupported",
-          .note = unsupported.note};
+  return event_about(type_of(object), meta_of(object), kWarningEvent, "Unsupported", unsupported.note);
 }
 
 }  // namespace muster

@@ -117,8 +117,8 @@ void add_ahead(const Explanation& waits, Explained& told) {
   if (waits.position == 0) return;
   ExplainedOthers ahead{.role = std::string(kAheadRole), .count = static_cast<int64_t>(waits.position), .names = {}};
   for (const std::string& path : waits.ahead) {
-    const size_t slash = path.find('/');
-    ahead.names.push_back({path.substr(0, slash), path.substr(slash + 1)});
+    const auto [ns, name] = split_path(path);
+    ahead.names.push_back({std::string(ns), std::string(name)});
   }
   told.others.push_back(std::move(ahead));
 }

@@ -71,29 +71,12 @@ void Cycle::await_protected(CycleEntry& entry) {
   refuse(entry, Assessment::kPreemptNoCandidates, PendingReason::kWaitingForProtectedWorkloads);
 }
 
-// The ClusterQueue's checks that apply to the flavors that were chosen.
-std::vector<std::string> Cycle::checks_of(const CycleEntry& entry) const {
-  std::vector<std::string> checks;
-  for (const AdmissionCheckRule& rule : entry.workload->queue->object->admission_checks) {
-    bool applies = rule.on_flavors.empty();
-    for (const PodSetPlacement& pod_set : entry.placement.pod_sets) {
-      for (const FlavorChoice& choice : pod_set.choices) {
-        const std::string& name = state_.names.flavor_name(choice.flavor);
-        applies |= std::find(rule.on_flavors.begin(), rule.on_flavors.end(), name) != rule.on_flavors.end();
-      }
-    }
-    if (applies) checks.push_back(rule.name);
-  }
-  return checks;
-}
-
 void Cycle::admit(CycleEntry& entry) {
   WorkloadState& workload = *entry.workload;
   QueueState& queue = *workload.queue;
   Admitted decision{.workload = workload.object,
                     .admission = {.cluster_queue = queue.name, .pod_sets = {}},
-                    .borrowing_level = entry.placement.level,
-                    .checks = checks_of(entry)};
+                    .borrowing_level = entry.placement.level};
   workload.used_quotas.clear();
   for (size_t i = 0; i < entry.placement.pod_sets.size(); ++i) {
     const PodSetPlacement& placed = entry.placement.pod_sets[i];
@@ -115,7 +98,12 @@ void Cycle::admit(CycleEntry& entry) {
   }
   workload.usage = std::move(entry.placement.usage);
   workload.reserved_at = to_timestamp(now_.wall);
-  if (decision.checks.empty()) {
+  // Protection counts from the admission, which checks delay.
+  const std::vector<std::string> flavors = assigned_flavors(decision.admission);
+  const auto& checks = queue.object->admission_checks;
+  const bool is_checked = std::any_of(checks.begin(), checks.end(),
+                                      [&](const AdmissionCheckRule& rule) { return rule.applies_to_any(flavors); });
+  if (!is_checked) {
     workload.started_at = now_.monotonic;
     workload.started_class = workload.object->priority_class;
   }

@@ -41,6 +41,13 @@ const QueueCounts& at_or_zeros(const std::map<std::string, QueueCounts, std::les
 
 }  // namespace
 
+int64_t amount_of(const FlavorAmounts& amounts, std::string_view flavor, std::string_view resource) {
+  const auto requests = amounts.find(flavor);
+  if (requests == amounts.end()) return 0;
+  const auto amount = requests->second.find(resource);
+  return amount == requests->second.end() ? 0 : amount->second;
+}
+
 FlavorAmounts reserved_amounts(const Workload& workload, bool reclaims) {
   FlavorAmounts amounts;
   if (!workload.status.admission) return amounts;

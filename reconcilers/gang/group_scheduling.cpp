@@ -104,18 +104,6 @@ Step keep_config_map(Gathering& g, Plan& plan) {
 
 // --- The decision ---
 
-// The earliest deadline of the undecided. A waiter's start is the kubelet's word; what it
-// puts into the future counts as now.
-std::optional<TimePoint> deadline_of(const Gathering& g) {
-  std::optional<TimePoint> earliest;
-  for (const std::string& token : g.progress.undecided) {
-    const auto stored = g.ledger.deadline(token);
-    if (stored) earliest = earliest ? std::min(*earliest, *stored) : stored;
-  }
-  if (earliest || !g.progress.first_started) return earliest;
-  return std::min(*g.progress.first_started, g.now.wall) + seconds(g.owner.barrier.timeout_seconds);
-}
-
 // `message`: of the log's line; null when nothing was decided.
 Write write_ledger(const Gathering& g, GroupLedger ledger, std::vector<ObjectEvent> events, const char* message) {
   prune(ledger, g.gang);
@@ -273,7 +261,7 @@ void reconcile_resting(Gathering& g, Plan& plan) {
 void reconcile_active(Gathering& g, Plan& plan) {
   if (keep_config_map(g, plan) == Step::kDone) return;
   g.progress = assess(g.owner, g.gang, g.ledger);
-  g.deadline = deadline_of(g);
+  g.deadline = deadline_of(g.owner, g.progress, g.ledger, g.now.wall);
   if (g.taken) {
     const bool over = g.deadline && g.now.wall >= *g.deadline;
     if (g.deadline && !over) plan.wake_at(*g.deadline);

@@ -125,12 +125,9 @@ WorkloadChoice make_match(const JobScene& scene, const Workload& workload, Plan&
   return kSettled;
 }
 
-// The priority class of a job may change while it waits or runs; that of its pods may not.
+// The priority class of a job may change while it waits or runs.
 WorkloadChoice keep_priority(const JobScene& scene, const Workload& workload, Plan& plan) {
-  const auto& source = workload.priority_class;
-  const bool from_pods = source && source->kind != kWorkloadPriorityClasses.kind;
-  const std::string_view present = source ? std::string_view(source->name) : std::string_view();
-  if (from_pods || present == scene.job.priority_class()) return {.workload = &workload};
+  if (!names_other_class(scene, workload)) return {.workload = &workload};
   if (const auto priority = priority_of(scene, plan)) {
     update(workload, to_json(*priority),
            {scene.event(kNormalEvent, "UpdatedWorkload", "Updated workload priority class: " + path_of(workload.meta))},

@@ -189,11 +189,7 @@ Step stop_with_deleted(const PodScene& scene, const Workload& workload, int32_t,
 }
 
 Step keep_priority(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
-  if (scene.is_of_set()) return Step::kContinue;
-  const auto& source = workload.priority_class;
-  const bool from_pods = source && source->kind != kWorkloadPriorityClasses.kind;
-  const std::string_view present = source ? std::string_view(source->name) : std::string_view();
-  if (from_pods || present == scene.job.job.priority_class()) return Step::kContinue;
+  if (scene.is_of_set() || !names_other_class(scene.job, workload)) return Step::kContinue;
   const auto priority = priority_of(scene.job, plan);
   if (!priority) return Step::kDone;
   Write write = patch_workload(workload, Verb::kPatch, {{"spec", to_json(*priority)}});
@@ -315,10 +311,8 @@ void own(const std::vector<QueuedPodPtr>& pods, const Workload& workload, Plan& 
   if (owners.size() == before) return;
   const size_t added = owners.size() - before;
   Write write = patch_workload(workload, Verb::kPatch, {{"metadata", {{"ownerReferences", std::move(owners)}}}});
-  write.events = {{.regarding = reference_to(kWorkloads, workload.meta),
-                   .type = std::string(kNormalEvent),
-                   .reason = "OwnerReferencesAdded",
-                   .note = "Added " + std::to_string(added) + " owner reference(s)"}};
+  write.events = {event_about(kWorkloads, workload.meta, kNormalEvent, "OwnerReferencesAdded",
+                              "Added " + std::to_string(added) + " owner reference(s)")};
   plan.writes.push_back(std::move(write));
 }
 

@@ -8,8 +8,8 @@
 #include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
 #include "api/meta/names.h"
+#include "base/whole_number.h"
 #include "jobs/pod/pod_group.h"
-#include "jobs/whole_number.h"
 #include "reconcilers/job/job_workload_make.h"
 #include "reconcilers/job/job_workload_parts.h"
 #include "reconcilers/serving/serving_scene.h"
@@ -169,10 +169,7 @@ class Alignment {
   }
 
   void align_priority(Plan& plan) {
-    const auto& source = workload_.priority_class;
-    const bool from_pods = source && source->kind != kWorkloadPriorityClasses.kind;
-    const std::string_view present = source ? std::string_view(source->name) : std::string_view();
-    if (from_pods || present == scene_.job.job.priority_class()) return;
+    if (!names_other_class(scene_.job, workload_)) return;
     const auto priority = priority_of(scene_.job, plan);
     if (!priority) return plan.wake_at(scene_.job.now.wall + kPriorityInterval);
     patch_["spec"] = to_json(*priority);

@@ -100,10 +100,9 @@ class Fallback {
 
 // By any of the queue's entries for the check.
 bool Fallback::applies(const AdmissionCheckState& check, std::string_view flavor) const {
-  return std::any_of(queue_.admission_checks.begin(), queue_.admission_checks.end(),
-                     [&](const AdmissionCheckRule& rule) {
-                       return rule.name == check.name && (rule.on_flavors.empty() || contains(rule.on_flavors, flavor));
-                     });
+  return std::any_of(
+      queue_.admission_checks.begin(), queue_.admission_checks.end(),
+      [&](const AdmissionCheckRule& rule) { return rule.name == check.name && rule.applies_to(flavor); });
 }
 
 void Fallback::mark(const Names& flavors, FallbackTrigger trigger) {

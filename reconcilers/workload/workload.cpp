@@ -218,19 +218,11 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   return plan;
 }
 
-std::vector<std::string_view> flavor_names(const ClusterQueue& queue) {
-  std::vector<std::string_view> names;
-  for (const ResourceGroup& group : queue.resource_groups) {
-    for (const FlavorQuotas& flavor : group.flavors) names.push_back(flavor.name);
-  }
-  return names;
-}
-
 // Queues are written often, for their counts; Workloads care about little of them.
 bool same_for_workloads(const ClusterQueue& a, const ClusterQueue& b) {
   return is_inactive(a) == is_inactive(b) && is_behind(a) == is_behind(b) && a.stop_policy == b.stop_policy &&
          a.meta.deleting == b.meta.deleting && a.admission_checks == b.admission_checks && a.fallback == b.fallback &&
-         flavor_names(a) == flavor_names(b);
+         flavors_of(a) == flavors_of(b);
 }
 
 bool same_for_workloads(const LocalQueue& a, const LocalQueue& b) {

@@ -8,33 +8,10 @@
 namespace muster {
 namespace {
 
-std::set<std::string, std::less<>> flavors_of(const ClusterQueue& queue) {
-  std::set<std::string, std::less<>> names;
-  for (const ResourceGroup& group : queue.resource_groups) {
-    for (const FlavorQuotas& flavor : group.flavors) names.insert(flavor.name);
-  }
-  return names;
-}
-
-std::set<std::string, std::less<>> flavors_of(const Admission& admission) {
-  std::set<std::string, std::less<>> names;
-  for (const PodSetAssignment& pod_set : admission.pod_sets) {
-    for (const auto& [resource, flavor] : pod_set.flavors) names.insert(flavor);
-  }
-  return names;
-}
-
 bool applies(const AdmissionCheckRule& rule, const std::optional<Admission>& admission, const ClusterQueue& queue) {
-  if (rule.on_flavors.empty()) return true;
-  const auto is_named = [&](const std::string& flavor) {
-    return std::find(rule.on_flavors.begin(), rule.on_flavors.end(), flavor) != rule.on_flavors.end();
-  };
-  if (admission) {
-    const auto assigned = flavors_of(*admission);
-    return std::any_of(assigned.begin(), assigned.end(), is_named);
-  }
-  const auto all = flavors_of(queue);
-  return std::all_of(all.begin(), all.end(), is_named);
+  if (admission) return rule.applies_to_any(assigned_flavors(*admission));
+  const std::vector<std::string> all = flavors_of(queue);
+  return std::all_of(all.begin(), all.end(), [&](const std::string& flavor) { return rule.applies_to(flavor); });
 }
 
 // "AdmissionChecks in Retry state: \"a\" (why); \"b\""; empty when none is in that state.

@@ -35,13 +35,8 @@ bool only_says_why_it_waits(const WorkloadStatus& before, const WorkloadStatus& 
 
 }  // namespace
 
-ObjectEvent event_about(const Workload& workload, std::string_view type, std::string reason, std::string note) {
-  ObjectReference regarding = reference_to(kWorkloads, workload.meta);
-  regarding.resource_version = std::to_string(workload.meta.resource_version);
-  return {.regarding = std::move(regarding),
-          .type = std::string(type),
-          .reason = std::move(reason),
-          .note = std::move(note)};
+ObjectEvent event_about(const Workload& workload, std::string_view type, std::string_view reason, std::string note) {
+  return event_about_version(kWorkloads, workload.meta, type, reason, std::move(note));
 }
 
 WorkloadDraft::WorkloadDraft(const Workload& workload, const ClusterState& state, Now now)

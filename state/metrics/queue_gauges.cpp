@@ -22,13 +22,6 @@ double limit_of(const std::optional<Quantity>& limit) {
   return limit ? limit->approximate() : std::numeric_limits<double>::infinity();
 }
 
-int64_t amount_of(const FlavorAmounts& amounts, const std::string& flavor, const std::string& resource) {
-  const auto requests = amounts.find(flavor);
-  if (requests == amounts.end()) return 0;
-  const auto amount = requests->second.find(resource);
-  return amount == requests->second.end() ? 0 : amount->second;
-}
-
 void add_counts(UnadmittedCounts& sum, const UnadmittedCounts& counts) {
   for (const auto& [reasons, count] : counts) sum[reasons] += count;
 }
@@ -180,9 +173,8 @@ class GaugeReader {
   void read_homeless() {
     UnadmittedCounts unadmitted;
     for (const auto& [path, counts] : state_.queue_counts().local_queues()) {
-      const size_t slash = path.find('/');
-      const std::string_view ns = std::string_view(path).substr(0, slash);
-      const LocalQueue* local = state_.local_queue(ns, std::string_view(path).substr(slash + 1));
+      const auto [ns, name] = split_path(path);
+      const LocalQueue* local = state_.local_queue(ns, name);
       if (local == nullptr || state_.cluster_queue(local->cluster_queue) == nullptr)
         add_counts(unadmitted, counts.unadmitted);
     }
