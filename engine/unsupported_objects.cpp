@@ -31,7 +31,8 @@ void UnsupportedObjects::remove(const ObjectKey& object) {
 std::vector<GaugeReading> UnsupportedObjects::gauges() const {
   std::vector<GaugeReading> readings;
   for (const auto& [feature, count] : counts_)
-    readings.push_back({Gauge::kUnsupportedObjects, {feature.first, feature.second}, static_cast<double>(count)});
+    readings.push_back(
+        {Gauge::kUnsupportedObjects, {{"kind", feature.first}, {"what", feature.second}}, static_cast<double>(count)});
   return readings;
 }
 
