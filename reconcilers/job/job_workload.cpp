@@ -247,8 +247,8 @@ using JobStep = Step (*)(const JobScene&, const ReconcilerSettings&, Plan&);
 
 Step let_go_when_deleted(const JobScene& scene, const ReconcilerSettings&, Plan& plan) {
   if (!scene.job.meta().deleting) return Step::kContinue;
-  const bool works = scene.job.works_while_deleted() &&
-                     scene.settings.rules.enabled("DeferRayServiceFinalizationForRedisCleanup");
+  const bool works =
+      scene.job.works_while_deleted() && scene.settings.rules.enabled("DeferRayServiceFinalizationForRedisCleanup");
   if (!works) let_go(scene, plan);
   return Step::kDone;
 }
@@ -317,12 +317,9 @@ void add_key(const QueuedJob& job, std::vector<ObjectKey>& keys) {
 
 // A Workload that nobody controls may be the one that a job names.
 void concern_who_names(const ClusterState& state, const ObjectMeta& workload, std::vector<ObjectKey>& keys) {
-  for_each_job(state, [&](const QueuedJob& job) {
-    const ObjectMeta& meta = job.meta();
-    if (meta.ns != workload.ns) return;
-    if (meta.annotation(kPrebuiltWorkload) == workload.name || meta.label(kPrebuiltWorkload) == workload.name)
-      add_key(job, keys);
-  });
+  for (ObjectKey& key : state.jobs_naming_workload(workload.ns, workload.name)) {
+    if (!find_job_kind(*key.type)->has_own_reconciler()) keys.push_back(std::move(key));
+  }
 }
 
 void concern_workload(const ClusterState& state, const ObjectMeta& workload, std::vector<ObjectKey>& keys) {
@@ -347,10 +344,12 @@ void concern_consulting(const ClusterState& state, const ObjectMeta& consulted, 
     const bool asks = std::any_of(kind->consulted.begin(), kind->consulted.end(),
                                   [&](const ConsultedKind& each) { return each.type().plural == type.plural; });
     if (!asks) continue;
-    state.for_each_of(kind->type(), [&](const TypedObject& object) {
-      const ObjectMeta& meta = meta_of(object);
-      if (consulted.ns.empty() || meta.ns == consulted.ns) keys.push_back(key_of(kind->type(), meta));
-    });
+    if (!consulted.ns.empty()) {
+      for (const DescribedJob* job : state.described_jobs_in(kind->type(), consulted.ns))
+        keys.push_back(key_of(kind->type(), job->meta));
+      continue;
+    }
+    state.for_each_of(kind->type(), [&](const TypedObject& object) { keys.push_back(key_of(object)); });
   }
 }
 
