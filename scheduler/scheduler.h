@@ -139,10 +139,6 @@ class Scheduler {
   std::vector<std::string> take_left();
   // Where it is: "active", "inadmissible" or "none".
   Requeued place_of(const std::string& ns, const std::string& name) const;
-  // The Workloads that wait for a ClusterQueue, in order.
-  std::vector<WorkloadPtr> pending_of(const std::string& cluster_queue) const;
-  // Usage of one flavor's resource by a ClusterQueue or a Cohort, and its own quota.
-  int64_t usage_of(const std::string& cluster_queue, const std::string& flavor, const std::string& resource) const;
 
  private:
   QueueState& queue_named(const std::string& name);

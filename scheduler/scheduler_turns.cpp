@@ -303,24 +303,4 @@ Requeued Scheduler::place_of(const std::string& ns, const std::string& name) con
   return workload->queue->pending.competes(*workload) ? Requeued::kActive : Requeued::kInadmissible;
 }
 
-int64_t Scheduler::usage_of(const std::string& cluster_queue, const std::string& flavor,
-                            const std::string& resource) const {
-  const QueueState* queue = find_queue(cluster_queue);
-  if (queue == nullptr || queue->node == kNoNode) return 0;
-  for (const QuotaId quota : state_.ledger.quotas(queue->node)) {
-    const auto [its_flavor, its_resource] = state_.names.quota(quota);
-    if (state_.names.flavor_name(its_flavor) == flavor && state_.names.resource_name(its_resource) == resource)
-      return state_.ledger.usage(queue->node, quota);
-  }
-  return 0;
-}
-
-std::vector<WorkloadPtr> Scheduler::pending_of(const std::string& cluster_queue) const {
-  std::vector<WorkloadPtr> waiting;
-  const QueueState* queue = find_queue(cluster_queue);
-  if (queue == nullptr) return waiting;
-  for (const WorkloadState* workload : queue->pending.list()) waiting.push_back(workload->object);
-  return waiting;
-}
-
 }  // namespace muster
