@@ -37,6 +37,7 @@
 #include "scheduler/listing.h"
 #include "scheduler/queue_readings.h"
 #include "scheduler/state.h"
+#include "scheduler/stirred_trees.h"
 
 namespace muster {
 
@@ -179,7 +180,6 @@ class Scheduler {
   std::vector<Decision> turn(const std::vector<QueueState*>& queues, Now now, bool settle);
   void note_word(const WorkloadState& state);
   void tell_bypassed(std::vector<Decision>& decisions);
-  void settle_trees(const Cycle& cycle);
 
   SchedulerState state_;
   std::map<std::string, std::unique_ptr<QueueState>> queues_;
@@ -200,9 +200,7 @@ class Scheduler {
   // Workloads in a queue whose object does not say what the scheduler thinks of them: it says
   // that they are to be looked at, or what has kept them out before. By "namespace/name".
   std::map<std::string, WorkloadState*> unexplained_;
-  // Roots of the trees in which something may happen, and the states that each has been in
-  // since something did: one that comes again will come for ever.
-  std::map<NodeId, std::set<uint64_t>> stirred_;
+  StirredTrees stirred_;
 };
 
 }  // namespace muster

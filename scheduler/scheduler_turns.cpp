@@ -19,10 +19,6 @@ bool is_news(const Decision& decision) {
   return pending == nullptr ? !std::holds_alternative<AwaitedVictim>(decision) : pending->changed;
 }
 
-void mix(uint64_t& hash, uint64_t value) {
-  hash = (hash ^ value) * 0x9E3779B97F4A7C15ULL + (hash >> 29);
-}
-
 }  // namespace
 
 void Scheduler::structure_changed() {
@@ -35,8 +31,7 @@ void Scheduler::released(QueueState& queue, bool by_running_queue) {
 
 void Scheduler::stir(QueueState& queue) {
   if (structure_changed_ || queue.node == kNoNode) return;
-  const NodeId root = state_.ledger.root(queue.node);
-  if (root != kNoNode) stirred_[root].clear();
+  stirred_.stir(state_.ledger.root(queue.node));
 }
 
 std::optional<Scheduler::Inactive> Scheduler::why_inactive(const std::string& cluster_queue) const {
@@ -115,7 +110,7 @@ void Scheduler::prepare(Now clocks, bool only_what_it_helps) {
   }
   roots.erase(kNoNode);
   for (const NodeId root : roots) {
-    stirred_[root].clear();
+    stirred_.stir(root);
     if (everything) continue;
     for (const NodeId node : state_.ledger.queues_of_tree(root)) {
       QueueState& queue = *state_.queue_at(node);
@@ -179,38 +174,8 @@ std::vector<Decision> Scheduler::turn(const std::vector<QueueState*>& queues, No
     decisions = cycle.run();
   }
   state_.subject = nullptr;
-  if (settle) settle_trees(cycle);
+  if (settle) stirred_.settle(cycle.entries(), state_.ledger);
   return decisions;
-}
-
-// A tree in which a turn admitted, evicted and parked nothing, and that looks as it did before
-// some earlier turn, would go on like that for ever.
-void Scheduler::settle_trees(const Cycle& cycle) {
-  struct Seen {
-    bool changed = false;
-    uint64_t hash = 0;
-  };
-  std::map<NodeId, Seen> seen;
-  for (const auto& [root, hashes] : stirred_) seen[root];
-  std::vector<const CycleEntry*> entries;
-  for (const CycleEntry& entry : cycle.entries()) entries.push_back(&entry);
-  std::sort(entries.begin(), entries.end(),
-            [](const CycleEntry* a, const CycleEntry* b) { return a->workload->sequence < b->workload->sequence; });
-  for (const CycleEntry* entry : entries) {
-    const WorkloadState& workload = *entry->workload;
-    Seen& its = seen[state_.ledger.root(workload.queue->node)];
-    its.changed |= entry->admitted || entry->evicted || !workload.queue->pending.competes(workload);
-    mix(its.hash, workload.sequence);
-    for (const ScanProgress::Position& position : workload.progress.positions)
-      mix(its.hash, (uint64_t{position.pod_set} << 40) ^ (uint64_t{position.resource} << 16) ^
-                        static_cast<uint64_t>(position.flavor + 1));
-  }
-  for (const auto& [root, its] : seen) {
-    if (its.changed)
-      stirred_[root].clear();
-    else if (its.hash == 0 || !stirred_[root].insert(its.hash).second)
-      stirred_.erase(root);
-  }
 }
 
 void Scheduler::await_ready(const std::string& workload) {
@@ -242,7 +207,7 @@ std::vector<Decision> Scheduler::drain(Now now, size_t enough) {
       prepare(now, true);
     }
     std::vector<QueueState*> queues;
-    for (const auto& [root, seen] : stirred_) {
+    for (const NodeId root : stirred_.roots()) {
       for (const NodeId node : state_.ledger.queues_of_tree(root)) queues.push_back(state_.queue_at(node));
     }
     if (queues.empty()) {
