@@ -140,8 +140,11 @@ void Cycle::requeue(CycleEntry& entry) {
   const bool held_up = outcome == Assessment::kAwaitingReady;
   // Evictions change everything, and so does time: the next attempt looks at all flavors.
   if (waits || held_up) workload.progress = {};
+  // Its victims leave for it, so it comes first when they have. The head of a StrictFIFO queue does so anyway.
   if (waits && !queue.strict()) queue.pending.prefer(&workload);
 
+  // It competes again in the next cycle: where time alone can help, where another one of this cycle took the room,
+  // where the queue must not be overtaken, and where flavors are left to be tried (KEP-582).
   const bool again =
       waits || held_up || outcome == Assessment::kSkipped || queue.strict() || workload.progress.pending();
   if (outcome == Assessment::kInvalid && entry.until_changed) {
@@ -159,6 +162,7 @@ void Cycle::requeue(CycleEntry& entry) {
     refusal.awaited = state_.awaited;
     refusal.cycle = last != nullptr && last->outcome == outcome ? last->cycle : state_.cycle;
   }
+  // What differs only in its numbers is no news: they move with every release, and each word is a write.
   const bool changed = last == nullptr || last->outcome != outcome || last->reason != refusal.reason ||
                        last->requeued != refusal.requeued || last->awaited != refusal.awaited ||
                        last->protected_until != refusal.protected_until;

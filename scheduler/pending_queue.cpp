@@ -190,6 +190,7 @@ void PendingQueue::wake_released(Timestamp now) {
   wake_held(now);
 }
 
+// One shape at a time: the room that has come is for the first Workload, and the others would be refused again.
 void PendingQueue::wake_first(const HurdleIndex::Reach& reach) {
   const WorkloadState* competing = front();
   if (competing != nullptr && competing == preferred_) return;

@@ -55,6 +55,7 @@ std::optional<Scheduler::Inactive> Scheduler::why_inactive(const std::string& cl
   return Inactive{std::move(readiness.reason), std::move(readiness.message)};
 }
 
+// A queue that stops admitting speaks for its Workloads itself: what was found of their quota before is void.
 void Scheduler::refresh_activity() {
   state_.ledger.settle();
   for (const auto& [name, queue] : queues_) {
@@ -70,6 +71,8 @@ void Scheduler::refresh_activity() {
   state_.ledger.settle();
 }
 
+// Also those that no release of quota can help: the change may be of what makes them invalid, such as the labels of a
+// namespace.
 void Scheduler::wake_all(QueueState& queue, Timestamp now) {
   queue.pending.wake(now);
   for (const WorkloadState* waiting : queue.pending.list()) {
@@ -104,6 +107,7 @@ void Scheduler::prepare(Now clocks, bool only_what_it_helps) {
     queue->pending.wake(now);
     stir(*queue);
   }
+  // What is released in a ClusterQueue can be borrowed in its whole tree (KEP-79).
   std::set<NodeId> roots;
   for (const QueueState* queue : std::exchange(released_, {})) {
     if (queue->node != kNoNode) roots.insert(state_.ledger.root(queue->node));
@@ -136,6 +140,7 @@ bool Scheduler::namespace_matches(const WorkloadState& state) const {
   return labels != namespaces_.end() && state.queue->object->namespace_selector.matches(labels->second);
 }
 
+// In Kueue's order: of several reasons the first one is written.
 std::optional<Invalid> Scheduler::why_invalid(const WorkloadState& state) const {
   if (has_failed_checks(*state.object))
     return Invalid{PendingReason::kPendingEvaluation, "The workload has failed admission checks", false};
@@ -153,6 +158,7 @@ std::optional<Scheduler::Subject> Scheduler::subject() const {
   return Subject{state_.subject->object, queue == nullptr ? "" : queue->name};
 }
 
+// At most one Workload of each ClusterQueue, so that no queue can take the room of a cycle from the others.
 std::vector<Decision> Scheduler::turn(const std::vector<QueueState*>& queues, Now now, bool settle) {
   Cycle cycle(state_, now, settle);
   bool any = false;

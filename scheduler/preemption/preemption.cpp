@@ -95,6 +95,8 @@ bool fits_now(const SchedulerState& state, const PreemptionRequest& request, boo
   });
 }
 
+// Candidates were taken in order, so an early one can turn out to be unnecessary once a larger one was taken. The last
+// one made it fit and stays.
 void put_back(SchedulerState& state, const PreemptionRequest& request, bool allow_borrowing,
               std::vector<Victim>& victims) {
   for (size_t i = victims.size() - 1; i-- > 0;) {

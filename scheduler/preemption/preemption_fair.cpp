@@ -109,7 +109,8 @@ const QueueState* FairSearch::next_target_below(NodeId cohort) {
       continue;
     }
     const int order = compare(its, queue_share);
-    if (order > 0 || (order == 0 && evicted_before(request_, *left_.at(child).back(), *left_.at(best_queue->node).back()))) {
+    if (order > 0 ||
+        (order == 0 && evicted_before(request_, *left_.at(child).back(), *left_.at(best_queue->node).back()))) {
       best_queue = &other;
       queue_share = its;
     }
@@ -167,7 +168,8 @@ bool FairSearch::passes(FairStrategy strategy, const DominantShare& mine, const 
   return compare(mine, share(its_branch)) <= 0;
 }
 
-// Whether it fits; `left` becomes what the strategy refused.
+// Whether it fits; `left` becomes what the strategy refused. Rules S2-a and S2-b of KEP-1714:
+// LessThanOrEqualToFinalShare and LessThanInitialShare, whichever is configured first.
 bool FairSearch::first_round(Candidates& left) {
   begin_round(std::exchange(left, {}));
   const bool entitled = within_nominal();
@@ -195,6 +197,7 @@ bool FairSearch::first_round(Candidates& left) {
   return false;
 }
 
+// What the first strategy refused, by LessThanInitialShare.
 bool FairSearch::second_round() {
   while (const QueueState* target = next_target()) {
     const auto [my_branch, its_branch] = branches(*target);
