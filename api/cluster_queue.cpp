@@ -219,4 +219,21 @@ PriorityClassPtr read_priority_class(const json& object, bool for_pods) {
   return priority_class;
 }
 
+bool AdmissionCheckRule::applies_to(std::string_view flavor) const {
+  return on_flavors.empty() || std::find(on_flavors.begin(), on_flavors.end(), flavor) != on_flavors.end();
+}
+
+bool AdmissionCheckRule::applies_to_any(const std::vector<std::string>& flavors) const {
+  return on_flavors.empty() ||
+         std::any_of(flavors.begin(), flavors.end(), [&](const std::string& flavor) { return applies_to(flavor); });
+}
+
+std::vector<std::string> flavors_of(const ClusterQueue& queue) {
+  std::vector<std::string> names;
+  for (const ResourceGroup& group : queue.resource_groups) {
+    for (const FlavorQuotas& flavor : group.flavors) names.push_back(flavor.name);
+  }
+  return names;
+}
+
 }  // namespace muster

@@ -56,6 +56,9 @@ struct AdmissionCheckRule {
   std::string name;
   std::vector<std::string> on_flavors;  // none: of every flavor
 
+  bool applies_to(std::string_view flavor) const;
+  // Of a Workload that was given these flavors.
+  bool applies_to_any(const std::vector<std::string>& flavors) const;
   bool operator==(const AdmissionCheckRule&) const = default;
 };
 
@@ -107,6 +110,8 @@ struct ClusterQueue {
   QueueStatus status;
 };
 using ClusterQueuePtr = std::shared_ptr<const ClusterQueue>;
+// All of its groups, in the order in which they are tried.
+std::vector<std::string> flavors_of(const ClusterQueue& queue);
 
 struct LocalQueue {
   ObjectMeta meta;

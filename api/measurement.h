@@ -4,10 +4,13 @@
 //
 // Names and labels of the families are Kueue's; docs/metrics.md has the whole table. A new
 // measurement is an enumerator here, a line in state/metrics/measurements.cpp that makes it
-// and a row of the table in server/metrics/queue_metrics.cpp that shows it.
+// and a row of the table in server/metrics/queue_series.cpp that shows it. A new gauge is an
+// enumerator, a line in state/metrics/queue_gauges.cpp and a row in server/metrics/queue_metrics.cpp.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace muster {
@@ -57,7 +60,7 @@ struct Measurement {
   bool operator==(const Measurement&) const = default;
 };
 
-// Families of gauges, with the values of their labels in this order.
+// Families of gauges, with the names of their labels.
 enum class Gauge {
   kPendingWorkloads,          // cluster_queue, status
   kReservingWorkloads,        // cluster_queue
@@ -89,9 +92,21 @@ enum class Gauge {
   kUnsupportedObjects,        // kind, what
 };
 
+inline constexpr size_t kGauges = static_cast<size_t>(Gauge::kUnsupportedObjects) + 1;
+
+struct GaugeLabel {
+  const char* name;  // a literal: "cluster_queue"
+  std::string value;
+
+  bool operator==(const GaugeLabel& other) const {
+    return std::string_view(name) == other.name && value == other.value;
+  }
+};
+using GaugeLabels = std::vector<GaugeLabel>;
+
 struct GaugeReading {
   Gauge gauge;
-  std::vector<std::string> labels;
+  GaugeLabels labels;  // those of its family; as they are shown
   double value;
 
   bool operator==(const GaugeReading&) const = default;

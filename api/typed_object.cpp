@@ -100,6 +100,21 @@ ObjectReference reference_to(const ResourceType& type, const ObjectMeta& meta) {
           .uid = meta.uid};
 }
 
+ObjectEvent event_about(const ResourceType& type, const ObjectMeta& meta, std::string_view event_type,
+                        std::string_view reason, std::string note) {
+  return {.regarding = reference_to(type, meta),
+          .type = std::string(event_type),
+          .reason = std::string(reason),
+          .note = std::move(note)};
+}
+
+ObjectEvent event_about_version(const ResourceType& type, const ObjectMeta& meta, std::string_view event_type,
+                                std::string_view reason, std::string note) {
+  ObjectEvent event = event_about(type, meta, event_type, reason, std::move(note));
+  event.regarding.resource_version = std::to_string(meta.resource_version);
+  return event;
+}
+
 std::string to_text(const ObjectKey& key) {
   std::string text(key.type->resource());
   text += '/';

@@ -239,4 +239,14 @@ json status_patch(const WorkloadStatus& before, const WorkloadStatus& status) {
   return patch;
 }
 
+std::vector<std::string> assigned_flavors(const Admission& admission) {
+  std::vector<std::string> flavors;
+  for (const PodSetAssignment& pod_set : admission.pod_sets) {
+    for (const auto& [resource, flavor] : pod_set.flavors) {
+      if (std::find(flavors.begin(), flavors.end(), flavor) == flavors.end()) flavors.push_back(flavor);
+    }
+  }
+  return flavors;
+}
+
 }  // namespace muster

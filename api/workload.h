@@ -59,6 +59,8 @@ struct Admission {
   bool operator==(const Admission&) const = default;
   const PodSetAssignment* find(std::string_view pod_set) const;
 };
+// Each once, in the order of the pod sets and their resources.
+std::vector<std::string> assigned_flavors(const Admission& admission);
 
 // What an admission check wants in the pods of one pod set.
 struct PodSetUpdate {

@@ -55,8 +55,14 @@ inline constexpr std::string_view kLocalQueueStoppedReason = "LocalQueueStopped"
 inline constexpr std::string_view kNodeFailuresReason = "NodeFailures";
 // muster's own (KEP-2560): the Workload leaves a flavor that has failed for it.
 inline constexpr std::string_view kFlavorFallbackReason = "FlavorFallback";
-// By hand. By muster: followed by "DueTo" and the reason of the DeactivationTarget.
+// By hand. By muster: with a cause (api/texts/workload_texts.h).
 inline constexpr std::string_view kDeactivatedReason = "Deactivated";
+
+// --- Preempted: why, by what the preemptor has over the Workload ---
+inline constexpr std::string_view kInClusterQueueReason = "InClusterQueue";
+inline constexpr std::string_view kInCohortReclamationReason = "InCohortReclamation";
+inline constexpr std::string_view kInCohortReclaimWhileBorrowingReason = "InCohortReclaimWhileBorrowing";
+inline constexpr std::string_view kInCohortFairSharingReason = "InCohortFairSharing";
 
 // --- DeactivationTarget ---
 inline constexpr std::string_view kRequeuingLimitExceededReason = "RequeuingLimitExceeded";

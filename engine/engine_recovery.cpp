@@ -43,10 +43,8 @@ void Engine::set_aside(const Breakage& breakage, uint64_t version) {
   const TypedObject* known =
       breakage.key ? state_.find(*breakage.key->type, breakage.key->ns, breakage.key->name) : nullptr;
   if (!leads_ || known == nullptr) return;
-  events_.push_back({.regarding = reference_to(*breakage.key->type, meta_of(*known)),
-                     .type = std::string(kWarningEvent),
-                     .reason = "InternalError",
-                     .note = note_of(breakage)});
+  events_.push_back(
+      event_about(*breakage.key->type, meta_of(*known), kWarningEvent, "InternalError", note_of(breakage)));
 }
 
 // The one that was looked at when it broke. A ClusterQueue that breaks over each of its

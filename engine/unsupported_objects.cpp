@@ -31,15 +31,13 @@ void UnsupportedObjects::remove(const ObjectKey& object) {
 std::vector<GaugeReading> UnsupportedObjects::gauges() const {
   std::vector<GaugeReading> readings;
   for (const auto& [feature, count] : counts_)
-    readings.push_back({Gauge::kUnsupportedObjects, {feature.first, feature.second}, static_cast<double>(count)});
+    readings.push_back(
+        {Gauge::kUnsupportedObjects, {{"kind", feature.first}, {"what", feature.second}}, static_cast<double>(count)});
   return readings;
 }
 
 ObjectEvent event_about_unsupported(const TypedObject& object, const Unsupported& unsupported) {
-  return {.regarding = reference_to(type_of(object), meta_of(object)),
-          .type = std::string(kWarningEvent),
-          .reason = "Unsupported",
-          .note = unsupported.note};
+  return event_about(type_of(object), meta_of(object), kWarningEvent, "Unsupported", unsupported.note);
 }
 
 }  // namespace muster

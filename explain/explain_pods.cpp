@@ -56,16 +56,6 @@ std::string pods_hint(const QueuedJob& job) {
          " shows which, and describe says why.";
 }
 
-std::optional<TimePoint> deadline_of(const GroupProgress& progress, const GroupLedger& ledger, const GangOwner& owner) {
-  std::optional<TimePoint> earliest;
-  for (const std::string& token : progress.undecided) {
-    const auto stored = ledger.deadline(token);
-    if (stored && (!earliest || *stored < *earliest)) earliest = stored;
-  }
-  if (earliest || !progress.first_started) return earliest;
-  return *progress.first_started + std::chrono::seconds(owner.barrier.timeout_seconds);
-}
-
 // Behind the start barrier: whether it is, and how many are there.
 bool explain_gang(const ExplainScene& scene, const QueuedJob& job, Explained& told) {
   const ObjectMeta& meta = job.meta();
@@ -80,7 +70,7 @@ bool explain_gang(const ExplainScene& scene, const QueuedJob& job, Explained& to
                                " of " + std::to_string(progress.expected) + " pods have started.");
   if (const std::string missing = missing_pods(*owner, gang, ledger); !missing.empty())
     told.because.push_back("Missing: " + missing + ".");
-  const auto deadline = deadline_of(progress, ledger, *owner);
+  const auto deadline = deadline_of(*owner, progress, ledger, scene.now.wall);
   const std::string end = owner->suspends_on_timeout() ? "it is suspended" : "it fails";
   told.add_fact("Barrier", deadline ? "opens when all have started; " + end + " at " + when(*deadline, scene.now)
                                     : "opens when all have started; its time begins with the first pod");

@@ -5,6 +5,7 @@
 
 #include "api/meta/constants.h"
 #include "api/requests.h"
+#include "api/texts/workload_texts.h"
 #include "api/workload_conditions.h"
 #include "explain/explain_scene.h"
 #include "reconcilers/queues/cluster_queue.h"
@@ -89,12 +90,11 @@ bool blocked_by_gate(const Workload& workload, Explained& told) {
 // condition, by uid.
 ExplainedOthers victims_of(const ExplainScene& scene, const Workload& workload) {
   ExplainedOthers victims{.role = std::string(kVictimRole), .count = 0, .names = {}};
-  const std::string mark = "UID: " + workload.meta.uid + ",";
   const auto is_victim = [&](const TypedObject& object) {
     const Workload& other = *std::get<WorkloadPtr>(object);
     if (!other.evicted() || !other.has_quota_reserved()) return false;
     const Condition* preempted = find_condition(other.status.conditions, kPreemptedCondition);
-    return preempted != nullptr && preempted->message.text().find(mark) != std::string::npos;
+    return preempted != nullptr && preempted->is_true() && preemptor_uid_of(preempted->message) == workload.meta.uid;
   };
   for (const TypedObject* victim : scene.state.select(kWorkloads, is_victim)) {
     ++victims.count;
@@ -117,8 +117,8 @@ void add_ahead(const Explanation& waits, Explained& told) {
   if (waits.position == 0) return;
   ExplainedOthers ahead{.role = std::string(kAheadRole), .count = static_cast<int64_t>(waits.position), .names = {}};
   for (const std::string& path : waits.ahead) {
-    const size_t slash = path.find('/');
-    ahead.names.push_back({path.substr(0, slash), path.substr(slash + 1)});
+    const auto [ns, name] = split_path(path);
+    ahead.names.push_back({std::string(ns), std::string(name)});
   }
   told.others.push_back(std::move(ahead));
 }

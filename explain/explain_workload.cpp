@@ -1,6 +1,7 @@
 // A Workload, from its end backwards to its beginning.
 #include <algorithm>
 
+#include "api/texts/workload_texts.h"
 #include "api/workload_conditions.h"
 #include "explain/explain_scene.h"
 #include "state/admissions.h"
@@ -70,13 +71,14 @@ std::string reactivate(const Workload& workload) {
 void explain_inactive(const Workload& workload, Explained& told) {
   const Condition* evicted = find(workload, kEvictedCondition);
   const std::string reason = evicted == nullptr ? "" : evicted->reason;
-  if (reason.ends_with(kRequeuingLimitExceededReason)) {
+  const auto cause = deactivation_cause(reason);
+  if (cause == kRequeuingLimitExceededReason) {
     told.say(reason, told.subject() + " was deactivated: its pods did not become ready in time in any attempt.");
-  } else if (reason.ends_with(kMaximumExecutionTimeExceededReason)) {
+  } else if (cause == kMaximumExecutionTimeExceededReason) {
     told.say(reason, told.subject() + " was deactivated: it has used its maximum execution time.");
-  } else if (reason.ends_with(kFlavorsExhaustedReason)) {
+  } else if (cause == kFlavorsExhaustedReason) {
     told.say(reason, told.subject() + " was deactivated: all flavors have failed for it.");
-  } else if (reason.starts_with(kDeactivatedReason) && reason != kDeactivatedReason) {
+  } else if (cause) {
     told.say(reason, told.subject() + " was deactivated: " + evicted->message + ".");
   } else {
     told.say(kDeactivatedReason, told.subject() + " was deactivated by hand: spec.active of its Workload is false.");

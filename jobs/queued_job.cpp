@@ -1,7 +1,7 @@
 #include "jobs/queued_job.h"
 
 #include "api/meta/constants.h"
-#include "jobs/whole_number.h"
+#include "base/whole_number.h"
 
 namespace muster {
 

@@ -1,11 +1,11 @@
 #include "jobs/topology.h"
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "api/codec/go_strconv.h"
 #include "api/codec/json.h"
 #include "api/meta/names.h"
+#include "base/whole_number.h"
 
 namespace muster {
 namespace {
@@ -22,9 +22,7 @@ std::string not_with(std::string_view key) {
 
 // As strconv.ParseUint reads 64 bits: digits only.
 bool is_number(std::string_view text) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return !text.empty() && error == std::errc() && end == text.data() + text.size();
+  return whole_number<uint64_t>(text).has_value();
 }
 
 // One template's annotations under examination.

@@ -1,9 +1,9 @@
 #include "kube/status_error.h"
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "base/whole_number.h"
 
 namespace muster::kube {
 namespace {
@@ -11,11 +11,10 @@ namespace {
 constexpr size_t kQuotedBytes = 300;
 
 std::optional<Duration> seconds(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto value = whole_number<int64_t>(text);
   // A day is longer than any server means; more is a mistake that would overflow later.
-  if (error != std::errc{} || end != text.data() + text.size() || value < 0 || value > 86'400) return std::nullopt;
-  return std::chrono::seconds(value);
+  if (!value || *value < 0 || *value > 86'400) return std::nullopt;
+  return std::chrono::seconds(*value);
 }
 
 // A page of somebody in between, as far as it fits a log line.

@@ -17,6 +17,7 @@ bool is_off(const std::string& address) {
 MetricsOptions metrics_options() {
   MetricsOptions options;
   options.version = kVersion;
+  options.kinds = all_reviewed_kinds();
   options.rules = all_rule_names();
   return options;
 }

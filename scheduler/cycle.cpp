@@ -54,7 +54,7 @@ void Cycle::nominate(CycleEntry& entry) const {
   workload.progress = entry.placement.progress;
 }
 
-// Full size, at once or after preemption, comes before a reduced size.
+// Full size, at once or after preemption, comes before a reduced size (partial admission, KEP-420).
 void Cycle::find_placement(CycleEntry& entry) const {
   const WorkloadState& workload = *entry.workload;
   entry.spared = {};
@@ -102,6 +102,8 @@ Amounts Cycle::usage_to_evict_for(const Placement& placement) const {
   return usage;
 }
 
+// Quota that is nearest in the tree first, because borrowing takes what others may need; then priority, then age. A
+// claim comes before all of it: see kEvictionsBeforeClaim.
 void Cycle::process_in_order() {
   std::vector<CycleEntry*> order;
   for (CycleEntry& entry : entries_) order.push_back(&entry);
@@ -219,6 +221,7 @@ void Cycle::hold(const CycleEntry& entry, Amounts usage) {
   held_.push_back({queue, std::move(usage)});
 }
 
+// As much as it could hold without taking anything from others: beyond its nominal quota only if it borrows.
 Amounts Cycle::usage_to_reserve(const CycleEntry& entry) const {
   const NodeId queue = entry.workload->queue->node;
   Amounts amounts = entry.placement.usage;

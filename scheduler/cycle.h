@@ -69,7 +69,6 @@ class Cycle {
   void admit(CycleEntry& entry);
   void await_hurdles(const WorkloadState& workload);
   void requeue(CycleEntry& entry);
-  std::vector<std::string> checks_of(const CycleEntry& entry) const;
 
   SchedulerState& state_;
   Now now_;

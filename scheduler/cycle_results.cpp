@@ -3,6 +3,7 @@
 
 #include "api/meta/constants.h"
 #include "api/requests.h"
+#include "api/texts/workload_texts.h"
 #include "scheduler/cycle.h"
 #include "scheduler/partial_admission.h"
 #include "scheduler/reservation.h"
@@ -28,12 +29,12 @@ void count_eviction(WorkloadState& victim, const WorkloadState& preemptor, Times
   it->last = now;
 }
 
-std::string preemption_message(const Ledger& ledger, const WorkloadState& preemptor, const Victim& victim) {
-  const std::string_view job = preemptor.object->meta.label(kJobUidLabel);
-  return "Preempted to accommodate a workload (UID: " + preemptor.object->meta.uid +
-         ", JobUID: " + (job.empty() ? "UNKNOWN" : std::string(job)) + ") due to " +
-         std::string(explanation_of(victim.reason)) + "; preemptor path: " + path_of(ledger, *preemptor.queue) +
-         "; preemptee path: " + path_of(ledger, *victim.workload->queue);
+std::string message_of(const Ledger& ledger, const WorkloadState& preemptor, const Victim& victim) {
+  return preemption_message({.preemptor_uid = preemptor.object->meta.uid,
+                             .job_uid = preemptor.object->meta.label(kJobUidLabel),
+                             .why = explanation_of(victim.reason),
+                             .preemptor_path = path_of(ledger, *preemptor.queue),
+                             .victim_path = path_of(ledger, *victim.workload->queue)});
 }
 
 }  // namespace
@@ -52,7 +53,7 @@ void Cycle::preempt(CycleEntry& entry) {
     count_eviction(its, preemptor, to_timestamp(now_.wall));
     if (recent_evictions(its, preemptor, to_timestamp(now_.wall)) >= kEvictionsBeforeClaim) preemptor.has_claim = true;
     decisions_.push_back(Preempted{its.object, its.queue->name, victim.reason, preemptor.object,
-                                   preemption_message(state_.ledger, preemptor, victim)});
+                                   message_of(state_.ledger, preemptor, victim)});
   }
   refuse(entry, Assessment::kPreempting, PendingReason::kWaitingForPreemptedWorkloads);
 }
@@ -70,29 +71,12 @@ void Cycle::await_protected(CycleEntry& entry) {
   refuse(entry, Assessment::kPreemptNoCandidates, PendingReason::kWaitingForProtectedWorkloads);
 }
 
-// The ClusterQueue's checks that apply to the flavors that were chosen.
-std::vector<std::string> Cycle::checks_of(const CycleEntry& entry) const {
-  std::vector<std::string> checks;
-  for (const AdmissionCheckRule& rule : entry.workload->queue->object->admission_checks) {
-    bool applies = rule.on_flavors.empty();
-    for (const PodSetPlacement& pod_set : entry.placement.pod_sets) {
-      for (const FlavorChoice& choice : pod_set.choices) {
-        const std::string& name = state_.names.flavor_name(choice.flavor);
-        applies |= std::find(rule.on_flavors.begin(), rule.on_flavors.end(), name) != rule.on_flavors.end();
-      }
-    }
-    if (applies) checks.push_back(rule.name);
-  }
-  return checks;
-}
-
 void Cycle::admit(CycleEntry& entry) {
   WorkloadState& workload = *entry.workload;
   QueueState& queue = *workload.queue;
   Admitted decision{.workload = workload.object,
                     .admission = {.cluster_queue = queue.name, .pod_sets = {}},
-                    .borrowing_level = entry.placement.level,
-                    .checks = checks_of(entry)};
+                    .borrowing_level = entry.placement.level};
   workload.used_quotas.clear();
   for (size_t i = 0; i < entry.placement.pod_sets.size(); ++i) {
     const PodSetPlacement& placed = entry.placement.pod_sets[i];
@@ -114,7 +98,12 @@ void Cycle::admit(CycleEntry& entry) {
   }
   workload.usage = std::move(entry.placement.usage);
   workload.reserved_at = to_timestamp(now_.wall);
-  if (decision.checks.empty()) {
+  // Protection counts from the admission, which checks delay.
+  const std::vector<std::string> flavors = assigned_flavors(decision.admission);
+  const auto& checks = queue.object->admission_checks;
+  const bool is_checked = std::any_of(checks.begin(), checks.end(),
+                                      [&](const AdmissionCheckRule& rule) { return rule.applies_to_any(flavors); });
+  if (!is_checked) {
     workload.started_at = now_.monotonic;
     workload.started_class = workload.object->priority_class;
   }
@@ -151,8 +140,11 @@ void Cycle::requeue(CycleEntry& entry) {
   const bool held_up = outcome == Assessment::kAwaitingReady;
   // Evictions change everything, and so does time: the next attempt looks at all flavors.
   if (waits || held_up) workload.progress = {};
+  // Its victims leave for it, so it comes first when they have. The head of a StrictFIFO queue does so anyway.
   if (waits && !queue.strict()) queue.pending.prefer(&workload);
 
+  // It competes again in the next cycle: where time alone can help, where another one of this cycle took the room,
+  // where the queue must not be overtaken, and where flavors are left to be tried (KEP-582).
   const bool again =
       waits || held_up || outcome == Assessment::kSkipped || queue.strict() || workload.progress.pending();
   if (outcome == Assessment::kInvalid && entry.until_changed) {
@@ -170,6 +162,7 @@ void Cycle::requeue(CycleEntry& entry) {
     refusal.awaited = state_.awaited;
     refusal.cycle = last != nullptr && last->outcome == outcome ? last->cycle : state_.cycle;
   }
+  // What differs only in its numbers is no news: they move with every release, and each word is a write.
   const bool changed = last == nullptr || last->outcome != outcome || last->reason != refusal.reason ||
                        last->requeued != refusal.requeued || last->awaited != refusal.awaited ||
                        last->protected_until != refusal.protected_until;

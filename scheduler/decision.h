@@ -12,13 +12,13 @@
 
 namespace muster {
 
-// Quota is reserved: write status.admission and QuotaReserved=True, and Admitted=True only
-// if `checks` is empty.
+// Quota is reserved: write status.admission and QuotaReserved=True, and Admitted=True only if no
+// admission check applies.
 struct Admitted {
   WorkloadPtr workload;
   Admission admission;
-  int borrowing_level = 0;  // 0: within the ClusterQueue's own nominal quota
-  std::vector<std::string> checks{};
+  // 0: within the ClusterQueue's own nominal quota. Nothing is written of it; recorded vectors have it.
+  int borrowing_level = 0;
 };
 
 // `workload` must be evicted. Comes right before the preemptor's own decision.

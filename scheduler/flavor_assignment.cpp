@@ -109,6 +109,8 @@ bool FlavorAssigner::place_pod_set(size_t index, Placement& placement, PodSetPla
   return false;
 }
 
+// The flavors of a group in their order. An attempt ends at the first flavor that will do, and the next attempt goes on
+// after it: so a Workload that was not admitted on that flavor reaches the others (flavorFungibility, KEP-582).
 FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t pod_set,
                                           const std::vector<ResourceAmount>& requests, ResourceId first,
                                           const Amounts& before) const {
@@ -226,6 +228,8 @@ FlavorAssigner::Standing FlavorAssigner::stand(QuotaId quota, int64_t before, in
   obstacle.kind = Obstacle::Kind::kNoneUnused;
   obstacle.limit = available;
   obstacles.push_back(std::move(obstacle));
+  // Who would have to borrow may evict others for it only where a policy says so (KEP-1337); with fair sharing shares
+  // decide that later (KEP-1714).
   const ClusterQueuePreemption& policy = queue_.object->preemption;
   const bool may_borrow = policy.borrow_within_cohort != PreemptionPolicy::kNever ||
                           (state_.fair() && policy.reclaim_within_cohort != PreemptionPolicy::kNever);
@@ -243,6 +247,8 @@ FlavorAssigner::Standing FlavorAssigner::stand(QuotaId quota, int64_t before, in
   return {rank, forecast.level};
 }
 
+// Of two flavors that will do: the one without evictions, or with the preference PreemptionOverBorrowing the one that
+// borrows from nearer (KEP-582).
 bool FlavorAssigner::preferred(const Standing& a, const Standing& b) const {
   if (a.rank == Rank::kNoFit) return false;
   if (b.rank == Rank::kNoFit) return true;
@@ -253,6 +259,7 @@ bool FlavorAssigner::preferred(const Standing& a, const Standing& b) const {
   return a.rank != b.rank ? a.rank > b.rank : a.level < b.level;
 }
 
+// whenCanPreempt and whenCanBorrow: TryNextFlavor (KEP-582).
 bool FlavorAssigner::go_on(const Standing& standing) const {
   const FlavorFungibility& fungibility = queue_.object->fungibility;
   if (standing.rank == Rank::kNoFit || standing.rank == Rank::kNoCandidates) return true;

@@ -82,21 +82,21 @@ std::string_view to_text(PendingReason reason) {
     case PendingReason::kNone:
       return "Pending";
     case PendingReason::kWaitingForQuota:
-      return "WaitingForQuota";
+      return kWaitingForQuotaReason;
     case PendingReason::kWaitingForProtectedWorkloads:
-      return "WaitingForProtectedWorkloads";
+      return kWaitingForProtectedWorkloadsReason;
     case PendingReason::kExceedsMaxQuota:
-      return "ExceedsMaxQuota";
+      return kExceedsMaxQuotaReason;
     case PendingReason::kNoMatchingFlavor:
-      return "NoMatchingFlavor";
+      return kNoMatchingFlavorReason;
     case PendingReason::kWaitingForPreemptedWorkloads:
-      return "WaitingForPreemptedWorkloads";
+      return kWaitingForPreemptedWorkloadsReason;
     case PendingReason::kWaitingForPodsReady:
-      return "WaitingForPodsReady";
+      return kWaitingForPodsReadyReason;
     case PendingReason::kMisconfigured:
-      return "Misconfigured";
+      return kMisconfiguredReason;
     case PendingReason::kPendingEvaluation:
-      return "PendingEvaluation";
+      return kPendingEvaluationReason;
   }
   return "";
 }

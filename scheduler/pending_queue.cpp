@@ -19,6 +19,11 @@ bool PendingQueue::Earlier::operator()(const WorkloadState* a, const WorkloadSta
   return queued_before(*a, *b);
 }
 
+bool PendingQueue::EarlierHeld::operator()(const WorkloadState* a, const WorkloadState* b) const {
+  if (a->held_until != b->held_until) return a->held_until < b->held_until;
+  return queued_before(*a, *b);
+}
+
 PendingQueue::Group& PendingQueue::group(const Shape& shape) {
   Group& found = groups_[shape];
   found.shape = shape;
@@ -93,12 +98,12 @@ void PendingQueue::park(WorkloadState& workload) {
 void PendingQueue::hold_back(WorkloadState& workload, Timestamp until) {
   remove(workload);
   workload.held_until = until.is_zero() ? kNever : until;
-  held_.emplace(workload.held_until, &workload);
+  held_.insert(&workload);
   workload.place = Place::kHeld;
 }
 
 void PendingQueue::remove(WorkloadState& workload) {
-  if (workload.place == Place::kHeld) held_.erase({workload.held_until, &workload});
+  if (workload.place == Place::kHeld) held_.erase(&workload);
   if (workload.place == Place::kQueued) {
     Group& its = group(workload.shape);
     const bool competed = its.competing == workload.side;
@@ -162,7 +167,7 @@ void PendingQueue::wake(Group& its) {
 }
 
 void PendingQueue::wake_held(Timestamp now) {
-  while (!held_.empty() && held_.begin()->first <= now) push(*held_.begin()->second);
+  while (!held_.empty() && (*held_.begin())->held_until <= now) push(**held_.begin());
 }
 
 void PendingQueue::wake(Timestamp now) {
@@ -185,6 +190,7 @@ void PendingQueue::wake_released(Timestamp now) {
   wake_held(now);
 }
 
+// One shape at a time: the room that has come is for the first Workload, and the others would be refused again.
 void PendingQueue::wake_first(const HurdleIndex::Reach& reach) {
   const WorkloadState* competing = front();
   if (competing != nullptr && competing == preferred_) return;
@@ -198,7 +204,7 @@ std::vector<const WorkloadState*> PendingQueue::list() const {
   for (const auto& [shape, its] : groups_) {
     for (const Members& side : its.sides) all.insert(all.end(), side.begin(), side.end());
   }
-  for (const auto& [until, workload] : held_) all.push_back(workload);
+  all.insert(all.end(), held_.begin(), held_.end());
   std::sort(all.begin(), all.end(),
             [&](const WorkloadState* a, const WorkloadState* b) { return comes_before(*a, *b); });
   return all;
@@ -223,7 +229,7 @@ PendingQueue::Ahead PendingQueue::ahead_of(const WorkloadState& workload, size_t
       }
     }
   }
-  for (const auto& [until, other] : held_) {
+  for (const WorkloadState* other : held_) {
     if (other != preferred_) consider(other);
   }
   if (preferred_ != nullptr) consider(preferred_);

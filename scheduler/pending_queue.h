@@ -13,7 +13,6 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "api/meta/time.h"
@@ -72,6 +71,10 @@ class PendingQueue {
     bool operator()(const WorkloadState* a, const WorkloadState* b) const;
   };
   using Members = std::set<WorkloadState*, Earlier>;
+  // What is held back, the first to wake first.
+  struct EarlierHeld {
+    bool operator()(const WorkloadState* a, const WorkloadState* b) const;
+  };
   // Two heaps of members that change roles when the whole shape is parked or woken.
   struct Group {
     Shape shape{};
@@ -107,7 +110,7 @@ class PendingQueue {
   std::set<Group*, EarlierFront> order_;  // those with Workloads that compete
   std::vector<Group*> waiting_;
   HurdleIndex hurdles_;
-  std::set<std::pair<Timestamp, WorkloadState*>> held_;
+  std::set<WorkloadState*, EarlierHeld> held_;
   const WorkloadState* preferred_ = nullptr;
   size_t active_ = 0;
   size_t parked_ = 0;

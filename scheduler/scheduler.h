@@ -37,6 +37,7 @@
 #include "scheduler/listing.h"
 #include "scheduler/queue_readings.h"
 #include "scheduler/state.h"
+#include "scheduler/stirred_trees.h"
 
 namespace muster {
 
@@ -139,10 +140,6 @@ class Scheduler {
   std::vector<std::string> take_left();
   // Where it is: "active", "inadmissible" or "none".
   Requeued place_of(const std::string& ns, const std::string& name) const;
-  // The Workloads that wait for a ClusterQueue, in order.
-  std::vector<WorkloadPtr> pending_of(const std::string& cluster_queue) const;
-  // Usage of one flavor's resource by a ClusterQueue or a Cohort, and its own quota.
-  int64_t usage_of(const std::string& cluster_queue, const std::string& flavor, const std::string& resource) const;
 
  private:
   QueueState& queue_named(const std::string& name);
@@ -183,7 +180,6 @@ class Scheduler {
   std::vector<Decision> turn(const std::vector<QueueState*>& queues, Now now, bool settle);
   void note_word(const WorkloadState& state);
   void tell_bypassed(std::vector<Decision>& decisions);
-  void settle_trees(const Cycle& cycle);
 
   SchedulerState state_;
   std::map<std::string, std::unique_ptr<QueueState>> queues_;
@@ -193,19 +189,18 @@ class Scheduler {
   std::map<std::string, Labels> namespaces_;
   std::map<std::string, bool> checks_;  // whether they are active
   Shapes shapes_;
+  uint64_t last_sequence_ = 0;  // of WorkloadState
   bool structure_changed_ = true;
-  std::set<QueueState*> released_;  // their trees are due for a retry
+  std::set<QueueState*, ByName> released_;  // their trees are due for a retry
   // The same for what left through a LocalQueue that is stopped or gone. Kueue forgets that
   // retry, and so does cycle(); drain() makes up for it when all else has come to rest.
-  std::set<QueueState*> released_late_;
-  std::set<LocalQueueState*> entering_;  // their Workloads enter a queue at the next turn
-  std::vector<std::string> left_;        // see take_left()
+  std::set<QueueState*, ByName> released_late_;
+  std::set<LocalQueueState*, ByName> entering_;  // their Workloads enter a queue at the next turn
+  std::vector<std::string> left_;                // see take_left()
   // Workloads in a queue whose object does not say what the scheduler thinks of them: it says
   // that they are to be looked at, or what has kept them out before. By "namespace/name".
   std::map<std::string, WorkloadState*> unexplained_;
-  // Roots of the trees in which something may happen, and the states that each has been in
-  // since something did: one that comes again will come for ever.
-  std::map<NodeId, std::set<uint64_t>> stirred_;
+  StirredTrees stirred_;
 };
 
 }  // namespace muster

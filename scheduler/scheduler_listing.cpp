@@ -48,10 +48,10 @@ bool comes_before(const PendingEntry& a, const PendingEntry& b) {
 
 Listing Scheduler::listing() const {
   Listing listing;
-  std::unordered_map<const QueueState*, size_t> places;
+  std::unordered_map<NodeId, size_t> places;
   for (const auto& [name, queue] : queues_) {
     if (queue->object == nullptr) continue;
-    places.emplace(queue.get(), listing.cluster_queues.size());
+    places.emplace(queue->node, listing.cluster_queues.size());
     ListedClusterQueue& listed = listing.cluster_queues.emplace_back();
     listed.object = queue->object;
     if (const auto inactive = why_inactive(name)) {
@@ -67,7 +67,7 @@ Listing Scheduler::listing() const {
       listed.quotas.push_back(quota_of_queue(state_, queue->node, quota));
   }
   for (const auto& [key, workload] : workloads_) {
-    const auto place = places.find(workload->queue);
+    const auto place = places.find(workload->queue == nullptr ? kNoNode : workload->queue->node);
     const bool queued = workload->in_queue(), reserved = workload->place == WorkloadState::Place::kReserved;
     if (place == places.end() || (!queued && !reserved)) {
       listing.elsewhere.push_back(workload->object);

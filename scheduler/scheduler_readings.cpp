@@ -64,7 +64,7 @@ int64_t Scheduler::share_of_cohort(const std::string& name) const {
 
 QueueReadings Scheduler::readings(bool with_requests) const {
   QueueReadings readings;
-  std::unordered_map<const QueueState*, Requests> requested;
+  std::unordered_map<NodeId, Requests> requested;
   for (const auto& [key, local] : local_queues_) {
     LocalQueueReading& reading = readings.local_queues.emplace_back(LocalQueueReading{key, {}});
     for (const WorkloadState* workload : local->workloads) {
@@ -72,8 +72,9 @@ QueueReadings Scheduler::readings(bool with_requests) const {
       const bool competes = workload->queue->pending.competes(*workload);
       add_pending(reading.pending, *workload->queue, competes ? 1 : 0, competes ? 0 : 1);
       if (!with_requests || workload->queue->object == nullptr) continue;
-      auto sum = requested.find(workload->queue);
-      if (sum == requested.end()) sum = requested.emplace(workload->queue, zeros_of(state_, *workload->queue)).first;
+      const NodeId node = workload->queue->node;
+      auto sum = requested.find(node);
+      if (sum == requested.end()) sum = requested.emplace(node, zeros_of(state_, *workload->queue)).first;
       add_requests(state_, *workload, sum->second);
     }
   }
@@ -83,7 +84,7 @@ QueueReadings Scheduler::readings(bool with_requests) const {
         .name = name, .active = queue->active, .pending = {}, .tree = tree_of(state_, queue->node)});
     add_pending(reading.pending, *queue, queue->pending.active(), queue->pending.parked());
     if (!with_requests) continue;
-    const auto sum = requested.find(queue.get());
+    const auto sum = requested.find(queue->node);
     reading.requested = sum == requested.end() ? zeros_of(state_, *queue) : std::move(sum->second);
   }
   for (const auto& [name, node] : state_.ledger.cohorts()) {

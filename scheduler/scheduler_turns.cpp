@@ -19,10 +19,6 @@ bool is_news(const Decision& decision) {
   return pending == nullptr ? !std::holds_alternative<AwaitedVictim>(decision) : pending->changed;
 }
 
-void mix(uint64_t& hash, uint64_t value) {
-  hash = (hash ^ value) * 0x9E3779B97F4A7C15ULL + (hash >> 29);
-}
-
 }  // namespace
 
 void Scheduler::structure_changed() {
@@ -35,8 +31,7 @@ void Scheduler::released(QueueState& queue, bool by_running_queue) {
 
 void Scheduler::stir(QueueState& queue) {
   if (structure_changed_ || queue.node == kNoNode) return;
-  const NodeId root = state_.ledger.root(queue.node);
-  if (root != kNoNode) stirred_[root].clear();
+  stirred_.stir(state_.ledger.root(queue.node));
 }
 
 std::optional<Scheduler::Inactive> Scheduler::why_inactive(const std::string& cluster_queue) const {
@@ -60,6 +55,7 @@ std::optional<Scheduler::Inactive> Scheduler::why_inactive(const std::string& cl
   return Inactive{std::move(readiness.reason), std::move(readiness.message)};
 }
 
+// A queue that stops admitting speaks for its Workloads itself: what was found of their quota before is void.
 void Scheduler::refresh_activity() {
   state_.ledger.settle();
   for (const auto& [name, queue] : queues_) {
@@ -75,6 +71,8 @@ void Scheduler::refresh_activity() {
   state_.ledger.settle();
 }
 
+// Also those that no release of quota can help: the change may be of what makes them invalid, such as the labels of a
+// namespace.
 void Scheduler::wake_all(QueueState& queue, Timestamp now) {
   queue.pending.wake(now);
   for (const WorkloadState* waiting : queue.pending.list()) {
@@ -109,13 +107,14 @@ void Scheduler::prepare(Now clocks, bool only_what_it_helps) {
     queue->pending.wake(now);
     stir(*queue);
   }
+  // What is released in a ClusterQueue can be borrowed in its whole tree (KEP-79).
   std::set<NodeId> roots;
   for (const QueueState* queue : std::exchange(released_, {})) {
     if (queue->node != kNoNode) roots.insert(state_.ledger.root(queue->node));
   }
   roots.erase(kNoNode);
   for (const NodeId root : roots) {
-    stirred_[root].clear();
+    stirred_.stir(root);
     if (everything) continue;
     for (const NodeId node : state_.ledger.queues_of_tree(root)) {
       QueueState& queue = *state_.queue_at(node);
@@ -133,7 +132,7 @@ void Scheduler::follow(Now now) {
 
 std::optional<MonotonicTime> Scheduler::next_wake() const {
   if (state_.protection_ends.empty()) return std::nullopt;
-  return state_.protection_ends.begin()->first;
+  return state_.protection_ends.begin()->time;
 }
 
 bool Scheduler::namespace_matches(const WorkloadState& state) const {
@@ -141,6 +140,7 @@ bool Scheduler::namespace_matches(const WorkloadState& state) const {
   return labels != namespaces_.end() && state.queue->object->namespace_selector.matches(labels->second);
 }
 
+// In Kueue's order: of several reasons the first one is written.
 std::optional<Invalid> Scheduler::why_invalid(const WorkloadState& state) const {
   if (has_failed_checks(*state.object))
     return Invalid{PendingReason::kPendingEvaluation, "The workload has failed admission checks", false};
@@ -158,6 +158,7 @@ std::optional<Scheduler::Subject> Scheduler::subject() const {
   return Subject{state_.subject->object, queue == nullptr ? "" : queue->name};
 }
 
+// At most one Workload of each ClusterQueue, so that no queue can take the room of a cycle from the others.
 std::vector<Decision> Scheduler::turn(const std::vector<QueueState*>& queues, Now now, bool settle) {
   Cycle cycle(state_, now, settle);
   bool any = false;
@@ -179,38 +180,8 @@ std::vector<Decision> Scheduler::turn(const std::vector<QueueState*>& queues, No
     decisions = cycle.run();
   }
   state_.subject = nullptr;
-  if (settle) settle_trees(cycle);
+  if (settle) stirred_.settle(cycle.entries(), state_.ledger);
   return decisions;
-}
-
-// A tree in which a turn admitted, evicted and parked nothing, and that looks as it did before
-// some earlier turn, would go on like that for ever.
-void Scheduler::settle_trees(const Cycle& cycle) {
-  struct Seen {
-    bool changed = false;
-    uint64_t hash = 0;
-  };
-  std::map<NodeId, Seen> seen;
-  for (const auto& [root, hashes] : stirred_) seen[root];
-  std::vector<const CycleEntry*> entries;
-  for (const CycleEntry& entry : cycle.entries()) entries.push_back(&entry);
-  std::sort(entries.begin(), entries.end(),
-            [](const CycleEntry* a, const CycleEntry* b) { return a->workload < b->workload; });
-  for (const CycleEntry* entry : entries) {
-    const WorkloadState& workload = *entry->workload;
-    Seen& its = seen[state_.ledger.root(workload.queue->node)];
-    its.changed |= entry->admitted || entry->evicted || !workload.queue->pending.competes(workload);
-    mix(its.hash, reinterpret_cast<uintptr_t>(&workload));
-    for (const ScanProgress::Position& position : workload.progress.positions)
-      mix(its.hash, (uint64_t{position.pod_set} << 40) ^ (uint64_t{position.resource} << 16) ^
-                        static_cast<uint64_t>(position.flavor + 1));
-  }
-  for (const auto& [root, its] : seen) {
-    if (its.changed)
-      stirred_[root].clear();
-    else if (its.hash == 0 || !stirred_[root].insert(its.hash).second)
-      stirred_.erase(root);
-  }
 }
 
 void Scheduler::await_ready(const std::string& workload) {
@@ -242,7 +213,7 @@ std::vector<Decision> Scheduler::drain(Now now, size_t enough) {
       prepare(now, true);
     }
     std::vector<QueueState*> queues;
-    for (const auto& [root, seen] : stirred_) {
+    for (const NodeId root : stirred_.roots()) {
       for (const NodeId node : state_.ledger.queues_of_tree(root)) queues.push_back(state_.queue_at(node));
     }
     if (queues.empty()) {
@@ -301,26 +272,6 @@ Requeued Scheduler::place_of(const std::string& ns, const std::string& name) con
   const WorkloadState* workload = find(ns, name);
   if (workload == nullptr || !workload->in_queue()) return Requeued::kNowhere;
   return workload->queue->pending.competes(*workload) ? Requeued::kActive : Requeued::kInadmissible;
-}
-
-int64_t Scheduler::usage_of(const std::string& cluster_queue, const std::string& flavor,
-                            const std::string& resource) const {
-  const QueueState* queue = find_queue(cluster_queue);
-  if (queue == nullptr || queue->node == kNoNode) return 0;
-  for (const QuotaId quota : state_.ledger.quotas(queue->node)) {
-    const auto [its_flavor, its_resource] = state_.names.quota(quota);
-    if (state_.names.flavor_name(its_flavor) == flavor && state_.names.resource_name(its_resource) == resource)
-      return state_.ledger.usage(queue->node, quota);
-  }
-  return 0;
-}
-
-std::vector<WorkloadPtr> Scheduler::pending_of(const std::string& cluster_queue) const {
-  std::vector<WorkloadPtr> waiting;
-  const QueueState* queue = find_queue(cluster_queue);
-  if (queue == nullptr) return waiting;
-  for (const WorkloadState* workload : queue->pending.list()) waiting.push_back(workload->object);
-  return waiting;
 }
 
 }  // namespace muster

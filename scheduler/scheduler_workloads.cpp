@@ -57,6 +57,7 @@ void Scheduler::read_requests(WorkloadState& state, const std::vector<Requests>&
       for (const auto& [resource, amount] : pod_requests[i])
         pod_set.per_pod.push_back({state_.names.resource(resource), amount});
     }
+    // The order in which Kueue visits resources: where several refuse, the first one is what the user reads.
     std::sort(pod_set.per_pod.begin(), pod_set.per_pod.end(), [&](const ResourceAmount& a, const ResourceAmount& b) {
       return state_.names.visiting_order(a.resource) < state_.names.visiting_order(b.resource);
     });
@@ -111,10 +112,15 @@ void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_
     slot.reset();
   }
   const bool known = slot != nullptr;
-  if (!known) slot = std::make_unique<WorkloadState>();
+  if (!known) {
+    slot = std::make_unique<WorkloadState>();
+    slot->sequence = ++last_sequence_;
+  }
   WorkloadState& state = *slot;
   const WorkloadPtr before = std::exchange(state.object, object);
   state.can_be_stopped = can_be_stopped;
+  // The admission is still being written: a version without it is older than the decision. A Workload that was
+  // deactivated or deleted in between leaves all the same.
   if (state.assumed && !holds_quota(state) && object->active && !object->meta.deleting) return;
 
   if (state.place == Place::kReserved) {
@@ -142,7 +148,9 @@ void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_
   enter(state, now);
 }
 
-// Whether a Workload that waits stays where it is although its object has changed.
+// Whether a Workload that waits stays where it is although its object has changed. Most changes are muster's own words
+// on why it waits, and must not cost it its place or wake its shape. One that is parked also moves when something
+// changes that can make it eligible: the end of an eviction, a backoff, an admission check.
 bool Scheduler::keeps_place(const WorkloadState& state, const WorkloadState& next) const {
   const Workload &before = *state.object, &after = *next.object;
   if (next.shape != state.shape || after.priority != before.priority || after.queue_name != before.queue_name ||
@@ -180,6 +188,7 @@ void Scheduler::enter_queue(WorkloadState& state, Timestamp now) {
   if (const std::optional<Timestamp> until = backoff(object, now)) {
     queue.pending.hold_back(state, *until);
   } else if (!queue.strict() && queue.pending.refused(state.shape)) {
+    // It would get the same answer. In a StrictFIFO queue it must still be able to become the head and block the rest.
     queue.pending.park(state);
   } else {
     queue.pending.push(state);
@@ -253,6 +262,7 @@ void Scheduler::take_reservation(WorkloadState& state, Now now) {
   state.has_claim = false;
   QueueState& queue = queue_named(state.object->status.admission->cluster_queue);
   reserve(state_, state, queue);
+  // The flavors have other room now: scans of the queue begin at the first one again (flavorFungibility, KEP-582).
   ++queue.generation;
   stir(queue);
 }
@@ -271,6 +281,7 @@ void Scheduler::update_reserved(WorkloadState& state, Now now) {
   state.evicting = evicting;
   state.assumed = false;
   state.assumed_eviction = waits_for_eviction;
+  // Less than before is a release: pods that have ended give their quota back while the others run (KEP-78).
   if (moved || before != state.usage) {
     if (queue.node != kNoNode) released(queue, true);
     drop_if_unused(queue);

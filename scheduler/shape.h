@@ -39,6 +39,7 @@ class Shapes {
     std::weak_ptr<const PodSpec> spec;
     std::string digest;
   };
+  // Only looked up and swept, so that it does not matter in which order addresses lie.
   std::unordered_map<const PodSpec*, Known> specs_;
   size_t sweep_at_ = 1024;
 };

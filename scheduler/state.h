@@ -72,6 +72,9 @@ struct WorkloadState {
     kReserved  // holds quota
   };
 
+  // Counts the Workloads in the order in which the scheduler met them. What must be the same in every run goes by
+  // this and not by an address.
+  uint64_t sequence = 0;
   WorkloadPtr object;
   std::vector<PodSetState> pod_sets;
   Place place = Place::kNowhere;
@@ -156,6 +159,22 @@ struct LocalQueueState {
   std::vector<WorkloadState*> workloads;  // all that name it and are not finished
 };
 
+// The order of queues where any order would do, so that it is the same in every run.
+struct ByName {
+  bool operator()(const QueueState* a, const QueueState* b) const { return a->name < b->name; }
+  bool operator()(const LocalQueueState* a, const LocalQueueState* b) const { return a->key < b->key; }
+};
+
+// When a protection from preemption ends that Workloads of a queue wait for.
+struct ProtectionEnd {
+  MonotonicTime time;
+  QueueState* queue;
+
+  bool operator<(const ProtectionEnd& other) const {
+    return time != other.time ? time < other.time : queue->name < other.queue->name;
+  }
+};
+
 struct SchedulerSettings {
   // Empty: classic ordering and preemption.
   std::vector<FairStrategy> fair_sharing{};
@@ -184,7 +203,7 @@ struct SchedulerState {
   ResourceId pods = 0;                  // the resource "pods"
   // Of WorkloadPriorityClasses that have some, by name.
   std::map<std::string, PreemptionProtection> class_protection{};
-  std::set<std::pair<MonotonicTime, QueueState*>> protection_ends{};  // see await_protection_end()
+  std::set<ProtectionEnd> protection_ends{};  // see await_protection_end()
   uint64_t cycle = 0;
   std::string awaited{};  // see Scheduler::await_ready()
   // Who is looked at: after an exception, at whom it was.

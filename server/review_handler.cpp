@@ -1,8 +1,10 @@
 #include "server/review_handler.h"
 
+#include <set>
 #include <utility>
 
 #include "api/codec/tree_memory.h"
+#include "api/watched_kinds.h"
 #include "mutators/mutator.h"
 #include "validators/validator.h"
 
@@ -82,6 +84,23 @@ std::vector<std::string> all_rule_names() {
   for (const auto* mutator : mutator_chain()) names.emplace_back(mutator->name);
   for (const auto* validator : all_validators()) names.emplace_back(validator->name);
   return names;
+}
+
+std::vector<std::string> all_reviewed_kinds() {
+  std::set<std::string> kinds;
+  const auto add = [&](const std::vector<RuleMatch>& matches) {
+    for (const RuleMatch& rule : matches) {
+      for (const RuleMatch& match : expand(rule)) {
+        for (const WatchedKind& watched : watched_kinds()) {
+          if (watched.type->group == match.group && watched.type->resource() == match.resource)
+            kinds.emplace(watched.type->kind);
+        }
+      }
+    }
+  };
+  for (const auto* mutator : mutator_chain()) add(mutator->matches);
+  for (const auto* validator : all_validators()) add(validator->matches);
+  return {kinds.begin(), kinds.end()};
 }
 
 }  // namespace muster

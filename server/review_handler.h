@@ -48,7 +48,8 @@ class ReviewHandler {
   const size_t most_tree_;
 };
 
-// The names of all rules, for MetricsOptions.
+// The names of all rules, and of all kinds that a rule sees, for MetricsOptions.
 std::vector<std::string> all_rule_names();
+std::vector<std::string> all_reviewed_kinds();
 
 }  // namespace muster

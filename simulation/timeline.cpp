@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "base/fnv.h"
+
 namespace muster::simulation {
 namespace {
 
-// FNV-1a: the parts' names spread one seed.
+// The parts' names spread one seed.
 uint64_t spread(uint64_t seed, std::string_view part) {
-  uint64_t hash = 14695981039346656037ULL ^ (seed * 0x9E3779B97F4A7C15ULL);
-  for (const char letter : part) hash = (hash ^ static_cast<unsigned char>(letter)) * 1099511628211ULL;
-  return hash;
+  return fnv1a_64(part, kFnv64 ^ (seed * 0x9E3779B97F4A7C15ULL));
 }
 
 }  // namespace

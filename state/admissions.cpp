@@ -4,6 +4,7 @@
 
 #include "base/overloaded.h"
 #include "state/cluster_state.h"
+#include "state/namespaced_name.h"
 #include "state/pod_requests.h"
 #include "state/unsupported.h"
 
@@ -233,8 +234,8 @@ std::string_view Admissions::blocker(Now now) const {
 std::optional<ObjectKey> Admissions::blocked_by(Now now) const {
   const std::string_view path = blocker(now);
   if (path.empty()) return std::nullopt;
-  const size_t slash = path.find('/');
-  return ObjectKey{&kWorkloads, std::string(path.substr(0, slash)), std::string(path.substr(slash + 1))};
+  const auto [ns, name] = split_path(path);
+  return ObjectKey{&kWorkloads, std::string(ns), std::string(name)};
 }
 
 // Their defaults and bounds have changed.
@@ -261,8 +262,8 @@ void Admissions::drop_void_refusals() {
   for (const std::string& path : scheduler_.take_left()) {
     const auto found = rulings_.find(path);
     if (found == rulings_.end() || !std::holds_alternative<Refused>(found->second.ruling)) continue;
-    const size_t slash = path.find('/');
-    if (!scheduler_.waits(path.substr(0, slash), path.substr(slash + 1))) rulings_.erase(found);
+    const auto [ns, name] = split_path(path);
+    if (!scheduler_.waits(std::string(ns), std::string(name))) rulings_.erase(found);
   }
 }
 

@@ -175,6 +175,10 @@ std::optional<NamespacedName> ClusterState::subdomain_of(const JobSet& set) {
   return NamespacedName{set.meta.ns, set.subdomain};
 }
 
+std::optional<NamespacedName> ClusterState::kind_of(const DescribedJob& job) {
+  return NamespacedName{job.meta.ns, job.kind->type().plural};
+}
+
 std::optional<NamespacedName> ClusterState::owner_of(const Workload& workload) {
   if (!workload.meta.controller) return std::nullopt;
   return NamespacedName{"", workload.meta.controller->uid};
@@ -228,6 +232,7 @@ void ClusterState::for_each_index(const TypedObject& object, Visit visit) {
   std::visit(Overloaded{
                  [&](const JobPtr& its) { visit(jobs_of_jobset_, its); },
                  [&](const JobSetPtr& its) { visit(jobsets_of_subdomain_, its); },
+                 [&](const DescribedJobPtr& its) { visit(described_jobs_in_, its); },
                  [&](const WorkloadPtr& its) {
                    visit(workloads_of_owner_, its);
                    visit(workloads_of_serving_set_, its);
@@ -263,6 +268,7 @@ TypedObject ClusterState::replace(TypedObject& place, const TypedObject& object)
 
 // What is known of all objects together, without this one or with it.
 void ClusterState::count_in(const TypedObject& object) {
+  note_prebuilt(object, true);
   std::visit(Overloaded{
                  [&](const JobPtr& job) { gangs_.put(job); },
                  [&](const PodPtr& pod) { gangs_.put(pod); },
@@ -274,6 +280,7 @@ void ClusterState::count_in(const TypedObject& object) {
 }
 
 void ClusterState::count_out(const TypedObject& object) {
+  note_prebuilt(object, false);
   std::visit(Overloaded{
                  [&](const JobPtr& job) { gangs_.remove(*job); },
                  [&](const PodPtr& pod) { gangs_.remove(*pod); },
@@ -282,6 +289,20 @@ void ClusterState::count_out(const TypedObject& object) {
                  [](const auto&) {},
              },
              object);
+}
+
+// The Workloads that a job names: which of the two counts is a matter of settings (jobs/prebuilt_workload.h).
+void ClusterState::note_prebuilt(const TypedObject& object, bool present) {
+  const ObjectMeta& meta = meta_of(object);
+  for (const std::string_view name : {meta.annotation(kPrebuiltWorkload), meta.label(kPrebuiltWorkload)}) {
+    if (name.empty() || find_job_kind(type_of(object)) == nullptr) continue;
+    std::set<ObjectKey>& jobs = jobs_naming_workload_[path_of(meta.ns, name)];
+    if (present)
+      jobs.insert(key_of(object));
+    else
+      jobs.erase(key_of(object));
+    if (jobs.empty()) jobs_naming_workload_.erase(path_of(meta.ns, name));
+  }
 }
 
 // The flavors and checks that a queue names.

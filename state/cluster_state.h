@@ -57,6 +57,10 @@ class ClusterState {
   std::vector<const JobSet*> jobsets_of_subdomain(std::string_view ns, std::string_view subdomain) const;
   // By name; also those of a deleted owner.
   std::vector<const Workload*> workloads_of_owner(std::string_view owner_uid) const;
+  // Jobs of any kind that name this Workload as theirs (kueue.x-k8s.io/prebuilt-workload-name).
+  std::vector<ObjectKey> jobs_naming_workload(std::string_view ns, std::string_view name) const;
+  // Of one described kind, by name.
+  std::vector<const DescribedJob*> described_jobs_in(const ResourceType& type, std::string_view ns) const;
   // By name.
   std::vector<const LimitRange*> limit_ranges_in(std::string_view ns) const;
   // A pod that muster manages by itself; nullptr: there is none.
@@ -147,9 +151,11 @@ class ClusterState {
   void count_in(const TypedObject& object);
   void count_out(const TypedObject& object);
   void note_names(const ClusterQueue& queue, bool present);
+  void note_prebuilt(const TypedObject& job, bool present);
 
   static std::optional<NamespacedName> jobset_of(const Job& job);
   static std::optional<NamespacedName> subdomain_of(const JobSet& jobset);
+  static std::optional<NamespacedName> kind_of(const DescribedJob& job);
   static std::optional<NamespacedName> owner_of(const Workload& workload);
   static std::optional<NamespacedName> local_queue_of(const Workload& workload);
   static std::optional<NamespacedName> cluster_queue_of(const Workload& workload);
@@ -165,6 +171,7 @@ class ClusterState {
   std::map<std::string_view, uint64_t> seen_;        // by plural
   ObjectIndex<Job, jobset_of> jobs_of_jobset_;
   ObjectIndex<JobSet, subdomain_of> jobsets_of_subdomain_;
+  ObjectIndex<DescribedJob, kind_of> described_jobs_in_;
   ObjectIndex<Workload, owner_of> workloads_of_owner_;
   ObjectIndex<Workload, local_queue_of> workloads_in_queue_;
   ObjectIndex<Workload, cluster_queue_of> workloads_reserving_;
@@ -179,6 +186,7 @@ class ClusterState {
   std::vector<const ClusterQueue*> queues_at(const Queues& queues, std::string_view key) const;
   Queues cluster_queues_of_flavor_;
   Queues cluster_queues_of_check_;
+  std::map<std::string, std::set<ObjectKey>, std::less<>> jobs_naming_workload_;  // by "ns/name" of the Workload
   QueueCountIndex queue_counts_;
   ExpiringSet<ObjectKey> taken_{std::chrono::minutes(1)};  // names that strangers have
   std::map<ObjectKey, Rejection> rejections_;              // by owner

@@ -103,6 +103,16 @@ std::vector<const Workload*> ClusterState::workloads_of_owner(std::string_view o
   return workloads_of_owner_.at({"", owner_uid});
 }
 
+std::vector<ObjectKey> ClusterState::jobs_naming_workload(std::string_view ns, std::string_view name) const {
+  const auto found = jobs_naming_workload_.find(path_of(ns, name));
+  if (found == jobs_naming_workload_.end()) return {};
+  return {found->second.begin(), found->second.end()};
+}
+
+std::vector<const DescribedJob*> ClusterState::described_jobs_in(const ResourceType& type, std::string_view ns) const {
+  return described_jobs_in_.at({ns, type.plural});
+}
+
 std::vector<const LimitRange*> ClusterState::limit_ranges_in(std::string_view ns) const {
   return limit_ranges_in_.at({"", ns});
 }

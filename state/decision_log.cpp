@@ -1,6 +1,8 @@
 #include "state/decision_log.h"
 
-#include <set>
+#include <algorithm>
+
+#include "api/meta/names.h"
 
 namespace muster {
 namespace {
@@ -12,14 +14,10 @@ bool became_true(const Workload& workload, const WorkloadStatus& after, std::str
 }
 
 // "on-demand, spot": each once.
-std::string flavors_of(const Admission& admission) {
-  std::set<std::string_view> flavors;
-  for (const PodSetAssignment& pod_set : admission.pod_sets) {
-    for (const auto& [resource, flavor] : pod_set.flavors) flavors.insert(flavor);
-  }
-  std::string text;
-  for (std::string_view flavor : flavors) text.append(text.empty() ? "" : ", ").append(flavor);
-  return text;
+std::string flavors_text(const Admission& admission) {
+  std::vector<std::string> flavors = assigned_flavors(admission);
+  std::sort(flavors.begin(), flavors.end());
+  return join(flavors, ", ");
 }
 
 Fields subject(const Workload& workload, const std::optional<Admission>& admission) {
@@ -29,7 +27,7 @@ Fields subject(const Workload& workload, const std::optional<Admission>& admissi
                                    std::string(workload.meta.controller->name));
   if (!admission) return fields;
   fields.emplace_back("clusterQueue", admission->cluster_queue);
-  fields.emplace_back("flavors", flavors_of(*admission));
+  fields.emplace_back("flavors", flavors_text(*admission));
   return fields;
 }
 

@@ -1,9 +1,9 @@
 #include "state/gang_index.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "api/meta/constants.h"
+#include "base/whole_number.h"
 #include "jobs/group_scheduling.h"
 #include "jobs/jobset/jobset_fields.h"
 
@@ -31,19 +31,13 @@ std::string make_token(std::string_view uid, std::string_view attempt, std::stri
   return uid.empty() || attempt.empty() || epoch.empty() ? "" : group_token(uid, attempt, epoch);
 }
 
-int64_t read_number(std::string_view text, int64_t otherwise) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? number : otherwise;
-}
-
 std::string_view part_of(std::string_view token, size_t index) {
   for (; index > 0; --index) token.remove_prefix(std::min(token.find('/') + 1, token.size()));
   return token.substr(0, token.find('/'));
 }
 
 std::pair<int32_t, std::string> completion_of(const Pod& pod) {
-  const int64_t index = read_number(pod.meta.annotation(kCompletionIndexAnnotation), -1);
+  const int64_t index = whole_number<int64_t>(pod.meta.annotation(kCompletionIndexAnnotation)).value_or(-1);
   return index < 0 ? std::pair(-1, pod.meta.name) : std::pair(static_cast<int32_t>(index), std::string());
 }
 
@@ -62,7 +56,7 @@ std::optional<Member> member_of(const Job& job) {
   const std::string_view replicated_job = job.meta.label(kReplicatedJobNameKey);
   const std::string& jobset_name = job.meta.controller->name;
   const std::string_view digits = std::string_view(job.meta.name).substr(job.meta.name.rfind('-') + 1);
-  const int64_t index = read_number(digits, -1);
+  const int64_t index = whole_number<int64_t>(digits).value_or(-1);
   if (index < 0 || index > INT32_MAX) return std::nullopt;
   if (child_job_name(jobset_name, replicated_job, static_cast<int32_t>(index)) != job.meta.name) return std::nullopt;
   return Member{std::string(replicated_job), index};
@@ -91,7 +85,7 @@ std::optional<Nudge> read_nudge(std::string_view annotation) {
   if (first == std::string_view::npos || first == last) return std::nullopt;
   const auto time = parse_rfc3339(annotation.substr(last + 1));
   if (!time.ok()) return std::nullopt;
-  const int64_t count = read_number(annotation.substr(first + 1, last - first - 1), 1);
+  const int64_t count = whole_number<int64_t>(annotation.substr(first + 1, last - first - 1)).value_or(1);
   return Nudge{std::string(annotation.substr(0, first)), static_cast<int32_t>(std::clamp<int64_t>(count, 1, 1'000'000)),
                to_time_point(*time)};
 }
@@ -142,7 +136,7 @@ const Gang* GangIndex::find(const ObjectMeta& owner) const {
 GangIndex::Place GangIndex::place_of(std::string_view ns, const std::string& token) {
   Gang& gang = gangs_[path_of(ns, part_of(token, 0))];
   const auto [run, is_new] = gang.runs.try_emplace(token);
-  if (is_new) run->second.attempt = read_number(part_of(token, 1), 0);
+  if (is_new) run->second.attempt = whole_number<int64_t>(part_of(token, 1)).value_or(0);
   return {&gang, &run->second};
 }
 

@@ -29,4 +29,11 @@ inline NamespacedName name_of(const ObjectMeta& meta) {
   return {meta.ns, meta.name};
 }
 
+// What path_of() has put together, "namespace/name": no name of Kubernetes contains a slash.
+inline NamespacedName split_path(std::string_view path) {
+  const size_t slash = path.find('/');
+  if (slash == std::string_view::npos) return {"", path};
+  return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
 }  // namespace muster

@@ -2,7 +2,7 @@
 
 #include "scheduler/reservation.h"
 
-#include "api/reason_label.h"
+#include "api/texts/reason_label.h"
 #include "api/workload_conditions.h"
 
 namespace muster {
@@ -40,6 +40,13 @@ const QueueCounts& at_or_zeros(const std::map<std::string, QueueCounts, std::les
 }
 
 }  // namespace
+
+int64_t amount_of(const FlavorAmounts& amounts, std::string_view flavor, std::string_view resource) {
+  const auto requests = amounts.find(flavor);
+  if (requests == amounts.end()) return 0;
+  const auto amount = requests->second.find(resource);
+  return amount == requests->second.end() ? 0 : amount->second;
+}
 
 FlavorAmounts reserved_amounts(const Workload& workload, bool reclaims) {
   FlavorAmounts amounts;

@@ -16,6 +16,7 @@ namespace muster {
 
 // By flavor; without flavors and resources of which nothing is used.
 using FlavorAmounts = std::map<std::string, Requests, std::less<>>;
+int64_t amount_of(const FlavorAmounts& amounts, std::string_view flavor, std::string_view resource);
 
 // What the Workload has reserved; if it `reclaims`, without what it has given back for finished pods.
 FlavorAmounts reserved_amounts(const Workload& workload, bool reclaims);

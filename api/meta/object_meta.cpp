@@ -1,10 +1,10 @@
 #include "api/meta/object_meta.h"
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "base/whole_number.h"
 
 namespace muster {
 namespace {
@@ -29,9 +29,7 @@ std::string path_of(const ObjectMeta& meta) {
 }
 
 uint64_t read_version(std::string_view text) {
-  uint64_t version = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
-  return error == std::errc() && end == text.data() + text.size() ? version : 0;
+  return whole_number<uint64_t>(text).value_or(0);
 }
 
 Timestamp time_at(const json& object, std::initializer_list<std::string_view> path) {

@@ -8,9 +8,9 @@
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
 #include "api/pods/counts.h"
+#include "base/whole_number.h"
 #include "jobs/edit.h"
 #include "jobs/ended_by_condition.h"
-#include "jobs/whole_number.h"
 
 namespace muster {
 namespace {

@@ -37,11 +37,15 @@ bool is_managed(const QueuedPod& pod) {
   return pod.meta.label(kManagedLabel) == kManagedLabelValue;
 }
 
+TimePoint end_of_grace(const QueuedPod& pod) {
+  return to_time_point(pod.deleted) + std::chrono::seconds(pod.grace_seconds);
+}
+
 bool uses_node(const QueuedPod& pod, const RuleSettings& rules, TimePoint now) {
   if (pod.terminated() || (pod.phase != "Running" && pod.node.empty())) return false;
   if (!pod.meta.deleting) return true;
   if (rules.enabled("FastQuotaReleaseInPodIntegration")) return false;
-  return now < to_time_point(pod.deleted) + std::chrono::seconds(pod.grace_seconds);
+  return now < end_of_grace(pod);
 }
 
 PodGroup make_pod_group(std::vector<QueuedPodPtr> pods, std::string group, const RuleSettings& rules, TimePoint now) {

@@ -25,6 +25,8 @@ bool is_managed(const QueuedPod& pod);
 // It has a node, which may still be in use. One that is being deleted counts until its grace period is over; with
 // the gate FastQuotaReleaseInPodIntegration it does not.
 bool uses_node(const QueuedPod& pod, const RuleSettings& rules, TimePoint now);
+// Of a pod that is being deleted: until when it can run.
+TimePoint end_of_grace(const QueuedPod& pod);
 
 // `pods` are not empty and in the order of their names; `group` is empty for a pod by itself.
 PodGroup make_pod_group(std::vector<QueuedPodPtr> pods, std::string group, const RuleSettings& rules, TimePoint now);

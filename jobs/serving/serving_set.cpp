@@ -7,7 +7,7 @@
 #include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
 #include "api/pods/counts.h"
-#include "jobs/whole_number.h"
+#include "base/whole_number.h"
 #include "jobs/workload_name.h"
 
 namespace muster {

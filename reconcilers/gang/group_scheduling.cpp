@@ -11,6 +11,7 @@
 #include "reconcilers/gang/group_scheduling_nudge.h"
 #include "reconcilers/gang/group_scheduling_owner.h"
 #include "reconcilers/gang/group_scheduling_progress.h"
+#include "reconcilers/step.h"
 
 namespace muster {
 namespace {
@@ -73,47 +74,35 @@ GroupLedger decisions_by_pods(const GangOwner& owner, const Gang* gang) {
   return ledger;
 }
 
-// Whether the ConfigMap can be used, or at least stands in nobody's way.
-bool keep_config_map(Gathering& g, Plan& plan) {
+// kContinue: the ConfigMap can be used, or at least stands in nobody's way.
+Step keep_config_map(Gathering& g, Plan& plan) {
   const ObjectKey key = g.owner.config_map();
   const ConfigMap* present = g.state.config_map(key.ns, key.name);
   switch (holder_of(g.owner, present, g.state)) {
     case Holder::kUs:
       g.config_map = present;
       g.ledger = read_ledger(*present);
-      return true;
+      return Step::kContinue;
     case Holder::kStranger:
       g.taken = true;
       break;
     case Holder::kLeaving:
-      return false;
+      return Step::kDone;
     case Holder::kStale:
       plan.writes.push_back(
           {.verb = Verb::kDelete, .target = key, .body = with_version(present->meta, {}), .uid = present->meta.uid});
-      return false;
+      return Step::kDone;
     case Holder::kNobody:
       g.taken = g.state.taken(key, g.now.monotonic);
       if (g.taken) break;
       plan.writes.push_back(create_config_map(g.owner, to_data(decisions_by_pods(g.owner, g.gang))));
-      return false;
+      return Step::kDone;
   }
   plan.wake_at(g.now.wall + kTakenInterval);
-  return true;
+  return Step::kContinue;
 }
 
 // --- The decision ---
-
-// The earliest deadline of the undecided. A waiter's start is the kubelet's word; what it
-// puts into the future counts as now.
-std::optional<TimePoint> deadline_of(const Gathering& g) {
-  std::optional<TimePoint> earliest;
-  for (const std::string& token : g.progress.undecided) {
-    const auto stored = g.ledger.deadline(token);
-    if (stored) earliest = earliest ? std::min(*earliest, *stored) : stored;
-  }
-  if (earliest || !g.progress.first_started) return earliest;
-  return std::min(*g.progress.first_started, g.now.wall) + seconds(g.owner.barrier.timeout_seconds);
-}
 
 // `message`: of the log's line; null when nothing was decided.
 Write write_ledger(const Gathering& g, GroupLedger ledger, std::vector<ObjectEvent> events, const char* message) {
@@ -270,9 +259,9 @@ void reconcile_resting(Gathering& g, Plan& plan) {
 }
 
 void reconcile_active(Gathering& g, Plan& plan) {
-  if (!keep_config_map(g, plan)) return;
+  if (keep_config_map(g, plan) == Step::kDone) return;
   g.progress = assess(g.owner, g.gang, g.ledger);
-  g.deadline = deadline_of(g);
+  g.deadline = deadline_of(g.owner, g.progress, g.ledger, g.now.wall);
   if (g.taken) {
     const bool over = g.deadline && g.now.wall >= *g.deadline;
     if (g.deadline && !over) plan.wake_at(*g.deadline);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jobs/group_scheduling.h"
+#include "reconcilers/gang/group_scheduling_text.h"
 
 namespace muster {
 namespace {
@@ -14,26 +15,6 @@ using std::chrono::seconds;
 constexpr Duration kMessageInterval = seconds(5);
 // How often it follows the reasons alone, while as many pods have started as before.
 constexpr Duration kReasonsInterval = seconds(15);
-// "3 of 5 pods have started as of 2026-01-01T00:00:00Z; missing: ...": the time of the
-// last message stands in the message, because a condition's own time moves only with
-// its status.
-constexpr std::string_view kAsOf = " as of ";
-
-struct StampedText {
-  std::string before, after;
-  TimePoint time = TimePoint::min();
-};
-
-StampedText read_stamped(std::string_view message) {
-  const size_t mark = message.find(kAsOf);
-  if (mark == std::string_view::npos) return {std::string(message), "", TimePoint::min()};
-  const std::string_view rest = message.substr(mark + kAsOf.size());
-  const size_t end = std::min(rest.find(';'), rest.size());
-  const auto time = parse_rfc3339(rest.substr(0, end));
-  if (!time.ok()) return {std::string(message), "", TimePoint::min()};
-  return {std::string(message.substr(0, mark)), std::string(rest.substr(end)), to_time_point(*time)};
-}
-
 std::optional<Write> write_taken(const Gathering& g) {
   const std::string note = "the ConfigMap " + g.owner.barrier.config_map +
                            " of this group cannot be made: somebody else's object has that name, and muster does not "
@@ -46,27 +27,26 @@ std::optional<Write> write_taken(const Gathering& g) {
 std::optional<Write> write_waiting(const Gathering& g, Plan& plan) {
   const Condition* present = find_condition(g.owner.conditions(), kGroupStartedCondition);
   const bool follows = present == nullptr || present->reason == kWaitingForPods;
-  StampedText last;
+  WaitingText last;
   TimePoint due = to_time_point(g.config_map->meta.created) + kMessageInterval;
   if (present != nullptr && follows) {
-    last = read_stamped(present->message);
-    due = last.time == TimePoint::min() ? g.now.wall : last.time + kMessageInterval;
+    last = read_waiting(present->message);
+    due = last.time ? *last.time + kMessageInterval : g.now.wall;
   }
   // Another reason is of an earlier run. A time further ahead is of a clock that was set back.
   if (follows && g.now.wall < due && due <= g.now.wall + kMessageInterval) {
     plan.wake_at(due);
     return std::nullopt;
   }
-  const std::string count = count_of_pods(g.progress);
-  if (follows && last.before == count && g.now.wall < last.time + kReasonsInterval) {
-    plan.wake_at(last.time + kReasonsInterval);
+  WaitingText text{.count = count_of_pods(g.progress), .time = g.now.wall};
+  const bool same_count = follows && last.count == text.count;
+  if (same_count && last.time && g.now.wall < *last.time + kReasonsInterval) {
+    plan.wake_at(*last.time + kReasonsInterval);
     return std::nullopt;
   }
-  const std::string missing = missing_pods(g.owner, g.gang, g.ledger);
-  const std::string rest = missing.empty() ? "" : "; missing: " + missing;
-  if (present != nullptr && follows && last.before == count && last.after == rest) return std::nullopt;
-  return write_group_started(g.owner, false, kWaitingForPods,
-                             count + std::string(kAsOf) + format_rfc3339(to_timestamp(g.now.wall)) + rest, g.now.wall);
+  text.missing = missing_pods(g.owner, g.gang, g.ledger);
+  if (present != nullptr && same_count && last.missing == text.missing) return std::nullopt;
+  return write_group_started(g.owner, false, kWaitingForPods, waiting_message(text), g.now.wall);
 }
 
 std::optional<Write> write_all_started(const Gathering& g) {

@@ -71,10 +71,7 @@ std::optional<GangOwner> find_gang_owner(const ObjectKey& key, const ClusterStat
 }
 
 ObjectEvent event_on(const GangOwner& owner, std::string_view type, std::string_view reason, std::string note) {
-  return {.regarding = reference_to(*owner.key.type, owner.meta()),
-          .type = std::string(type),
-          .reason = std::string(reason),
-          .note = std::move(note)};
+  return event_about(*owner.key.type, owner.meta(), type, reason, std::move(note));
 }
 
 Write create_config_map(const GangOwner& owner, json data) {

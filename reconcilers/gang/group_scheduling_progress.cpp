@@ -1,11 +1,11 @@
 #include "reconcilers/gang/group_scheduling_progress.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <set>
 
 #include "api/requests.h"
+#include "base/whole_number.h"
 #include "jobs/jobset/jobset_fields.h"
 
 namespace muster {
@@ -127,11 +127,7 @@ struct IndexRange {
 
 // "0,2-4" -> {0, 0}, {2, 4}; by their first index. What is no number is 0.
 std::vector<IndexRange> read_ranges(std::string_view text) {
-  const auto number = [](std::string_view digits) {
-    int32_t value = 0;
-    std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return int64_t{value};
-  };
+  const auto number = [](std::string_view digits) { return int64_t{whole_number<int32_t>(digits).value_or(0)}; };
   std::vector<IndexRange> ranges;
   while (!text.empty()) {
     const std::string_view range = text.substr(0, text.find(','));
@@ -261,6 +257,17 @@ std::string missing_pods(const GangOwner& owner, const Gang* gang, const GroupLe
   else if (found->second != nullptr)
     add_job(*found->second, missing);
   return missing.text();
+}
+
+std::optional<TimePoint> deadline_of(const GangOwner& owner, const GroupProgress& progress, const GroupLedger& ledger,
+                                     TimePoint now) {
+  std::optional<TimePoint> earliest;
+  for (const std::string& token : progress.undecided) {
+    const auto stored = ledger.deadline(token);
+    if (stored) earliest = earliest ? std::min(*earliest, *stored) : stored;
+  }
+  if (earliest || !progress.first_started) return earliest;
+  return std::min(*progress.first_started, now) + std::chrono::seconds(owner.barrier.timeout_seconds);
 }
 
 }  // namespace muster

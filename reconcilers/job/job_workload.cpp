@@ -64,15 +64,13 @@ void create(const JobScene& scene, Plan& plan) {
                               "Workload " + path_of(key.ns, name) + " cannot be created: ")});
 }
 
-void without_workload(const JobScene& scene, Plan& plan) {
-  const RuleSettings& rules = scene.settings.rules;
-  const bool prebuilt = prebuilt_workload_name_of(rules, scene.job.meta()).has_value();
-  if (prebuilt) {
-    // Its making leads back here.
-    is_stopped(scene, nullptr, "missing workload", plan);
-  } else if (!scene.job.active()) {
-    create(scene, plan);
-  }
+Step follow_without_workload(const JobScene& scene, Plan& plan) {
+  if (scene.job.end()) return Step::kDone;
+  // Its making leads back here.
+  if (prebuilt_workload_name_of(scene.settings.rules, scene.job.meta()))
+    return advance_stop(scene, nullptr, "missing workload", plan);
+  if (!scene.job.active()) create(scene, plan);
+  return Step::kDone;
 }
 
 // --- A job with its Workload ---
@@ -101,13 +99,13 @@ bool same_pods(std::vector<ReclaimablePod> one, std::vector<ReclaimablePod> othe
 
 }  // namespace
 
-bool tell_reclaimable(const JobScene& scene, const Workload& workload, Plan& plan) {
-  if (!scene.settings.rules.enabled("ReclaimablePods")) return false;
+Step tell_reclaimable(const JobScene& scene, const Workload& workload, Plan& plan) {
+  if (!scene.settings.rules.enabled("ReclaimablePods")) return Step::kContinue;
   WorkloadStatus status = workload.status;
   status.reclaimable_pods = scene.job.reclaimable_pods();
-  if (same_pods(status.reclaimable_pods, workload.status.reclaimable_pods)) return false;
+  if (same_pods(status.reclaimable_pods, workload.status.reclaimable_pods)) return Step::kContinue;
   plan.writes.push_back(write_status(workload, status));
-  return true;
+  return Step::kDone;
 }
 
 namespace {
@@ -123,17 +121,18 @@ bool is_about_to_be_judged(const JobScene& scene, const Workload& workload) {
 
 }  // namespace
 
-bool tell_ready(const JobScene& scene, const Workload& workload, Plan& plan) {
+Step tell_ready(const JobScene& scene, const Workload& workload, Plan& plan) {
   const bool for_all = scene.settings.wait_for_pods_ready.has_value();
-  if (!for_all && !tracks_flavors(workload, queues_of(workload, scene.state).cluster)) return false;
+  if (!for_all && !tracks_flavors(workload, queues_of(workload, scene.state).cluster)) return Step::kContinue;
   Condition wanted = pods_ready_condition(workload, scene.job, scene.stamp());
   const Condition* present = find_condition(workload.status.conditions, kPodsReadyCondition);
-  if (present != nullptr && present->status == wanted.status && present->reason == wanted.reason) return false;
-  if (present == nullptr && is_about_to_be_judged(scene, workload)) return false;
+  if (present != nullptr && present->status == wanted.status && present->reason == wanted.reason)
+    return Step::kContinue;
+  if (present == nullptr && is_about_to_be_judged(scene, workload)) return Step::kContinue;
   // For its flavors the first word comes with their quota.
-  if (present == nullptr && !for_all && !workload.has_quota_reserved()) return false;
+  if (present == nullptr && !for_all && !workload.has_quota_reserved()) return Step::kContinue;
   plan.writes.push_back(write_status(workload, status_with_pods(workload, std::move(wanted))));
-  return true;
+  return Step::kDone;
 }
 
 namespace {
@@ -150,12 +149,15 @@ bool has_pods(const JobScene& scene) {
   });
 }
 
-void evict(const JobScene& scene, const Workload& workload, const Condition& evicted, Plan& plan) {
-  if (!is_stopped(scene, &workload, evicted.message, plan)) return;
+Step follow_eviction(const JobScene& scene, const Workload& workload, Plan& plan) {
+  const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
+  if (evicted == nullptr || !evicted->is_true()) return Step::kContinue;
+  if (advance_stop(scene, &workload, evicted->message, plan) == Step::kDone) return Step::kDone;
   // Pods that run still need their quota.
-  if (!workload.has_quota_reserved() || has_pods(scene)) return;
+  if (!workload.has_quota_reserved() || has_pods(scene)) return Step::kDone;
   const Duration admitted_for = scene.state.admissions().admitted_for(workload, scene.now);
-  plan.writes.push_back(write_status(workload, released_status(workload, evicted, admitted_for, scene.stamp())));
+  plan.writes.push_back(write_status(workload, released_status(workload, *evicted, admitted_for, scene.stamp())));
+  return Step::kDone;
 }
 
 void tell_of_checks(const JobScene& scene, const Workload& workload, Plan& plan) {
@@ -180,26 +182,47 @@ void wait_for_admission(const JobScene& scene, const Workload& workload, Plan& p
 
 namespace {
 
-void with_workload(const JobScene& scene, const Workload& workload, Plan& plan) {
-  const QueuedJob& job = scene.job;
-  if (workload.finished()) {
-    return drop_in_use_finalizer(kWorkloads, workload.meta, plan,
-                                 {scene.event(kNormalEvent, "FinishedWorkload", name_in_events(workload))});
-  }
-  if (workload.meta.deleting) {
-    if (is_stopped(scene, &workload, "Workload is deleted", plan))
-      drop_in_use_finalizer(kWorkloads, workload.meta, plan);
-    return;
-  }
-  if (const auto job_end = job.end()) return tell_end(scene, workload, *job_end, plan);
-  if (tell_reclaimable(scene, workload, plan) || tell_ready(scene, workload, plan)) return;
-  const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
-  if (evicted != nullptr && evicted->is_true()) return evict(scene, workload, *evicted, plan);
-  if (job.stopped())
-    return workload.admitted() ? start(scene, workload, plan) : wait_for_admission(scene, workload, plan);
-  // A stop that was begun is completed; the Workload may have been admitted again since.
-  if (!workload.admitted() || job.suspended()) is_stopped(scene, &workload, "Not admitted by cluster queue", plan);
+Step let_go_finished(const JobScene& scene, const Workload& workload, Plan& plan) {
+  if (!workload.finished()) return Step::kContinue;
+  drop_in_use_finalizer(kWorkloads, workload.meta, plan,
+                        {scene.event(kNormalEvent, "FinishedWorkload", name_in_events(workload))});
+  return Step::kDone;
 }
+
+Step stop_with_deleted(const JobScene& scene, const Workload& workload, Plan& plan) {
+  if (!workload.meta.deleting) return Step::kContinue;
+  if (advance_stop(scene, &workload, "Workload is deleted", plan) == Step::kContinue)
+    drop_in_use_finalizer(kWorkloads, workload.meta, plan);
+  return Step::kDone;
+}
+
+Step follow_end(const JobScene& scene, const Workload& workload, Plan& plan) {
+  const auto job_end = scene.job.end();
+  if (!job_end) return Step::kContinue;
+  tell_end(scene, workload, *job_end, plan);
+  return Step::kDone;
+}
+
+Step start_or_wait(const JobScene& scene, const Workload& workload, Plan& plan) {
+  if (!scene.job.stopped()) return Step::kContinue;
+  if (workload.admitted())
+    start(scene, workload, plan);
+  else
+    wait_for_admission(scene, workload, plan);
+  return Step::kDone;
+}
+
+// A stop that was begun is completed; the Workload may have been admitted again since.
+Step stop_unadmitted(const JobScene& scene, const Workload& workload, Plan& plan) {
+  if (workload.admitted() && !scene.job.suspended()) return Step::kContinue;
+  return advance_stop(scene, &workload, "Not admitted by cluster queue", plan);
+}
+
+constexpr Step (*kStepsWithWorkload[])(const JobScene&, const Workload&, Plan&) = {
+    let_go_finished, stop_with_deleted, follow_end,    tell_reclaimable,
+    tell_ready,      follow_eviction,   start_or_wait, stop_unadmitted};
+
+// --- The pass ---
 
 // muster is the JobSet controller and does not run this one (reconcilers/jobset/jobset.cpp).
 bool is_never_run(const QueuedJob& job, const ClusterState& state, const ReconcilerSettings& settings) {
@@ -209,7 +232,7 @@ bool is_never_run(const QueuedJob& job, const ClusterState& state, const Reconci
 }
 
 // It neither waits for quota nor holds any.
-void leave_without_quota(const JobScene& scene, Plan& plan) {
+void withdraw(const JobScene& scene, Plan& plan) {
   for (const Workload* workload : scene.state.workloads_of_owner(scene.job.meta().uid)) {
     drop_in_use_finalizer(kWorkloads, workload->meta, plan);
     if (workload->meta.deleting) continue;
@@ -220,39 +243,60 @@ void leave_without_quota(const JobScene& scene, Plan& plan) {
   }
 }
 
+using JobStep = Step (*)(const JobScene&, const ReconcilerSettings&, Plan&);
+
+Step let_go_when_deleted(const JobScene& scene, const ReconcilerSettings&, Plan& plan) {
+  if (!scene.job.meta().deleting) return Step::kContinue;
+  const bool works =
+      scene.job.works_while_deleted() && scene.settings.rules.enabled("DeferRayServiceFinalizationForRedisCleanup");
+  if (!works) let_go(scene, plan);
+  return Step::kDone;
+}
+
+Step leave_alone(const JobScene& scene, const ReconcilerSettings&, Plan&) {
+  const QueuedJob& job = scene.job;
+  if (!job.kind().is_managed_by(job.managed_by())) return Step::kDone;
+  const bool unused = job.left_alone() && scene.state.workloads_of_owner(job.meta().uid).empty();
+  return unused ? Step::kDone : Step::kContinue;
+}
+
+Step follow_standing(const JobScene& scene, const ReconcilerSettings&, Plan& plan) {
+  const auto standing = standing_of(scene);
+  if (!standing) plan.wake_at(scene.now.wall + kUndecidedInterval);
+  if (!standing || *standing == Standing::kOutside) return Step::kDone;
+  if (*standing == Standing::kQueued) return Step::kContinue;
+  if (*standing == Standing::kHeld) hold(scene, plan);
+  if (plan.writes.empty()) leave_queue(scene, plan);
+  return Step::kDone;
+}
+
+Step leave_never_run(const JobScene& scene, const ReconcilerSettings& settings, Plan& plan) {
+  const QueuedJob& job = scene.job;
+  if (!is_never_run(job, scene.state, settings) || !job.suspended() || has_pods(scene)) return Step::kContinue;
+  if (!job.end()) withdraw(scene, plan);
+  return Step::kDone;
+}
+
+Step take_leftovers(const JobScene& scene, const ReconcilerSettings&, Plan& plan) {
+  return take_back_leftovers(scene, plan);
+}
+
+Step follow_workload(const JobScene& scene, const ReconcilerSettings&, Plan& plan) {
+  const WorkloadChoice choice = choose_workload(scene, plan);
+  if (choice.settled) return Step::kDone;
+  if (choice.workload == nullptr) return follow_without_workload(scene, plan);
+  return take_steps(kStepsWithWorkload, scene, *choice.workload, plan);
+}
+
+constexpr JobStep kSteps[] = {let_go_when_deleted, leave_alone,    follow_standing,
+                              leave_never_run,     take_leftovers, follow_workload};
+
 Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
   Plan plan;
   const auto job = find_job(key, state);
   if (!job || !settings.queues.rules.frameworks.contains(job->kind().framework)) return plan;
   const JobScene scene{*job, state, settings.queues, now};
-  if (job->meta().deleting) {
-    const bool works =
-        job->works_while_deleted() && settings.queues.rules.enabled("DeferRayServiceFinalizationForRedisCleanup");
-    if (!works) let_go(scene, plan);
-    return plan;
-  }
-  if (!job->kind().is_managed_by(job->managed_by())) return plan;
-  if (job->left_alone() && state.workloads_of_owner(job->meta().uid).empty()) return plan;
-  const auto standing = standing_of(scene);
-  if (!standing) plan.wake_at(now.wall + kUndecidedInterval);
-  if (!standing || *standing == Standing::kOutside) return plan;
-  if (*standing != Standing::kQueued) {
-    if (*standing == Standing::kHeld) hold(scene, plan);
-    if (plan.writes.empty()) leave_queue(scene, plan);
-    return plan;
-  }
-  if (is_never_run(*job, state, settings) && job->suspended() && !has_pods(scene)) {
-    if (!job->end()) leave_without_quota(scene, plan);
-    return plan;
-  }
-  if (take_back_leftovers(scene, plan)) return plan;
-  const WorkloadChoice choice = choose_workload(scene, plan);
-  if (choice.settled) return plan;
-  if (choice.workload != nullptr) {
-    with_workload(scene, *choice.workload, plan);
-  } else if (!job->end()) {
-    without_workload(scene, plan);
-  }
+  run_pass(kSteps, scene, settings, plan);
   return plan;
 }
 
@@ -273,12 +317,9 @@ void add_key(const QueuedJob& job, std::vector<ObjectKey>& keys) {
 
 // A Workload that nobody controls may be the one that a job names.
 void concern_who_names(const ClusterState& state, const ObjectMeta& workload, std::vector<ObjectKey>& keys) {
-  for_each_job(state, [&](const QueuedJob& job) {
-    const ObjectMeta& meta = job.meta();
-    if (meta.ns != workload.ns) return;
-    if (meta.annotation(kPrebuiltWorkload) == workload.name || meta.label(kPrebuiltWorkload) == workload.name)
-      add_key(job, keys);
-  });
+  for (ObjectKey& key : state.jobs_naming_workload(workload.ns, workload.name)) {
+    if (!find_job_kind(*key.type)->has_own_reconciler()) keys.push_back(std::move(key));
+  }
 }
 
 void concern_workload(const ClusterState& state, const ObjectMeta& workload, std::vector<ObjectKey>& keys) {
@@ -303,10 +344,12 @@ void concern_consulting(const ClusterState& state, const ObjectMeta& consulted, 
     const bool asks = std::any_of(kind->consulted.begin(), kind->consulted.end(),
                                   [&](const ConsultedKind& each) { return each.type().plural == type.plural; });
     if (!asks) continue;
-    state.for_each_of(kind->type(), [&](const TypedObject& object) {
-      const ObjectMeta& meta = meta_of(object);
-      if (consulted.ns.empty() || meta.ns == consulted.ns) keys.push_back(key_of(kind->type(), meta));
-    });
+    if (!consulted.ns.empty()) {
+      for (const DescribedJob* job : state.described_jobs_in(kind->type(), consulted.ns))
+        keys.push_back(key_of(kind->type(), job->meta));
+      continue;
+    }
+    state.for_each_of(kind->type(), [&](const TypedObject& object) { keys.push_back(key_of(object)); });
   }
 }
 

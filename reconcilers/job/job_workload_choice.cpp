@@ -125,12 +125,9 @@ WorkloadChoice make_match(const JobScene& scene, const Workload& workload, Plan&
   return kSettled;
 }
 
-// The priority class of a job may change while it waits or runs; that of its pods may not.
+// The priority class of a job may change while it waits or runs.
 WorkloadChoice keep_priority(const JobScene& scene, const Workload& workload, Plan& plan) {
-  const auto& source = workload.priority_class;
-  const bool from_pods = source && source->kind != kWorkloadPriorityClasses.kind;
-  const std::string_view present = source ? std::string_view(source->name) : std::string_view();
-  if (from_pods || present == scene.job.priority_class()) return {.workload = &workload};
+  if (!names_other_class(scene, workload)) return {.workload = &workload};
   if (const auto priority = priority_of(scene, plan)) {
     update(workload, to_json(*priority),
            {scene.event(kNormalEvent, "UpdatedWorkload", "Updated workload priority class: " + path_of(workload.meta))},
@@ -139,14 +136,14 @@ WorkloadChoice keep_priority(const JobScene& scene, const Workload& workload, Pl
   return kSettled;
 }
 
-// While it runs, a job without its Workload is stopped. Whether nothing is left to do.
-bool runs_without(const JobScene& scene, const Workloads& others, Plan& plan) {
-  if (scene.job.stopped() || scene.job.end()) return false;
+// While it runs, a job without its Workload is stopped.
+Step stop_without_match(const JobScene& scene, const Workloads& others, Plan& plan) {
+  if (scene.job.stopped() || scene.job.end()) return Step::kContinue;
   // Of several nobody knows which one the job was started by.
   const Workload* like = others.size() == 1 ? others.front() : nullptr;
   const char* note = like == nullptr ? "Missing Workload; unable to restore pod templates"
                                      : "No matching Workload; restoring pod templates according to existent Workload";
-  return !is_stopped(scene, like, note, plan);
+  return advance_stop(scene, like, note, plan);
 }
 
 WorkloadChoice choose_made(const JobScene& scene, const Workloads& owned, Plan& plan) {
@@ -157,7 +154,7 @@ WorkloadChoice choose_made(const JobScene& scene, const Workloads& owned, Plan& 
         !sorted.others.front()->finished() && !sorted.others.front()->meta.deleting) {
       to_update = sorted.others.front();
       sorted.others.erase(sorted.others.begin());
-    } else if (runs_without(scene, sorted.others, plan)) {
+    } else if (stop_without_match(scene, sorted.others, plan) == Step::kDone) {
       return kSettled;
     }
   }

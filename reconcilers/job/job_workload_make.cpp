@@ -75,6 +75,13 @@ std::optional<WorkloadPriority> priority_of(const JobScene& scene, Plan& plan) {
   return general == nullptr ? WorkloadPriority{} : priority_by(*general);
 }
 
+bool names_other_class(const JobScene& scene, const Workload& workload) {
+  const auto& source = workload.priority_class;
+  if (source && source->kind != kWorkloadPriorityClasses.kind) return false;
+  const std::string_view present = source ? std::string_view(source->name) : std::string_view();
+  return present != scene.job.priority_class();
+}
+
 json to_json(const WorkloadPriority& priority) {
   json spec = {{"priority", priority.value}, {"priorityClassRef", nullptr}};
   if (priority.source) {

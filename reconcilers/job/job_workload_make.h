@@ -19,6 +19,9 @@ struct WorkloadPriority {
 // plan tells about where a user can mend it.
 std::optional<WorkloadPriority> priority_of(const JobScene& scene, Plan& plan);
 
+// The job names another class than its Workload has. The class of its pods cannot change.
+bool names_other_class(const JobScene& scene, const Workload& workload);
+
 // The patch of `spec` with a priority; null for what there is not.
 nlohmann::json to_json(const WorkloadPriority& priority);
 

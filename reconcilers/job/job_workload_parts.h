@@ -8,10 +8,10 @@ namespace muster {
 
 // The job has ended, and so has its Workload.
 void tell_end(const JobScene& scene, const Workload& workload, const JobEnd& job_end, Plan& plan);
-// Quota of pods that have ended. Whether there is something to write.
-bool tell_reclaimable(const JobScene& scene, const Workload& workload, Plan& plan);
-// The condition PodsReady, where somebody asks for it. Whether there is something to write.
-bool tell_ready(const JobScene& scene, const Workload& workload, Plan& plan);
+// Quota of pods that have ended.
+Step tell_reclaimable(const JobScene& scene, const Workload& workload, Plan& plan);
+// The condition PodsReady, where somebody asks for it.
+Step tell_ready(const JobScene& scene, const Workload& workload, Plan& plan);
 // Of a job that is not admitted: its queue may have changed, and its checks may have something to say.
 void wait_for_admission(const JobScene& scene, const Workload& workload, Plan& plan);
 

@@ -50,37 +50,37 @@ void clear_start_time(const JobScene& scene, Plan& plan) {
 }
 
 // Suspended first; its templates come when no pod runs any more.
-bool is_stopped_late(const JobScene& scene, std::string note, Plan& plan) {
+Step advance_late_stop(const JobScene& scene, std::string note, Plan& plan) {
   const QueuedJob& job = scene.job;
   if (!job.suspended()) {
     add(scene, job.kind().suspend_patch(true), {scene.event(kNormalEvent, kJobStopped, std::move(note))}, plan);
-    return false;
+    return Step::kDone;
   }
   json restore = job.restore_patch({});
-  if (restore.is_null()) return true;
+  if (restore.is_null()) return Step::kContinue;
   if (!job.active()) add(scene, std::move(restore), {}, plan);
-  return false;
+  return Step::kDone;
 }
 
 }  // namespace
 
-bool take_back_leftovers(const JobScene& scene, Plan& plan) {
+Step take_back_leftovers(const JobScene& scene, Plan& plan) {
   const QueuedJob& job = scene.job;
-  if (!job.kind().restores_once_inactive() || !job.suspended() || job.active() || job.end()) return false;
+  if (!job.kind().restores_once_inactive() || !job.suspended() || job.active() || job.end()) return Step::kContinue;
   for (const Workload* workload : scene.state.workloads_of_owner(job.meta().uid)) {
-    if (workload->has_quota_reserved() && !workload->finished()) return false;
+    if (workload->has_quota_reserved() && !workload->finished()) return Step::kContinue;
   }
   json restore = job.restore_patch({});
-  if (restore.is_null()) return false;
+  if (restore.is_null()) return Step::kContinue;
   add(scene, std::move(restore), {}, plan);
-  return true;
+  return Step::kDone;
 }
 
-bool is_stopped(const JobScene& scene, const Workload* like, std::string note, Plan& plan) {
+Step advance_stop(const JobScene& scene, const Workload* like, std::string note, Plan& plan) {
   const QueuedJob& job = scene.job;
-  if (job.kind().restores_once_inactive()) return is_stopped_late(scene, std::move(note), plan);
+  if (job.kind().restores_once_inactive()) return advance_late_stop(scene, std::move(note), plan);
   const bool in_steps = job.kind().stops_in_steps();
-  if (!in_steps && job.suspended()) return true;
+  if (!in_steps && job.suspended()) return Step::kContinue;
   json restore = job.restore_patch(infos_like(like));
   const bool marked = job.stopping();
   std::vector<ObjectEvent> told = {scene.event(kNormalEvent, kJobStopped, std::move(note))};
@@ -95,15 +95,15 @@ bool is_stopped(const JobScene& scene, const Workload* like, std::string note, P
       told.clear();
     }
     add(scene, std::move(patch), std::move(told), plan);
-    return false;
+    return Step::kDone;
   }
   if (job.has_start_time()) {
     clear_start_time(scene, plan);
-    return false;
+    return Step::kDone;
   }
-  if (restore.is_null() && !marked) return true;
+  if (restore.is_null() && !marked) return Step::kContinue;
   // Until its pods have gone Kubernetes would refuse; the status that says so leads back here.
-  if (in_steps && job.active() && restore.is_object() && restore["spec"].contains("template")) return false;
+  if (in_steps && job.active() && restore.is_object() && restore["spec"].contains("template")) return Step::kDone;
   if (restore.is_null()) restore = json::object();
   if (marked) {
     restore.update(stopping_mark(nullptr), true);
@@ -111,7 +111,7 @@ bool is_stopped(const JobScene& scene, const Workload* like, std::string note, P
     told.clear();
   }
   add(scene, std::move(restore), std::move(told), plan);
-  return false;
+  return Step::kDone;
 }
 
 void start(const JobScene& scene, const Workload& workload, Plan& plan) {

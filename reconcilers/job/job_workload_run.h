@@ -9,19 +9,19 @@
 
 namespace muster {
 
-// Adds the next step of a stop, or says that there is none left. A Job is first suspended
+// Takes the next step of a stop; kContinue: it is stopped. A Job is first suspended
 // and marked as stopping; then its start time is taken away, without which Kubernetes
 // does not let its template change; then, when no pod of it runs any more, the template
 // becomes what `like` holds (nullptr: nobody knows) and the mark goes. A Job that was never started takes one write, a
 // JobSet too. `note` is told when it is done.
-bool is_stopped(const JobScene& scene, const Workload* like, std::string note, Plan& plan);
+Step advance_stop(const JobScene& scene, const Workload* like, std::string note, Plan& plan);
 
 // Starts a job whose Workload is admitted, in one write, or in two where its kind wants it so. What can never be
 // started ends its Workload.
 void start(const JobScene& scene, const Workload& workload, Plan& plan);
 
-// What the last start wrote into a stopped job, where it can be taken back only after its pods: whether there was
-// something. While quota is held it may be the first step of a start.
-bool take_back_leftovers(const JobScene& scene, Plan& plan);
+// Takes back what the last start wrote into a stopped job, where that can go only after its pods. While quota is held
+// it may be the first step of a start.
+Step take_back_leftovers(const JobScene& scene, Plan& plan);
 
 }  // namespace muster

@@ -10,10 +10,7 @@ namespace muster {
 using nlohmann::json;
 
 ObjectEvent JobScene::event(std::string_view type, std::string_view reason, std::string note) const {
-  return {.regarding = reference_to(job.type(), job.meta()),
-          .type = std::string(type),
-          .reason = std::string(reason),
-          .note = std::move(note)};
+  return event_about(job.type(), job.meta(), type, reason, std::move(note));
 }
 
 Write patch_job(const JobScene& scene, Verb verb, json patch) {

@@ -7,6 +7,7 @@
 #include "api/workload.h"
 #include "jobs/queued_job.h"
 #include "reconcilers/reconciler.h"
+#include "reconcilers/step.h"
 
 namespace muster {
 

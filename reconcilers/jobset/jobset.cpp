@@ -14,6 +14,7 @@
 #include "reconcilers/jobset/jobset_policies.h"
 #include "reconcilers/jobset/jobset_run.h"
 #include "reconcilers/jobset/jobset_status.h"
+#include "reconcilers/step.h"
 #include "state/unsupported.h"
 
 namespace muster {
@@ -89,10 +90,11 @@ Plan tidy_up(const Scene& scene) {
 // --- Children ---
 
 // The API server has refused it a moment ago. The rest of the JobSet does not wait for it.
-bool waits_for_next_try(const Scene& scene, const ObjectKey& key, Plan& plan) {
+Step wait_for_next_try(const Scene& scene, const ObjectKey& key, Plan& plan) {
   const auto left = scene.state.refused_for(key, scene.now.monotonic);
-  if (left) plan.wake_at(scene.now.wall + *left);
-  return left.has_value();
+  if (!left) return Step::kContinue;
+  plan.wake_at(scene.now.wall + *left);
+  return Step::kDone;
 }
 
 void create_service(const Scene& scene, Plan& plan) {
@@ -100,7 +102,7 @@ void create_service(const Scene& scene, Plan& plan) {
   const ObjectKey key{&kServices, jobset.meta.ns, jobset.subdomain};
   if (!jobset.dns_hostnames || scene.state.service(key.ns, key.name) != nullptr) return;
   // Somebody else's Service of that name is left alone, as upstream leaves it.
-  if (scene.state.taken(key, scene.now.monotonic) || waits_for_next_try(scene, key, plan)) return;
+  if (scene.state.taken(key, scene.now.monotonic) || wait_for_next_try(scene, key, plan) == Step::kDone) return;
   plan.writes.push_back({.verb = Verb::kCreate,
                          .target = key,
                          .body = headless_service(jobset),
@@ -130,7 +132,7 @@ void create_claims(const Scene& scene, Plan& plan) {
       tell_foreign_claim(jobset, claim, name, plan);
       continue;
     }
-    if (waits_for_next_try(scene, key, plan)) continue;
+    if (wait_for_next_try(scene, key, plan) == Step::kDone) continue;
     plan.writes.push_back(
         {.verb = Verb::kCreate,
          .target = key,
@@ -180,7 +182,7 @@ void create_jobs_of(const Scene& scene, const ReplicatedJob& replicated, size_t 
       continue;
     }
     // Somebody has made one that the watch has not shown yet.
-    if (scene.state.taken(key, scene.now.monotonic) || waits_for_next_try(scene, key, plan)) continue;
+    if (scene.state.taken(key, scene.now.monotonic) || wait_for_next_try(scene, key, plan) == Step::kDone) continue;
     if (!maker) maker.emplace(jobset, replicated, options_for(scene, replicated));
     plan.writes.push_back({.verb = Verb::kCreate,
                            .target = key,
@@ -302,9 +304,9 @@ void set_conditions(const JobSet& jobset, const StartupGates& gates, StatusDraft
   draft.resume();
 }
 
-// Failures and successes that end or restart the JobSet. Whether there are any.
-bool judge(const Scene& scene, const GangFailures& failures, StatusDraft& draft) {
-  if (failures.being_failed) return true;
+// Failures and successes that end or restart the JobSet.
+Step judge(const Scene& scene, const GangFailures& failures, StatusDraft& draft) {
+  if (failures.being_failed) return Step::kDone;
   const Verdict verdict = judge_failures(scene.jobset, failures.genuine);
   if (verdict.kind == Verdict::Kind::kFail) {
     draft.fail(verdict);
@@ -315,9 +317,9 @@ bool judge(const Scene& scene, const GangFailures& failures, StatusDraft& draft)
   } else if (scene.run.failed.empty() && has_succeeded(scene.jobset, scene.run.succeeded)) {
     draft.complete();
   } else {
-    return false;
+    return Step::kContinue;
   }
-  return true;
+  return Step::kDone;
 }
 
 // One that asks for what muster cannot do. Jobs that are there run to their end: a restart or an end
@@ -349,7 +351,7 @@ Plan run_jobset(const Scene& scene) {
   StatusDraft draft(scene.jobset, counts, scene.now);
   draft.supported();
   const GangFailures failures = sort_failures(scene.jobset, scene.run, scene.state);
-  if (!judge(scene, failures, draft)) {
+  if (judge(scene, failures, draft) == Step::kContinue) {
     delete_jobs(failures.to_be_remade, plan);
     create_service(scene, plan);
     create_claims(scene, plan);

@@ -102,33 +102,28 @@ std::optional<json> without_own_spec(const json& crd) {
   return entries;
 }
 
-ObjectEvent event_on(const PlainObject& crd, bool lost) {
-  return {
-      .regarding = reference_to(kCustomResourceDefinitions, crd.meta),
-      .type = std::string(lost ? kWarningEvent : kNormalEvent),
-      .reason = lost ? "GroupSchedulingFieldLost" : "GroupSchedulingFieldAdded",
-      .note = lost ? "another version of this definition removed spec.groupSchedulingConfig, and muster restored the "
-                     "field. JobSets created in between do not start as a group; earlier JobSets are not affected"
-                   : "muster has added spec.groupSchedulingConfig, so that JobSets can start as a group"};
+ObjectEvent event_of_field(const PlainObject& crd, bool lost) {
+  if (!lost)
+    return event_about(kCustomResourceDefinitions, crd.meta, kNormalEvent, "GroupSchedulingFieldAdded",
+                       "muster has added spec.groupSchedulingConfig, so that JobSets can start as a group");
+  return event_about(kCustomResourceDefinitions, crd.meta, kWarningEvent, "GroupSchedulingFieldLost",
+                     "another version of this definition removed spec.groupSchedulingConfig, and muster restored the "
+                     "field. JobSets created in between do not start as a group; earlier JobSets are not affected");
 }
 
-ObjectEvent stopped_event(const PlainObject& crd) {
-  ObjectEvent event = event_on(crd, true);
-  event.reason = "ForeignJobSetDefinition";
-  event.note =
+ObjectEvent event_of_stop(const PlainObject& crd) {
+  return event_about(
+      kCustomResourceDefinitions, crd.meta, kWarningEvent, "ForeignJobSetDefinition",
       "this definition is not muster's any more, so muster, which was the JobSet controller here, leaves JobSets "
-      "alone; "
-      "restart muster to let it stand beside the other controller, or apply muster's definition again (muster "
-      "manifests "
-      "--only crds)";
-  return event;
+      "alone; restart muster to let it stand beside the other controller, or apply muster's definition again (muster "
+      "manifests --only crds)");
 }
 
 Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now) {
   Plan plan;
   if (key.type->plural != kCustomResourceDefinitions.plural || !definition_is_foreign(state)) return plan;
   const PlainObject* crd = state.plain(kCustomResourceDefinitions, key.ns, key.name);
-  if (settings.native_jobsets) plan.events.push_back(stopped_event(*crd));
+  if (settings.native_jobsets) plan.events.push_back(event_of_stop(*crd));
   if (crd->meta.deleting || settings.native_jobsets || !settings.patch_jobset_crd) return plan;
   json versions = array_at(*crd->object, {"spec", "versions"});
   const auto version = find_version(versions);
@@ -150,7 +145,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
        .target = key,
        .body = with_version(crd->meta, {{"metadata", {{"annotations", {{kGroupFieldAnnotation, "v1"}}}}},
                                         {"spec", {{"versions", std::move(versions)}}}}),
-       .events = {event_on(*crd, lost)}});
+       .events = {event_of_field(*crd, lost)}});
   return plan;
 }
 

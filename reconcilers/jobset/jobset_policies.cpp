@@ -3,11 +3,11 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <limits>
 
 #include "api/meta/constants.h"
+#include "base/whole_number.h"
 
 namespace muster {
 namespace {
@@ -73,10 +73,7 @@ bool ignores_max(FailureAction action) {
 
 // The Jobs of a run are named and labelled as the JobSet asks for (reconcilers/jobset/jobset_run.h).
 int32_t index_of(const Job& job) {
-  const std::string_view text = job.meta.label(kJobIndexKey);
-  int32_t index = 0;
-  std::from_chars(text.data(), text.data() + text.size(), index);
-  return index;
+  return whole_number<int32_t>(job.meta.label(kJobIndexKey)).value_or(0);
 }
 
 // `cause`: which rule decided, in the words of the condition RestartingJobSet.

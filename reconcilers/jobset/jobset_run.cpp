@@ -1,40 +1,33 @@
 #include "reconcilers/jobset/jobset_run.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <set>
 
 #include "api/meta/constants.h"
+#include "base/whole_number.h"
 #include "jobs/jobset/jobset_fields.h"
 
 namespace muster {
 namespace {
 
-std::optional<int32_t> read_number(std::string_view text) {
-  int32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 // The JobSet asks for a Job of this name as part of this replicated job. Others that name
 // it as their controller are forgeries, or of a JobSet that was smaller.
 bool is_wanted(const JobSet& jobset, const Job& job) {
   const ReplicatedJob* replicated = jobset.find(job.meta.label(kReplicatedJobNameKey));
-  const std::optional<int32_t> index = read_number(job.meta.label(kJobIndexKey));
+  const std::optional<int32_t> index = whole_number<int32_t>(job.meta.label(kJobIndexKey));
   return replicated != nullptr && index && *index >= 0 && *index < replicated->replicas &&
          job.meta.name == child_job_name(jobset.meta.name, replicated->name, *index);
 }
 
 // Of the JobSet's attempt, and of the Job's own. A Job without the label of its own attempt was made for the first.
 bool is_of_present_attempt(const JobSet& jobset, const Job& job) {
-  const std::optional<int32_t> attempt = read_number(job.meta.label(kRestartAttemptLabel));
+  const std::optional<int32_t> attempt = whole_number<int32_t>(job.meta.label(kRestartAttemptLabel));
   if (!attempt || *attempt < jobset.status.restarts) return false;
   const std::string_view own = job.meta.label(kJobRestartAttemptKey);
-  const int32_t index = read_number(job.meta.label(kJobIndexKey)).value_or(-1);
+  const int32_t index = whole_number<int32_t>(job.meta.label(kJobIndexKey)).value_or(-1);
   const int32_t restarts = jobset.status.job_restarts_of(job.meta.label(kReplicatedJobNameKey), index);
-  return restarts == 0 || read_number(own).value_or(0) >= restarts;
+  return restarts == 0 || whole_number<int32_t>(own).value_or(0) >= restarts;
 }
 
 // Of the pods that can run at once, all are ready or have succeeded.

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/fnv.h"
+
 namespace muster {
 namespace {
 
@@ -22,9 +24,7 @@ constexpr Duration kBeatLasts = std::chrono::milliseconds(50);
 // Time since the JobSet's last beat.
 Duration since_beat(const JobSet& jobset, TimePoint time) {
   constexpr auto kSteps = static_cast<uint32_t>(kBeat / std::chrono::milliseconds(1));
-  uint32_t hash = 2'166'136'261;  // FNV-1a
-  for (const char letter : jobset.meta.uid) hash = (hash ^ static_cast<unsigned char>(letter)) * 16'777'619;
-  const Duration phase = std::chrono::milliseconds(hash % kSteps);
+  const Duration phase = std::chrono::milliseconds(fnv1a_32(jobset.meta.uid) % kSteps);
   const Duration since = (time.time_since_epoch() - phase) % kBeat;
   return since < Duration::zero() ? since + kBeat : since;
 }
@@ -58,13 +58,8 @@ void count_out_unfinished(std::vector<ReplicatedJobStatus>& counts) {
 
 }  // namespace
 
-ObjectEvent event_about(const JobSet& jobset, std::string_view type, std::string reason, std::string note) {
-  ObjectReference regarding = reference_to(kJobSets, jobset.meta);
-  regarding.resource_version = std::to_string(jobset.meta.resource_version);
-  return {.regarding = std::move(regarding),
-          .type = std::string(type),
-          .reason = std::move(reason),
-          .note = std::move(note)};
+ObjectEvent event_about(const JobSet& jobset, std::string_view type, std::string_view reason, std::string note) {
+  return event_about_version(kJobSets, jobset.meta, type, reason, std::move(note));
 }
 
 StatusDraft::StatusDraft(const JobSet& jobset, std::vector<ReplicatedJobStatus> counts, Now now)

@@ -28,7 +28,7 @@
 namespace muster {
 
 // An event about a JobSet.
-ObjectEvent event_about(const JobSet& jobset, std::string_view type, std::string reason, std::string note);
+ObjectEvent event_about(const JobSet& jobset, std::string_view type, std::string_view reason, std::string note);
 
 class StatusDraft {
  public:

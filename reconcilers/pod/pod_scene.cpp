@@ -10,10 +10,7 @@ namespace muster {
 using nlohmann::json;
 
 ObjectEvent event_about(const QueuedPod& pod, std::string_view type, std::string_view reason, std::string note) {
-  return {.regarding = reference_to(kQueuedPods, pod.meta),
-          .type = std::string(type),
-          .reason = std::string(reason),
-          .note = std::move(note)};
+  return event_about(kQueuedPods, pod.meta, type, reason, std::move(note));
 }
 
 void remove_pod(const QueuedPod& pod, ObjectEvent event, Plan& plan) {

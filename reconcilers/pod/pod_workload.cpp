@@ -11,14 +11,12 @@
 #include "reconcilers/in_use.h"
 #include "reconcilers/job/job_workload_choice.h"
 #include "reconcilers/job/job_workload_infos.h"
-#include "reconcilers/job/job_workload_make.h"
 #include "reconcilers/job/job_workload_owner.h"
-#include "reconcilers/job/job_workload_parts.h"
 #include "reconcilers/pod/pod_scene.h"
 #include "reconcilers/pod/pod_workload_make.h"
 #include "reconcilers/pod/pod_workload_run.h"
+#include "reconcilers/pod/pod_workload_steps.h"
 #include "reconcilers/workload/job_workload_status.h"
-#include "state/admissions.h"
 
 namespace muster {
 namespace {
@@ -36,196 +34,65 @@ bool is_over(const Workload& workload) {
   return workload.finished() || workload.meta.deleting;
 }
 
-// Whether the queues have to do with these pods at all; a namespace or an owner that is not known yet is asked for
-// again.
-bool is_queued(const PodScene& scene, Plan& plan) {
+// Whether the queues have to do with these pods at all.
+Result<bool, Undecided> is_queued(const PodScene& scene) {
   const ObjectMeta& meta = scene.group.meta;
   const bool asks = !scene.job.job.queue_name().empty() || scene.rules().manage_jobs_without_queue_name;
   // Whoever made it has been asked.
   if (!meta.annotation(kSuspendingParent).empty()) return asks;
   const TypedObject* ns = scene.job.state.find(kNamespaces, "", meta.ns);
   const auto managed = in_managed_namespace(scene.rules(), meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
-  if (!managed) plan.wake_at(scene.job.now.wall + kUndecidedInterval);
-  if (!managed || !*managed) return false;
+  if (!managed) return fail_with(managed.error());
+  if (!*managed) return false;
   const MaybeAncestor ancestor = managed_ancestor(scene.rules(), owners_in(scene.job.state, scene.rules(), meta.ns),
                                                   meta.uid, meta.controller, true);
-  if (!ancestor) plan.wake_at(scene.job.now.wall + kUndecidedInterval);
+  if (!ancestor) return fail_with(ancestor.error());
   // The Workload of its owner counts it.
-  if (!ancestor || *ancestor) return false;
-  return asks;
+  return asks && !*ancestor;
+}
+
+// A namespace or an owner that is not known yet is asked for again.
+Step leave_unqueued(const PodScene& scene, Plan& plan) {
+  const auto queued = is_queued(scene);
+  if (!queued) plan.wake_at(scene.job.now.wall + kUndecidedInterval);
+  return queued && *queued ? Step::kContinue : Step::kDone;
 }
 
 // --- Without a Workload ---
 
 // What runs was not admitted.
-bool stop_unadmitted(const PodScene& scene, const char* message, Plan& plan) {
+Step stop_unadmitted(const PodScene& scene, const char* message, Plan& plan) {
   return stop_pods(scene, WhichPods::kRunning, "NoMatchingWorkload", message, plan);
 }
 
-void without_workload(const PodScene& scene, Plan& plan) {
-  if (end_of(scene.group)) return drop_kueue_finalizers(scene.group.pods, plan);
-  if (!stop_unadmitted(scene, kMissing, plan)) return;
-  if (scene.group.active || scene.is_of_set() || prebuilt_workload_name_of(scene.rules(), scene.group.meta)) return;
-  make_workload(scene, plan);
-}
-
-// --- With its Workload ---
-
-void release(const PodScene& scene, const Workload& workload, const Condition& evicted, Plan& plan) {
-  const Duration admitted_for = scene.job.state.admissions().admitted_for(workload, scene.job.now);
-  WorkloadStatus status = released_status(workload, evicted, admitted_for, scene.job.stamp());
-  // The pod is deleted, so the Workload goes with it.
-  if (!scene.is_group()) {
-    if (const Condition* requeued = find_condition(status.conditions, kRequeuedCondition)) {
-      Condition never = *requeued;
-      never.status = "False";
-      set_condition(status.conditions, std::move(never));
-    }
+Step follow_without_workload(const PodScene& scene, Plan& plan) {
+  if (end_of(scene.group)) {
+    drop_kueue_finalizers(scene.group.pods, plan);
+    return Step::kDone;
   }
-  plan.writes.push_back(write_status(workload, status));
-}
-
-void evict(const PodScene& scene, const Workload& workload, const Condition& evicted, Plan& plan) {
-  const std::string reason = "WorkloadEvictedDueTo" + evicted.reason.text();
-  if (!stop_pods(scene, WhichPods::kRunning, reason, evicted.message, plan)) return;
-  // Pods that run still need their quota.
-  if (workload.has_quota_reserved() && !scene.group.active) release(scene, workload, evicted, plan);
-}
-
-// The condition WaitingForReplacementPods. Whether there is something to write.
-bool tell_replacement(const PodScene& scene, const Workload& workload, int32_t absent, Plan& plan) {
-  constexpr std::string_view kType = "WaitingForReplacementPods";
-  const Condition* present = find_condition(workload.status.conditions, kType);
-  if (!scene.is_group() || (present == nullptr && absent == 0)) return false;
-  Condition wanted = present == nullptr ? Condition() : *present;
-  wanted.type = kType;
-  const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
-  if (absent == 0) {
-    if (wanted.status == "False") return false;
-    wanted.reason = kPodsReadyCondition;
-    wanted.message = "No pods need replacement";
-  } else if (evicted != nullptr && evicted->is_true()) {
-    wanted.reason = evicted->reason;
-    wanted.message = evicted->message;
-  } else if (!wanted.is_true()) {
-    wanted.reason = "PodsFailed";
-    wanted.message = "Some Failed pods need replacement";
-  }
-  wanted.status = absent > 0 ? "True" : "False";
-  if (present != nullptr && wanted == *present) return false;
-  wanted.observed_generation = workload.meta.generation;
-  wanted.last_transition = scene.job.stamp();
-  WorkloadStatus status = workload.status;
-  set_condition(status.conditions, std::move(wanted));
-  plan.writes.push_back(write_status(workload, status));
-  return true;
-}
-
-// What a pod's end means for its group is kept in the Workload before anything else follows from it.
-bool record(const PodScene& scene, const Workload& workload, Plan& plan) {
-  if (!scene.is_group()) return false;
-  json annotations = json::object();
-  const SucceededPods known = read_succeeded(workload.meta.annotation(kSucceededPodsAnnotation));
-  if (SucceededPods now_known = succeeded_with(known, scene.group); now_known != known)
-    annotations[std::string(kSucceededPodsAnnotation)] = to_text(now_known);
-  if (is_unretriable(scene.group) && workload.meta.annotation(kRetriableInGroup) != "false" && !annotations.empty())
-    annotations[std::string(kRetriableInGroup)] = "false";
-  if (annotations.empty()) return false;
-  plan.writes.push_back(
-      patch_workload(workload, Verb::kPatch, {{"metadata", {{"annotations", std::move(annotations)}}}}));
-  return true;
-}
-
-void finish(const PodScene& scene, const Workload& workload, Plan& plan) {
-  drop_in_use_finalizer(kWorkloads, workload.meta, plan,
-                        {scene.job.event(kNormalEvent, "FinishedWorkload",
-                                         "Workload '" + path_of(workload.meta) + "' is declared finished")});
-  drop_kueue_finalizers(scene.group.pods, plan);
-}
-
-// Those that own the Workload, and whatever runs. A pod that came later, such as the replacement of the last one, waits
-// for the group's next Workload.
-PodGroup who_goes_with(const PodGroup& group, const Workload& workload) {
-  PodGroup going = group;
-  std::erase_if(going.pods, [&](const QueuedPodPtr& pod) {
-    return !group.group.empty() && pod->gated() && workload.group_owners_text.find(pod->meta.uid) == std::string::npos;
-  });
-  return going;
-}
-
-// Its Workload is being deleted: its pods go first, the ended ones too.
-void go_with(const PodScene& scene, const Workload& workload, Plan& plan) {
-  const bool none_left =
-      with_scene(who_goes_with(scene.group, workload), scene.job.state, scene.job.settings, scene.job.now,
-                 [&](const PodScene& going) {
-                   return stop_pods(going, WhichPods::kAll, "WorkloadDeleted", "Workload is deleted", plan);
-                 });
-  if (!none_left || scene.group.active) return;
-  drop_in_use_finalizer(kWorkloads, workload.meta, plan);
-  drop_kueue_finalizers(scene.group.pods, plan);
-}
-
-bool keep_priority(const PodScene& scene, const Workload& workload, Plan& plan) {
-  const auto& source = workload.priority_class;
-  const bool from_pods = source && source->kind != kWorkloadPriorityClasses.kind;
-  const std::string_view present = source ? std::string_view(source->name) : std::string_view();
-  if (from_pods || present == scene.job.job.priority_class()) return false;
-  const auto priority = priority_of(scene.job, plan);
-  if (!priority) return true;
-  Write write = patch_workload(workload, Verb::kPatch, {{"spec", to_json(*priority)}});
-  write.events = {
-      scene.job.event(kNormalEvent, "UpdatedWorkload", "Updated workload priority class: " + path_of(workload.meta))};
-  plan.writes.push_back(std::move(write));
-  return true;
-}
-
-// The set had another number of pods when quota was reserved, and none of them runs: the quota goes back.
-bool is_of_other_size(const PodScene& scene, const Workload& workload) {
-  if (!scene.is_of_set()) return false;
-  const auto& pods = scene.group.pods;
-  if (std::any_of(pods.begin(), pods.end(),
-                  [](const QueuedPodPtr& pod) { return !pod->gated() && !pod->terminated(); }))
-    return false;
-  int64_t counted = 0;
-  for (const PodSet& pod_set : workload.pod_sets) counted += pod_set.count;
-  const auto wanted = total_count(scene.group);
-  return !wanted || *wanted != counted;
-}
-
-void with_workload(const PodScene& scene, const Workload& workload, int32_t absent, Plan& plan) {
-  if (workload.finished()) return finish(scene, workload, plan);
-  if (workload.meta.deleting) return go_with(scene, workload, plan);
-  if (tell_replacement(scene, workload, absent, plan)) return;
-  if (const auto job_end = end_of(scene.group)) return tell_end(scene.job, workload, *job_end, plan);
-  if (record(scene, workload, plan) || (!scene.is_of_set() && keep_priority(scene, workload, plan))) return;
-  if (tell_reclaimable(scene.job, workload, plan)) return;
-  if (tell_ready(scene.job, workload, plan)) return;
-  const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
-  if (evicted != nullptr && evicted->is_true()) return evict(scene, workload, *evicted, plan);
-  if (!workload.admitted()) {
-    if (stop_pods(scene, WhichPods::kRunning, "NotAdmitted", "Not admitted by cluster queue", plan) &&
-        !scene.is_of_set())
-      wait_for_admission(scene.job, workload, plan);
-    return;
-  }
-  if (is_of_other_size(scene, workload)) return;
-  start_pods(scene, workload, plan);
-  if (plan.writes.empty()) drop_kueue_finalizers(scene.group.pods, plan);
+  if (stop_unadmitted(scene, kMissing, plan) == Step::kDone) return Step::kDone;
+  if (!scene.group.active && !scene.is_of_set() && !prebuilt_workload_name_of(scene.rules(), scene.group.meta))
+    make_workload(scene, plan);
+  return Step::kDone;
 }
 
 // --- Which Workload it is ---
 
 // None of these is what the pods ask for.
-void without_match(const PodScene& scene, const std::vector<const Workload*>& others, Plan& plan) {
-  if (!end_of(scene.group) && !stop_unadmitted(scene, others.size() == 1 ? kNotMatching : kMissing, plan)) return;
+Step follow_without_match(const PodScene& scene, const std::vector<const Workload*>& others, Plan& plan) {
+  const char* why = others.size() == 1 ? kNotMatching : kMissing;
+  if (!end_of(scene.group) && stop_unadmitted(scene, why, plan) == Step::kDone) return Step::kDone;
   const Workload* first = others.front();
-  if (!scene.is_group() && !first->has_quota_reserved() && !is_over(*first) && suspended(scene.group))
-    return remake_workload(scene, *first, plan);
-  if (scene.group.active) return;
+  if (!scene.is_group() && !first->has_quota_reserved() && !is_over(*first) && suspended(scene.group)) {
+    remake_workload(scene, *first, plan);
+    return Step::kDone;
+  }
+  if (scene.group.active) return Step::kDone;
   for (const Workload* other : others) remove_workload(scene.job, *other, plan);
+  return Step::kDone;
 }
 
-void reconcile_single(const PodScene& scene, Plan& plan) {
+Step follow_single(const PodScene& scene, Plan& plan) {
   const std::vector<const Workload*> owned = scene.job.state.workloads_of_owner(scene.group.meta.uid);
   std::vector<const Workload*> others;
   const Workload* match = nullptr;
@@ -235,20 +102,24 @@ void reconcile_single(const PodScene& scene, Plan& plan) {
     else
       others.push_back(workload);
   }
-  if (match == nullptr && owned.empty()) return without_workload(scene, plan);
-  if (match == nullptr) return without_match(scene, others, plan);
+  if (match == nullptr && owned.empty()) return follow_without_workload(scene, plan);
+  if (match == nullptr) return follow_without_match(scene, others, plan);
   for (const Workload* other : others) remove_workload(scene.job, *other, plan);
-  if (others.empty()) with_workload(scene, *match, 0, plan);
+  return others.empty() ? follow_workload(scene, *match, 0, plan) : Step::kDone;
 }
 
 // Its pod is going. While the node is in use, so is the quota.
-void leave_with(const PodScene& scene, Plan& plan) {
+Step leave_with_deleted(const PodScene& scene, Plan& plan) {
   const QueuedPod& pod = *scene.group.pods.front();
-  if (scene.group.active) return plan.wake_at(to_time_point(pod.deleted) + std::chrono::seconds(pod.grace_seconds));
+  if (!pod.meta.deleting) return Step::kContinue;
+  if (scene.group.active) {
+    plan.wake_at(end_of_grace(pod));
+    return Step::kDone;
+  }
   for (const Workload* workload : scene.job.state.workloads_of_owner(pod.meta.uid)) {
     const Condition* evicted = find_condition(workload->status.conditions, kEvictedCondition);
     if (evicted != nullptr && evicted->is_true() && !workload->finished()) {
-      if (workload->has_quota_reserved()) release(scene, *workload, *evicted, plan);
+      if (workload->has_quota_reserved()) release_evicted(scene, *workload, *evicted, plan);
     } else if (!workload->finished()) {
       plan.writes.push_back(
           write_status(*workload, finished_status(*workload, kOwnerNotFoundReason,
@@ -258,6 +129,7 @@ void leave_with(const PodScene& scene, Plan& plan) {
     }
   }
   if (plan.writes.empty()) drop_kueue_finalizers(scene.group.pods, plan);
+  return Step::kDone;
 }
 
 // Every pod of a group owns its Workload, so that garbage collection keeps it until the last one is gone.
@@ -272,22 +144,19 @@ void own(const std::vector<QueuedPodPtr>& pods, const Workload& workload, Plan& 
   if (owners.size() == before) return;
   const size_t added = owners.size() - before;
   Write write = patch_workload(workload, Verb::kPatch, {{"metadata", {{"ownerReferences", std::move(owners)}}}});
-  write.events = {{.regarding = reference_to(kWorkloads, workload.meta),
-                   .type = std::string(kNormalEvent),
-                   .reason = "OwnerReferencesAdded",
-                   .note = "Added " + std::to_string(added) + " owner reference(s)"}};
+  write.events = {event_about(kWorkloads, workload.meta, kNormalEvent, "OwnerReferencesAdded",
+                              "Added " + std::to_string(added) + " owner reference(s)")};
   plan.writes.push_back(std::move(write));
 }
 
-void reconcile_group(const PodScene& scene, const Workload& workload, Plan& plan) {
+Step follow_group(const PodScene& scene, const Workload* made, Plan& plan) {
+  const Workload& workload = *made;
   const bool same_limit = workload.maximum_execution_seconds == scene.job.job.maximum_execution_seconds();
   GroupMatch found = match(scene.group, workload, scene.job.stamp());
-  if (!scene.is_of_set() && (!same_limit || !found.suits)) return without_match(scene, {&workload}, plan);
+  if (!scene.is_of_set() && (!same_limit || !found.suits)) return follow_without_match(scene, {&workload}, plan);
   // Pods that nobody counts: none runs.
   if (found.kept.empty()) {
-    if (is_over(workload)) return with_workload(scene, workload, 0, plan);
-    stop_unadmitted(scene, kNotMatching, plan);
-    return;
+    return is_over(workload) ? follow_workload(scene, workload, 0, plan) : stop_unadmitted(scene, kNotMatching, plan);
   }
   // A set makes those again that are deleted, so those that are too many wait.
   if (scene.is_of_set()) std::erase_if(found.excess, [](const QueuedPodPtr& pod) { return pod->gated(); });
@@ -297,36 +166,60 @@ void reconcile_group(const PodScene& scene, const Workload& workload, Plan& plan
       if (!pod->meta.deleting)
         remove_pod(*pod, event_about(*pod, kNormalEvent, "ExcessPodDeleted", "Excess pod deleted"), plan);
     }
-    if (!plan.writes.empty()) return;
+    if (!plan.writes.empty()) return Step::kDone;
   }
   PodGroup kept = scene.group;
   kept.pods = std::move(found.kept);
-  with_scene(std::move(kept), scene.job.state, scene.job.settings, scene.job.now,
-             [&](const PodScene& left) { with_workload(left, workload, found.absent, plan); });
+  const Step step =
+      with_scene(std::move(kept), scene.job.state, scene.job.settings, scene.job.now,
+                 [&](const PodScene& left) { return follow_workload(left, workload, found.absent, plan); });
   if (plan.writes.empty()) drop_kueue_finalizers(found.replaced, plan);
+  return step;
 }
 
 // The name of the group is taken by a Workload of something else.
-void tell_conflict(const PodScene& scene, Plan& plan) {
+Step tell_conflict(const PodScene& scene, const Workload* workload, Plan& plan) {
+  if (workload->of_pod_group()) return Step::kContinue;
   plan.wake_at(scene.job.now.wall + kTakenInterval);
   plan.events.push_back(scene.job.event(kWarningEvent, "WorkloadNameConflict",
                                         "A Workload named \"" + scene.group.group +
                                             "\" already exists but is not a pod group workload; this pod group "
                                             "cannot be admitted"));
-  stop_unadmitted(scene, kMissing, plan);
+  return last(stop_unadmitted(scene, kMissing, plan));
 }
+
+constexpr Step (*kStepsOfPod[])(const PodScene&, Plan&) = {leave_with_deleted, leave_unqueued, follow_single};
 
 Plan reconcile_pod(const ObjectKey& key, const ClusterState& state, const QueueSettings& settings, Now now) {
   Plan plan;
   const QueuedPodPtr pod = state.queued_pod(key.ns, key.name);
   // Pods of a set wait until they are told their group.
   if (pod == nullptr || !is_managed(*pod) || !pod->group().empty() || is_of_serving_set(*pod)) return plan;
-  with_scene(make_pod_group({pod}, "", settings.rules, now.wall), state, settings, now, [&](const PodScene& scene) {
-    if (pod->meta.deleting) return leave_with(scene, plan);
-    if (is_queued(scene, plan)) reconcile_single(scene, plan);
-  });
+  with_scene(make_pod_group({pod}, "", settings.rules, now.wall), state, settings, now,
+             [&](const PodScene& scene) { run_pass(kStepsOfPod, scene, plan); });
   return plan;
 }
+
+Step leave_unqueued_group(const PodScene& scene, const Workload*, Plan& plan) {
+  return leave_unqueued(scene, plan);
+}
+
+// Grace periods end without an event.
+Step wake_after_graces(const PodScene& scene, const Workload*, Plan& plan) {
+  for (const QueuedPodPtr& pod : scene.group.pods) {
+    if (pod->meta.deleting && uses_node(*pod, scene.rules(), scene.job.now.wall)) plan.wake_at(end_of_grace(*pod));
+  }
+  return Step::kContinue;
+}
+
+// Ends the pass where there is no Workload.
+Step make_missing(const PodScene& scene, const Workload* workload, Plan& plan) {
+  return workload == nullptr ? follow_without_workload(scene, plan) : Step::kContinue;
+}
+
+// Of a group and the Workload of its name, which is null only until make_missing().
+constexpr Step (*kStepsOfGroup[])(const PodScene&, const Workload*, Plan&) = {
+    leave_unqueued_group, wake_after_graces, make_missing, tell_conflict, follow_group};
 
 // Nobody is left who could own it, or whom it could count.
 Plan reconcile_empty_group(const Workload* workload) {
@@ -345,17 +238,8 @@ Plan reconcile_pods(const ObjectKey& key, const ClusterState& state, const Queue
   if (workload != nullptr && workload->of_pod_group())
     group.gone =
         gone_pods(group, read_succeeded(workload->meta.annotation(kSucceededPodsAnnotation)), workload->pod_sets);
-  with_scene(std::move(group), state, settings, now, [&](const PodScene& scene) {
-    if (!is_queued(scene, plan)) return;
-    // Grace periods end without an event.
-    for (const QueuedPodPtr& pod : scene.group.pods) {
-      if (pod->meta.deleting && uses_node(*pod, settings.rules, now.wall))
-        plan.wake_at(to_time_point(pod->deleted) + std::chrono::seconds(pod->grace_seconds));
-    }
-    if (workload == nullptr) return without_workload(scene, plan);
-    if (!workload->of_pod_group()) return tell_conflict(scene, plan);
-    reconcile_group(scene, *workload, plan);
-  });
+  with_scene(std::move(group), state, settings, now,
+             [&](const PodScene& scene) { run_pass(kStepsOfGroup, scene, workload, plan); });
   return plan;
 }
 

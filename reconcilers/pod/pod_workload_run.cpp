@@ -76,18 +76,18 @@ bool runs(const QueuedPod& pod) {
   return !pod.gated() && !pod.terminated() && !pod.meta.deleting;
 }
 
-bool stop_pods(const PodScene& scene, WhichPods which, const std::string& reason, const std::string& message,
+Step stop_pods(const PodScene& scene, WhichPods which, const std::string& reason, const std::string& message,
                Plan& plan) {
-  bool none_left = true;
+  Step step = Step::kContinue;
   for (const QueuedPodPtr& pod : scene.group.pods) {
     if (pod->meta.deleting || (which == WhichPods::kRunning && !runs(*pod))) continue;
-    none_left = false;
+    step = Step::kDone;
     if (pod->stopping)
       remove_pod(*pod, event_about(*pod, kNormalEvent, "Stopped", message), plan);
     else
       mark(scene, *pod, reason, message, plan);
   }
-  return none_left;
+  return step;
 }
 
 void start_pods(const PodScene& scene, const Workload& workload, Plan& plan) {

@@ -14,8 +14,8 @@ enum class WhichPods {
   kRunning,  // neither gated nor ended
   kAll,      // of a Workload that is deleted
 };
-// Marks pods with the condition TerminationTarget and deletes them. Whether none is left to delete.
-bool stop_pods(const PodScene& scene, WhichPods which, const std::string& reason, const std::string& message,
+// Marks pods with the condition TerminationTarget and deletes them; kContinue: none is left to delete.
+Step stop_pods(const PodScene& scene, WhichPods which, const std::string& reason, const std::string& message,
                Plan& plan);
 
 // Takes the gates off, all in one plan. What can never start ends the Workload, unless some of its pods run.

@@ -9,13 +9,6 @@
 namespace muster {
 namespace {
 
-int64_t amount_of(const FlavorAmounts& amounts, std::string_view flavor, std::string_view resource) {
-  const auto requests = amounts.find(flavor);
-  if (requests == amounts.end()) return 0;
-  const auto amount = requests->second.find(resource);
-  return amount == requests->second.end() ? 0 : amount->second;
-}
-
 // As upstream shows it; in a merge patch, null takes the field away.
 void leave_out_empty_lists(nlohmann::json& status) {
   for (const char* list : {"flavorsReservation", "flavorsUsage"}) {

@@ -11,21 +11,26 @@ namespace {
 
 constexpr Duration kUndecidedInterval = std::chrono::seconds(5);
 
-// Whether the queues have to do with it at all; a namespace or an owner that is not known yet is asked for again.
-bool is_queued(const ServingScene& scene, Plan& plan) {
+// Whether the queues have to do with it at all.
+Result<bool, Undecided> is_queued(const ServingScene& scene) {
   const ObjectMeta& meta = scene.set.meta;
-  const auto undecided = [&] { plan.wake_at(scene.job.now.wall + kUndecidedInterval); };
   const MaybeAncestor ancestor =
       managed_ancestor(scene.rules(), owners_in(scene.job.state, scene.rules(), meta.ns), meta.uid, meta.controller);
-  if (!ancestor) undecided();
+  if (!ancestor) return fail_with(ancestor.error());
   // The Workload of its owner counts the pods.
-  if (!ancestor || *ancestor || has_other_parent(scene.set)) return false;
+  if (*ancestor || has_other_parent(scene.set)) return false;
   if (!scene.job.job.queue_name().empty()) return true;
   if (!scene.rules().manage_jobs_without_queue_name) return false;
   const TypedObject* ns = scene.job.state.find(kNamespaces, "", meta.ns);
-  const auto managed = in_managed_namespace(scene.rules(), meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
-  if (!managed) undecided();
-  return managed && *managed;
+  return in_managed_namespace(scene.rules(), meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
+}
+
+// A namespace or an owner that is not known yet is asked for again.
+Step leave_unqueued(const ServingScene& scene, Plan& plan) {
+  if (!scene.job.job.readable()) return Step::kDone;
+  const auto queued = is_queued(scene);
+  if (!queued) plan.wake_at(scene.job.now.wall + kUndecidedInterval);
+  return queued && *queued ? Step::kContinue : Step::kDone;
 }
 
 Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
@@ -42,7 +47,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   const JobScene job_scene{job, state, settings.queues, now};
   const ServingScene scene{set, wanted, job_scene};
   drop_surplus_workloads(scene, plan);
-  if (!job.readable() || !is_queued(scene, plan)) return plan;
+  if (leave_unqueued(scene, plan) == Step::kDone) return plan;
   keep_workloads(scene, plan);
   keep_pods(scene, plan);
   return plan;

@@ -8,8 +8,8 @@
 #include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
 #include "api/meta/names.h"
+#include "base/whole_number.h"
 #include "jobs/pod/pod_group.h"
-#include "jobs/whole_number.h"
 #include "reconcilers/job/job_workload_make.h"
 #include "reconcilers/job/job_workload_parts.h"
 #include "reconcilers/serving/serving_scene.h"
@@ -135,17 +135,17 @@ class Alignment {
  public:
   Alignment(const ServingScene& scene, const Workload& workload) : scene_(scene), workload_(workload) {}
 
-  // Nothing when the Workload is as it shall be. Whether there is something to write.
-  bool write_into(Plan& plan) {
+  // Nothing when the Workload is as it shall be.
+  Step write_into(Plan& plan) {
     align_owner();
     align_gates();
     align_priority(plan);
     if (!workload_.has_quota_reserved()) align_request(plan);
-    if (patch_.is_null()) return false;
+    if (patch_.is_null()) return Step::kContinue;
     Write write = patch_workload(workload_, Verb::kPatch, std::move(patch_));
     write.events = std::move(events_);
     plan.writes.push_back(std::move(write));
-    return true;
+    return Step::kDone;
   }
 
  private:
@@ -169,10 +169,7 @@ class Alignment {
   }
 
   void align_priority(Plan& plan) {
-    const auto& source = workload_.priority_class;
-    const bool from_pods = source && source->kind != kWorkloadPriorityClasses.kind;
-    const std::string_view present = source ? std::string_view(source->name) : std::string_view();
-    if (from_pods || present == scene_.job.job.priority_class()) return;
+    if (!names_other_class(scene_.job, workload_)) return;
     const auto priority = priority_of(scene_.job, plan);
     if (!priority) return plan.wake_at(scene_.job.now.wall + kPriorityInterval);
     patch_["spec"] = to_json(*priority);
@@ -196,17 +193,13 @@ class Alignment {
   std::vector<ObjectEvent> events_;
 };
 
-// Some of its pods may use quota. Grace periods end without an event.
-bool uses_quota(const ServingScene& scene, const Workload& workload, Plan& plan) {
-  bool used = false;
-  for (const QueuedPodPtr& pod : scene.job.state.pods_of_group(workload.meta.ns, workload.meta.name)) {
-    const bool here = uses_node(*pod, scene.rules(), scene.job.now.wall) ||
-                      (!pod->gated() && !pod->terminated() && !pod->meta.deleting);
-    used = used || here;
-    if (here && pod->meta.deleting)
-      plan.wake_at(to_time_point(pod->deleted) + std::chrono::seconds(pod->grace_seconds));
-  }
-  return used;
+// Those that may use quota.
+std::vector<QueuedPodPtr> using_quota(const ServingScene& scene, std::vector<QueuedPodPtr> pods) {
+  std::erase_if(pods, [&](const QueuedPodPtr& pod) {
+    return !uses_node(*pod, scene.rules(), scene.job.now.wall) &&
+           (pod->gated() || pod->terminated() || pod->meta.deleting);
+  });
+  return pods;
 }
 
 void release(const ServingScene& scene, const Workload& workload, std::string_view reason, const std::string& message,
@@ -231,7 +224,12 @@ void keep_reservation(const ServingScene& scene, const Workload& workload, Plan&
   const bool fits = counts_the_same(scene, workload);
   if (scene.wanted.groups > 0 && fits && !leaves) return;
   const auto pods = scene.job.state.pods_of_group(workload.meta.ns, workload.meta.name);
-  if (uses_quota(scene, workload, plan)) {
+  const std::vector<QueuedPodPtr> in_use = using_quota(scene, pods);
+  // Grace periods end without an event.
+  for (const QueuedPodPtr& pod : in_use) {
+    if (pod->meta.deleting) plan.wake_at(end_of_grace(*pod));
+  }
+  if (!in_use.empty()) {
     if (fits || leaves || scene.wanted.groups == 0) return;
     plan.events.push_back(scene.job.event(kWarningEvent, "ReplicasChanged",
                                           "Workload " + path_of(workload.meta) +
@@ -255,7 +253,7 @@ void keep_reservation(const ServingScene& scene, const Workload& workload, Plan&
 
 void keep(const ServingScene& scene, const Workload& workload, Plan& plan) {
   if (workload.finished() || workload.meta.deleting) return;
-  if (Alignment(scene, workload).write_into(plan)) return;
+  if (Alignment(scene, workload).write_into(plan) == Step::kDone) return;
   if (workload.has_quota_reserved() && !workload.admitted()) wait_for_admission(scene.job, workload, plan);
   if (workload.has_quota_reserved()) return keep_reservation(scene, workload, plan);
   if (is_on_hold(workload) && scene.wanted.groups > 0) resume(scene, workload, plan);

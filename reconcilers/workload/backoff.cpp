@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/fnv.h"
+
 namespace muster {
 namespace {
 
@@ -30,10 +32,11 @@ Duration backoff_delay(int32_t count, int32_t base_seconds, int32_t max_seconds)
 }
 
 double jitter_share(std::string_view uid, int32_t count) {
-  uint64_t hash = 14'695'981'039'346'656'037U;  // FNV-1a
-  const auto mix = [&hash](uint8_t byte) { hash = (hash ^ byte) * 1'099'511'628'211U; };
-  for (const char letter : uid) mix(static_cast<uint8_t>(letter));
-  for (int shift = 0; shift < 32; shift += 8) mix(static_cast<uint8_t>(static_cast<uint32_t>(count) >> shift));
+  uint64_t hash = fnv1a_64(uid);
+  for (int shift = 0; shift < 32; shift += 8) {
+    const auto byte = static_cast<char>(static_cast<uint32_t>(count) >> shift);
+    hash = fnv1a_64({&byte, 1}, hash);
+  }
   // FNV leaves the upper bits of short inputs uneven; this is the finalizer of MurmurHash3.
   hash = (hash ^ (hash >> 33)) * 0xff51'afd7'ed55'8ccdU;
   hash = (hash ^ (hash >> 33)) * 0xc4ce'b9fe'1a85'ec53U;

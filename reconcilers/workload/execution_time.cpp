@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "api/texts/workload_texts.h"
+
 namespace muster {
 
 void end_execution(WorkloadStatus& status, Duration admitted_for) {
   int32_t& accumulated = status.accumulated_past_execution_seconds;
   const Condition* evicted = find_condition(status.conditions, kEvictedCondition);
-  if (evicted != nullptr && evicted->is_true() && evicted->reason.ends_with(kMaximumExecutionTimeExceededReason)) {
+  if (evicted != nullptr && evicted->is_true() &&
+      deactivation_cause(evicted->reason) == kMaximumExecutionTimeExceededReason) {
     accumulated = 0;
     return;
   }

@@ -14,29 +14,15 @@ Duration running_for(const FlavorAttempt& attempt, TimePoint now) {
   return now - since;
 }
 
-bool has_flavor(const ClusterQueue& queue, std::string_view name) {
-  return std::any_of(queue.resource_groups.begin(), queue.resource_groups.end(), [&](const ResourceGroup& group) {
-    return std::any_of(group.flavors.begin(), group.flavors.end(),
-                       [&](const FlavorQuotas& flavor) { return flavor.name == name; });
-  });
-}
-
 }  // namespace
 
 void keep_flavors_of(const ClusterQueue& queue, FlavorHistory& history) {
   if (!history.is_about(queue.meta.name))
     history = {.attempts = {}, .fallback = FlavorFallbackState{.cluster_queue = queue.meta.name}};
-  std::erase_if(history.attempts, [&](const FlavorAttempt& attempt) { return !has_flavor(queue, attempt.flavor); });
-}
-
-std::vector<std::string> assigned_flavors(const Admission& admission) {
-  std::vector<std::string> flavors;
-  for (const PodSetAssignment& pod_set : admission.pod_sets) {
-    for (const auto& [resource, flavor] : pod_set.flavors) {
-      if (std::find(flavors.begin(), flavors.end(), flavor) == flavors.end()) flavors.push_back(flavor);
-    }
-  }
-  return flavors;
+  const std::vector<std::string> flavors = flavors_of(queue);
+  std::erase_if(history.attempts, [&](const FlavorAttempt& attempt) {
+    return std::find(flavors.begin(), flavors.end(), attempt.flavor) == flavors.end();
+  });
 }
 
 bool flavor_clocks_run(const WorkloadStatus& status) {

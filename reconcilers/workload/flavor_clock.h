@@ -15,9 +15,6 @@
 
 namespace muster {
 
-// Of all pod sets, each once.
-std::vector<std::string> assigned_flavors(const Admission& admission);
-
 bool flavor_clocks_run(const WorkloadStatus& status);
 
 // A history of another ClusterQueue ends, and so do entries of flavors that the queue has no more.

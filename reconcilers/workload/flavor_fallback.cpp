@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "api/texts/workload_texts.h"
 #include "reconcilers/workload/backoff.h"
 #include "reconcilers/workload/flavor_clock.h"
 #include "reconcilers/workload/workload_checks.h"
@@ -74,8 +75,8 @@ class Fallback {
   Fallback(WorkloadDraft& draft, const ClusterQueue& queue, const QueueSettings& settings, Options options)
       : draft_(draft), queue_(queue), strategy_(*queue.fallback), settings_(settings), options_(std::move(options)) {}
 
-  bool obey_rejected_checks();
-  bool obey_timeouts(Plan& plan);
+  Step obey_rejected_checks();
+  Step obey_timeouts(Plan& plan);
   // Without quota.
   void drop_void_failures();
   void note_spent_flavors();
@@ -99,10 +100,9 @@ class Fallback {
 
 // By any of the queue's entries for the check.
 bool Fallback::applies(const AdmissionCheckState& check, std::string_view flavor) const {
-  return std::any_of(queue_.admission_checks.begin(), queue_.admission_checks.end(),
-                     [&](const AdmissionCheckRule& rule) {
-                       return rule.name == check.name && (rule.on_flavors.empty() || contains(rule.on_flavors, flavor));
-                     });
+  return std::any_of(
+      queue_.admission_checks.begin(), queue_.admission_checks.end(),
+      [&](const AdmissionCheckRule& rule) { return rule.name == check.name && rule.applies_to(flavor); });
 }
 
 void Fallback::mark(const Names& flavors, FallbackTrigger trigger) {
@@ -161,7 +161,7 @@ void Fallback::exhaust(const Failing& failing) {
   draft_.status.requeue_state = state;
 }
 
-bool Fallback::obey_rejected_checks() {
+Step Fallback::obey_rejected_checks() {
   Failing failing{.trigger = FallbackTrigger::kRejectedCheck};
   for (const AdmissionCheckState& check : draft_.status.admission_checks) {
     if (check.state != kCheckRejected) continue;
@@ -170,7 +170,7 @@ bool Fallback::obey_rejected_checks() {
       if (!contains(failing.flavors, flavor)) failing.flavors.push_back(flavor);
     }
   }
-  if (failing.flavors.empty()) return false;
+  if (failing.flavors.empty()) return Step::kContinue;
   start_missing_flavor_clocks(draft_.status, queue_, whole_seconds(draft_.time()));
   failing.why = "flavor " + failing.flavors.front();
   for (size_t i = 1; i < failing.flavors.size(); ++i) failing.why += ", " + failing.flavors[i];
@@ -180,11 +180,11 @@ bool Fallback::obey_rejected_checks() {
     exhaust(failing);
   else
     leave(failing, left);
-  return true;
+  return Step::kDone;
 }
 
-bool Fallback::obey_timeouts(Plan& plan) {
-  if (!flavor_clocks_run(draft_.status)) return false;
+Step Fallback::obey_timeouts(Plan& plan) {
+  if (!flavor_clocks_run(draft_.status)) return Step::kContinue;
   start_missing_flavor_clocks(draft_.status, queue_, whole_seconds(draft_.time()));
   const Names failed = failed_flavors(history());
   Failing failing;
@@ -205,7 +205,7 @@ bool Fallback::obey_timeouts(Plan& plan) {
   }
   if (failing.flavors.empty()) {
     if (next) plan.wake_at(draft_.time() + *next);
-    return false;
+    return Step::kContinue;
   }
   const Names left = flavors_to_leave(failing.flavors, options_, failed);
   if (!left.empty()) {
@@ -213,11 +213,11 @@ bool Fallback::obey_timeouts(Plan& plan) {
   } else if (next_way_out) {
     // A flavor of another group can still be left, when its own time is over.
     plan.wake_at(draft_.time() + *next_way_out);
-    return false;
+    return Step::kContinue;
   } else {
     exhaust(failing);
   }
-  return true;
+  return Step::kDone;
 }
 
 // A failure counts as long as the queue has the flavor and the rule by which it failed.
@@ -269,31 +269,32 @@ Options options_of(const WorkloadDraft& draft, const ClusterState& state) {
 
 }  // namespace
 
-bool obey_fallback_rules(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
+Step obey_fallback_rules(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
                          const QueueSettings& settings, Plan& plan) {
   if (queues.cluster == nullptr || !queues.cluster->fallback || !draft.status.admission ||
       draft.is_true(kEvictedCondition))
-    return false;
+    return Step::kContinue;
   Options options = options_of(draft, state);
-  if (options.empty()) return false;
+  if (options.empty()) return Step::kContinue;
   Fallback fallback(draft, *queues.cluster, settings, std::move(options));
-  return fallback.obey_rejected_checks() || fallback.obey_timeouts(plan);
+  return fallback.obey_rejected_checks() == Step::kDone ? Step::kDone : fallback.obey_timeouts(plan);
 }
 
-bool review_failed_flavors(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
+Step review_failed_flavors(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
                            const QueueSettings& settings, Plan& plan) {
   FlavorHistory& history = draft.status.flavors;
-  if (history.empty() || queues.cluster == nullptr) return false;
+  if (history.empty() || queues.cluster == nullptr) return Step::kContinue;
   if (!queues.cluster->fallback || !history.is_about(queues.cluster->meta.name)) {
     history = {};
-    return true;
+    return Step::kDone;
   }
+  const auto changed = [&] { return draft.changed() ? Step::kDone : Step::kContinue; };
   Fallback fallback(draft, *queues.cluster, settings, options_of(draft, state));
   fallback.drop_void_failures();
-  if (draft.changed() || is_kept_out(draft.workload(), queues)) return draft.changed();
+  if (draft.changed() || is_kept_out(draft.workload(), queues)) return changed();
   fallback.note_spent_flavors();
   if (!draft.changed()) fallback.begin_round_when_waited(plan);
-  return draft.changed();
+  return changed();
 }
 
 std::optional<TimePoint> next_round_at(const WorkloadStatus& status, const ClusterQueue* queue, TimePoint now) {
@@ -320,11 +321,11 @@ std::optional<TimePoint> next_round_at(const WorkloadStatus& status, const Clust
 
 void forget_flavors_when_reactivated(WorkloadDraft& draft) {
   if (draft.status.flavors.empty() || draft.is_true(kQuotaReservedCondition)) return;
-  const auto says_deactivated = [&](std::string_view type) {
+  const auto was_deactivated = [&](std::string_view type) {
     const Condition* condition = draft.find(type);
-    return condition != nullptr && !condition->is_true() && condition->reason.text().starts_with(kDeactivatedReason);
+    return condition != nullptr && !condition->is_true() && says_deactivated(condition->reason);
   };
-  if (says_deactivated(kRequeuedCondition) || says_deactivated(kQuotaReservedCondition)) draft.status.flavors = {};
+  if (was_deactivated(kRequeuedCondition) || was_deactivated(kQuotaReservedCondition)) draft.status.flavors = {};
 }
 
 RequeuingStrategy requeuing_of(const QueueSettings& settings) {

@@ -15,14 +15,14 @@
 namespace muster {
 
 // Of a Workload with quota: evicts it from flavors that have failed, or deactivates it.
-// Otherwise the plan wakes when the next timeout is over. Whether it did something.
-bool obey_fallback_rules(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
+// Otherwise the plan wakes when the next timeout is over.
+Step obey_fallback_rules(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
                          const QueueSettings& settings, Plan& plan);
 
 // Of a Workload without quota: what its history says is kept true to the rules and flavors of its
 // queue as they are now. With RetryAllFlavors a new round begins when no flavor that has not failed
-// has had room for as long as the longest timeout. Whether it did something.
-bool review_failed_flavors(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
+// has had room for as long as the longest timeout. kDone: the draft has changed.
+Step review_failed_flavors(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
                            const QueueSettings& settings, Plan& plan);
 
 // When that round begins, of a Workload without quota that nothing else keeps waiting; nullopt: there

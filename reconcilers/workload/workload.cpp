@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/texts/workload_texts.h"
 #include "reconcilers/workload/execution_time.h"
 #include "reconcilers/workload/flavor_fallback.h"
 #include "reconcilers/workload/workload_checks.h"
@@ -17,8 +18,6 @@
 namespace muster {
 namespace {
 
-constexpr std::string_view kDeactivatedDueTo = "DeactivatedDueTo";
-
 void set_inactive(const Workload& workload, Plan& plan) {
   plan.writes.push_back({.verb = Verb::kPatch,
                          .target = key_of(kWorkloads, workload.meta),
@@ -31,35 +30,33 @@ void requeue(WorkloadDraft& draft) {
   const Condition* requeued = draft.find(kRequeuedCondition);
   if (requeued == nullptr || requeued->is_true()) return;
   const std::string reason = requeued->reason;
-  if (reason.starts_with(kDeactivatedReason)) {
+  if (says_deactivated(reason)) {
     // What the limit of tries has been reached with is history now; a person's pause is not
     // an attempt, and leaves the count as it is.
-    if (reason.starts_with(kDeactivatedDueTo)) draft.status.requeue_state.reset();
+    if (deactivation_cause(reason)) draft.status.requeue_state.reset();
     draft.set(kRequeuedCondition, true, kReactivatedReason, "The workload was reactivated");
   } else if (reason == kPodsReadyTimeoutReason || reason == kAdmissionCheckReason || reason == kFlavorFallbackReason) {
     draft.set(kRequeuedCondition, true, kBackoffFinishedReason, "The workload backoff was finished");
   }
 }
 
-// Whether the pass ends here.
-bool pass_backoff(WorkloadDraft& draft, Plan& plan) {
+Step await_backoff(WorkloadDraft& draft, Plan& plan) {
   const auto& state = draft.status.requeue_state;
   // With a reservation the backoff has not begun: the job has to stop first.
-  if (!state || state->requeue_at.is_zero() || draft.is_true(kQuotaReservedCondition)) return false;
+  if (!state || state->requeue_at.is_zero() || draft.is_true(kQuotaReservedCondition)) return Step::kContinue;
   const TimePoint end = to_time_point(state->requeue_at);
   if (draft.time() < end)
     plan.wake_at(end);
   else
     draft.status.requeue_state->requeue_at = {};
-  return true;
+  return Step::kDone;
 }
 
 // The requeueState of a Workload that ran out of tries tells people why, and a person's
 // pause shall not cost or grant tries. Every other cause ends the history.
 bool keeps_requeue_state(const WorkloadDraft& draft) {
-  const Condition* evicted = draft.find(kEvictedCondition);
-  if (!evicted->reason.starts_with(kDeactivatedDueTo)) return true;
-  return evicted->reason.ends_with(kRequeuingLimitExceededReason);
+  const auto cause = deactivation_cause(draft.find(kEvictedCondition)->reason);
+  return !cause || *cause == kRequeuingLimitExceededReason;
 }
 
 void deactivate(WorkloadDraft& draft) {
@@ -101,22 +98,6 @@ void sync_admission(WorkloadDraft& draft, const QueuesOf& queues, const ClusterS
   if (draft.is_true(kAdmittedCondition)) tell_admitted(draft);
 }
 
-// The parts of the pass that come before its queues matter. Whether the pass ends here.
-bool pass_activity(WorkloadDraft& draft, Plan& plan) {
-  if (!draft.workload().active) {
-    deactivate(draft);
-  } else if (draft.is_true(kDeactivationTargetCondition)) {
-    set_inactive(draft.workload(), plan);
-    return true;
-  } else if (pass_backoff(draft, plan)) {
-    return true;
-  } else {
-    forget_flavors_when_reactivated(draft);
-    requeue(draft);
-  }
-  return draft.changed();
-}
-
 // Nothing happens to the Workload itself then, but others may be admitted.
 void wake_when_block_ends(const WorkloadDraft& draft, const QueueSettings& settings, Plan& plan) {
   if (!settings.wait_for_pods_ready || !settings.wait_for_pods_ready->block_admission) return;
@@ -124,56 +105,124 @@ void wake_when_block_ends(const WorkloadDraft& draft, const QueueSettings& setti
   if (block && block->until && draft.time() < *block->until) plan.wake_at(*block->until);
 }
 
-void pass_queues(WorkloadDraft& draft, const ClusterState& state, const QueueSettings& settings, Plan& plan) {
-  const QueuesOf queues = queues_of(draft.workload(), state);
-  note_restarted_queues(draft, queues);
-  if (draft.changed()) return;
-  const bool reserved = draft.is_true(kQuotaReservedCondition);
-  if (queues.cluster != nullptr && (reserved || !is_behind(*queues.cluster))) sync_checks(draft, *queues.cluster);
-  if (!reserved && review_failed_flavors(draft, queues, state, settings, plan)) return;
-  if (!draft.is_true(kAdmittedCondition) || !reserved) sync_admission(draft, queues, state, settings);
-  if (!reserved) return;
-  wake_when_block_ends(draft, settings, plan);
-  if (obey_fallback_rules(draft, queues, state, settings, plan)) return;
-  if (obey_checks(draft) || release_unanswered(draft, state) || obey_stop_policies(draft, queues)) return;
-  obey_pods_ready_timeouts(draft, settings.wait_for_pods_ready, plan);
-  obey_execution_time(draft, plan);
+// --- The pass over its status ---
+
+// What a Workload lives with.
+struct Surroundings {
+  const ClusterState& state;
+  const QueueSettings& settings;
+  QueuesOf queues;
+};
+
+Step end_when_changed(const WorkloadDraft& draft) {
+  return draft.changed() ? Step::kDone : Step::kContinue;
 }
 
-void pass(WorkloadDraft& draft, const ClusterState& state, const ReconcilerSettings& settings, Plan& plan) {
+Step follow_retry_time(WorkloadDraft& draft, const Surroundings&, Plan&) {
   note_retry_time(draft);
-  if (!draft.changed() && !pass_activity(draft, plan)) pass_queues(draft, state, settings.queues, plan);
+  return end_when_changed(draft);
 }
+
+Step follow_activity(WorkloadDraft& draft, const Surroundings&, Plan& plan) {
+  if (!draft.workload().active) {
+    deactivate(draft);
+    return end_when_changed(draft);
+  }
+  if (draft.is_true(kDeactivationTargetCondition)) {
+    set_inactive(draft.workload(), plan);
+    return Step::kDone;
+  }
+  if (await_backoff(draft, plan) == Step::kDone) return Step::kDone;
+  forget_flavors_when_reactivated(draft);
+  requeue(draft);
+  return end_when_changed(draft);
+}
+
+Step follow_restarted_queues(WorkloadDraft& draft, const Surroundings& around, Plan&) {
+  note_restarted_queues(draft, around.queues);
+  return end_when_changed(draft);
+}
+
+Step keep_checks(WorkloadDraft& draft, const Surroundings& around, Plan&) {
+  const ClusterQueue* queue = around.queues.cluster;
+  if (queue != nullptr && (draft.is_true(kQuotaReservedCondition) || !is_behind(*queue))) sync_checks(draft, *queue);
+  return Step::kContinue;
+}
+
+Step follow_failed_flavors(WorkloadDraft& draft, const Surroundings& around, Plan& plan) {
+  if (draft.is_true(kQuotaReservedCondition)) return Step::kContinue;
+  return review_failed_flavors(draft, around.queues, around.state, around.settings, plan);
+}
+
+// Without quota nothing is left to do.
+Step follow_admission(WorkloadDraft& draft, const Surroundings& around, Plan& plan) {
+  const bool reserved = draft.is_true(kQuotaReservedCondition);
+  if (!draft.is_true(kAdmittedCondition) || !reserved)
+    sync_admission(draft, around.queues, around.state, around.settings);
+  if (!reserved) return Step::kDone;
+  wake_when_block_ends(draft, around.settings, plan);
+  return Step::kContinue;
+}
+
+Step leave_failed_flavors(WorkloadDraft& draft, const Surroundings& around, Plan& plan) {
+  return obey_fallback_rules(draft, around.queues, around.state, around.settings, plan);
+}
+
+Step follow_checks(WorkloadDraft& draft, const Surroundings& around, Plan&) {
+  if (obey_checks(draft) == Step::kDone) return Step::kDone;
+  return release_unanswered(draft, around.state);
+}
+
+Step follow_stop_policies(WorkloadDraft& draft, const Surroundings& around, Plan&) {
+  return obey_stop_policies(draft, around.queues);
+}
+
+Step follow_timeouts(WorkloadDraft& draft, const Surroundings& around, Plan& plan) {
+  obey_pods_ready_timeouts(draft, around.settings.wait_for_pods_ready, plan);
+  obey_execution_time(draft, plan);
+  return Step::kDone;
+}
+
+constexpr Step (*kStepsOfStatus[])(WorkloadDraft&, const Surroundings&, Plan&) = {
+    follow_retry_time, follow_activity,      follow_restarted_queues, keep_checks,          follow_failed_flavors,
+    follow_admission,  leave_failed_flavors, follow_checks,           follow_stop_policies, follow_timeouts};
+
+// --- The whole pass ---
+
+// Its job's reconciler stops the job, then lets it go.
+Step leave_deleted(const Workload& workload, const ClusterState&, const QueueSettings&, Now, Plan&) {
+  return workload.meta.deleting ? Step::kDone : Step::kContinue;
+}
+
+Step follow_priority(const Workload& workload, const ClusterState& state, const QueueSettings&, Now, Plan& plan) {
+  return reconcile_priority(workload, state, plan);
+}
+
+Step follow_status(const Workload& workload, const ClusterState& state, const QueueSettings& settings, Now now,
+                   Plan& plan) {
+  WorkloadDraft draft(workload, state, now);
+  const Surroundings around{state, settings, queues_of(workload, state)};
+  run_pass(kStepsOfStatus, draft, around, plan);
+  draft.write_into(plan);
+  return Step::kDone;
+}
+
+constexpr Step (*kSteps[])(const Workload&, const ClusterState&, const QueueSettings&, Now, Plan&) = {
+    reconcile_ownerless, leave_deleted, reconcile_retention, follow_priority, follow_status};
 
 Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
   Plan plan;
   if (key.type->plural != kWorkloads.plural) return plan;
-  const Workload* workload = state.workload(key.ns, key.name);
-  if (workload == nullptr || reconcile_ownerless(*workload, state, settings.queues.rules, now, plan)) return plan;
-  // Its job's reconciler stops the job, then lets it go.
-  if (workload->meta.deleting || reconcile_retention(*workload, state, settings.queues, now, plan)) return plan;
-
-  if (reconcile_priority(*workload, state, plan)) return plan;
-
-  WorkloadDraft draft(*workload, state, now);
-  pass(draft, state, settings, plan);
-  draft.write_into(plan);
+  if (const Workload* workload = state.workload(key.ns, key.name))
+    run_pass(kSteps, *workload, state, settings.queues, now, plan);
   return plan;
-}
-
-std::vector<std::string_view> flavor_names(const ClusterQueue& queue) {
-  std::vector<std::string_view> names;
-  for (const ResourceGroup& group : queue.resource_groups) {
-    for (const FlavorQuotas& flavor : group.flavors) names.push_back(flavor.name);
-  }
-  return names;
 }
 
 // Queues are written often, for their counts; Workloads care about little of them.
 bool same_for_workloads(const ClusterQueue& a, const ClusterQueue& b) {
   return is_inactive(a) == is_inactive(b) && is_behind(a) == is_behind(b) && a.stop_policy == b.stop_policy &&
          a.meta.deleting == b.meta.deleting && a.admission_checks == b.admission_checks && a.fallback == b.fallback &&
-         flavor_names(a) == flavor_names(b);
+         flavors_of(a) == flavors_of(b);
 }
 
 bool same_for_workloads(const LocalQueue& a, const LocalQueue& b) {
@@ -241,7 +290,8 @@ WorkloadPass pass_over(const Workload& workload, const ClusterState& state, cons
                        Now now) {
   Plan plan;
   WorkloadDraft draft(workload, state, now);
-  pass(draft, state, settings, plan);
+  const Surroundings around{state, settings.queues, queues_of(workload, state)};
+  run_pass(kStepsOfStatus, draft, around, plan);
   // The only write of a pass beside that of the status is the one that deactivates.
   WorkloadPass passed{.deactivates = !plan.writes.empty(), .again_at = plan.again_at};
   if (draft.changed()) passed.status = std::move(draft.status);

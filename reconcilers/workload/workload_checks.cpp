@@ -8,33 +8,10 @@
 namespace muster {
 namespace {
 
-std::set<std::string, std::less<>> flavors_of(const ClusterQueue& queue) {
-  std::set<std::string, std::less<>> names;
-  for (const ResourceGroup& group : queue.resource_groups) {
-    for (const FlavorQuotas& flavor : group.flavors) names.insert(flavor.name);
-  }
-  return names;
-}
-
-std::set<std::string, std::less<>> flavors_of(const Admission& admission) {
-  std::set<std::string, std::less<>> names;
-  for (const PodSetAssignment& pod_set : admission.pod_sets) {
-    for (const auto& [resource, flavor] : pod_set.flavors) names.insert(flavor);
-  }
-  return names;
-}
-
 bool applies(const AdmissionCheckRule& rule, const std::optional<Admission>& admission, const ClusterQueue& queue) {
-  if (rule.on_flavors.empty()) return true;
-  const auto is_named = [&](const std::string& flavor) {
-    return std::find(rule.on_flavors.begin(), rule.on_flavors.end(), flavor) != rule.on_flavors.end();
-  };
-  if (admission) {
-    const auto assigned = flavors_of(*admission);
-    return std::any_of(assigned.begin(), assigned.end(), is_named);
-  }
-  const auto all = flavors_of(queue);
-  return std::all_of(all.begin(), all.end(), is_named);
+  if (admission) return rule.applies_to_any(assigned_flavors(*admission));
+  const std::vector<std::string> all = flavors_of(queue);
+  return std::all_of(all.begin(), all.end(), [&](const std::string& flavor) { return rule.applies_to(flavor); });
 }
 
 // "AdmissionChecks in Retry state: \"a\" (why); \"b\""; empty when none is in that state.
@@ -100,29 +77,29 @@ std::string describe_rejected_checks(const WorkloadStatus& status) {
   return describe_checks(status, kCheckRejected);
 }
 
-bool obey_checks(WorkloadDraft& draft) {
-  if (draft.is_true(kEvictedCondition)) return false;
+Step obey_checks(WorkloadDraft& draft) {
+  if (draft.is_true(kEvictedCondition)) return Step::kContinue;
   if (std::string rejected = describe_rejected_checks(draft.status); !rejected.empty()) {
     draft.tell(kWarningEvent, "AdmissionCheckRejected", "Deactivated due to " + rejected);
     draft.target_deactivation(kAdmissionCheckReason, rejected);
-    return true;
+    return Step::kDone;
   }
   const std::string retry = describe_checks(draft.status, kCheckRetry);
-  if (retry.empty()) return false;
+  if (retry.empty()) return Step::kContinue;
   draft.evict(kAdmissionCheckReason, "", "Evicted due to " + retry);
-  return true;
+  return Step::kDone;
 }
 
-bool release_unanswered(WorkloadDraft& draft, const ClusterState& state) {
-  if (draft.is_true(kAdmittedCondition)) return false;
+Step release_unanswered(WorkloadDraft& draft, const ClusterState& state) {
+  if (draft.is_true(kAdmittedCondition)) return Step::kContinue;
   for (const AdmissionCheckState& check : draft.status.admission_checks) {
     const AdmissionCheck* present = state.admission_check(check.name);
     if (check.state != kCheckPending || present == nullptr || !present->has_no_controller()) continue;
     draft.release(kSuspendedReason, "AdmissionCheck " + check.name + " is for " + present->controller +
                                         ", a controller of Kueue that muster does not have");
-    return true;
+    return Step::kDone;
   }
-  return false;
+  return Step::kContinue;
 }
 
 }  // namespace muster

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/cluster_queue.h"
+#include "reconcilers/step.h"
 #include "reconcilers/workload/workload_draft.h"
 #include "state/cluster_state.h"
 
@@ -27,11 +28,10 @@ void note_retry_time(WorkloadDraft& draft);
 // "AdmissionCheck in Rejected state: \"a\" (why)"; empty when none is rejected.
 std::string describe_rejected_checks(const WorkloadStatus& status);
 
-// A rejected check deactivates the Workload, one that wants a retry evicts it. Whether
-// one did.
-bool obey_checks(WorkloadDraft& draft);
+// A rejected check deactivates the Workload, one that wants a retry evicts it.
+Step obey_checks(WorkloadDraft& draft);
 // Of a reservation that is not admitted: gives it back when a check that it waits for is one of Kueue's
-// own controllers, which would never answer. Whether that was so.
-bool release_unanswered(WorkloadDraft& draft, const ClusterState& state);
+// own controllers, which would never answer.
+Step release_unanswered(WorkloadDraft& draft, const ClusterState& state);
 
 }  // namespace muster

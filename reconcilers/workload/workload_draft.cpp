@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/texts/workload_texts.h"
 #include "reconcilers/workload/execution_time.h"
 #include "reconcilers/workload/flavor_clock.h"
 #include "state/admissions.h"
@@ -34,13 +35,8 @@ bool only_says_why_it_waits(const WorkloadStatus& before, const WorkloadStatus& 
 
 }  // namespace
 
-ObjectEvent event_about(const Workload& workload, std::string_view type, std::string reason, std::string note) {
-  ObjectReference regarding = reference_to(kWorkloads, workload.meta);
-  regarding.resource_version = std::to_string(workload.meta.resource_version);
-  return {.regarding = std::move(regarding),
-          .type = std::string(type),
-          .reason = std::move(reason),
-          .note = std::move(note)};
+ObjectEvent event_about(const Workload& workload, std::string_view type, std::string_view reason, std::string note) {
+  return event_about_version(kWorkloads, workload.meta, type, reason, std::move(note));
 }
 
 WorkloadDraft::WorkloadDraft(const Workload& workload, const ClusterState& state, Now now)
@@ -64,8 +60,7 @@ void WorkloadDraft::remove(std::string_view type) {
 }
 
 void WorkloadDraft::evict(std::string_view reason, std::string_view cause, const std::string& message) {
-  std::string full_reason(reason);
-  if (reason == kDeactivatedReason && !cause.empty()) full_reason.append("DueTo").append(cause);
+  const std::string full_reason = reason == kDeactivatedReason ? deactivated_reason(cause) : std::string(reason);
   stop_flavor_clocks(status, now_);
   set(kEvictedCondition, true, full_reason, message);
   reset_checks();

@@ -71,6 +71,6 @@ class WorkloadDraft {
   nlohmann::json attached_ = nlohmann::json::object();
 };
 
-ObjectEvent event_about(const Workload& workload, std::string_view type, std::string reason, std::string note);
+ObjectEvent event_about(const Workload& workload, std::string_view type, std::string_view reason, std::string note);
 
 }  // namespace muster

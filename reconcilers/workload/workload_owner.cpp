@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/meta/constants.h"
+#include "api/texts/workload_texts.h"
 #include "jobs/job_kind.h"
 #include "reconcilers/in_use.h"
 #include "reconcilers/workload/workload_draft.h"
@@ -28,63 +29,72 @@ Owner owner_of(const Workload& workload, const ClusterState& state, const RuleSe
 // muster has deactivated it, and not a person.
 const Condition* deactivated(const Workload& workload) {
   const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
-  const bool by_muster = evicted != nullptr && evicted->is_true() && evicted->reason.starts_with("DeactivatedDueTo");
+  const bool by_muster = evicted != nullptr && evicted->is_true() && deactivation_cause(evicted->reason);
   return by_muster && !workload.active ? evicted : nullptr;
 }
 
-bool is_over(Timestamp since, Duration kept, Now now, Plan& plan) {
+// kContinue: its time is over.
+Step await_retention(Timestamp since, Duration kept, Now now, Plan& plan) {
   const TimePoint end = to_time_point(since) + kept;
-  if (end <= now.wall) return true;
+  if (end <= now.wall) return Step::kContinue;
   plan.wake_at(end);
-  return false;
+  return Step::kDone;
+}
+
+// A finished one.
+void delete_when_over(const Workload& workload, const QueueSettings& settings, Now now, Plan& plan) {
+  const Condition* finished = find_condition(workload.status.conditions, kFinishedCondition);
+  if (!settings.retain_finished || workload.meta.deleting ||
+      await_retention(finished->last_transition, *settings.retain_finished, now, plan) == Step::kDone)
+    return;
+  drop_in_use_finalizer(kWorkloads, workload.meta, plan);
+  if (!plan.writes.empty()) return;
+  plan.writes.push_back({.verb = Verb::kDelete,
+                         .target = key_of(kWorkloads, workload.meta),
+                         .body = with_version(workload.meta, {}),
+                         .uid = workload.meta.uid,
+                         .events = {event_about(workload, kNormalEvent, "Deleted",
+                                                "Deleted finished workload due to elapsed retention")}});
 }
 
 }  // namespace
 
-bool reconcile_ownerless(const Workload& workload, const ClusterState& state, const RuleSettings& rules, Now now,
+Step reconcile_ownerless(const Workload& workload, const ClusterState& state, const QueueSettings& settings, Now now,
                          Plan& plan) {
+  const RuleSettings& rules = settings.rules;
   // Its pods are deleted first (reconcilers/pod).
-  if (workload.of_pod_group() && rules.frameworks.contains("pod")) return false;
+  if (workload.of_pod_group() && rules.frameworks.contains("pod")) return Step::kContinue;
   const Owner owner = owner_of(workload, state, rules);
-  if (owner == Owner::kThere) return false;
+  if (owner == Owner::kThere) return Step::kContinue;
   if (workload.meta.deleting) {
     drop_in_use_finalizer(kWorkloads, workload.meta, plan);
-    return true;
+    return Step::kDone;
   }
   // Without an owner that garbage collection could miss, only one that had one is an orphan.
-  if (owner != Owner::kNone || workload.meta.label(kJobUidLabel).empty()) return false;
+  if (owner != Owner::kNone || workload.meta.label(kJobUidLabel).empty()) return Step::kContinue;
   if (workload.finished()) {
     drop_in_use_finalizer(kWorkloads, workload.meta, plan);
-    return !plan.writes.empty();
+    return plan.writes.empty() ? Step::kContinue : Step::kDone;
   }
   WorkloadDraft draft(workload, state, now);
   draft.set(kFinishedCondition, true, kOwnerNotFoundReason, "The workload's owner no longer exists");
   draft.write_into(plan);
-  return true;
+  return Step::kDone;
 }
 
-bool reconcile_retention(const Workload& workload, const ClusterState& state, const QueueSettings& settings, Now now,
+Step reconcile_retention(const Workload& workload, const ClusterState& state, const QueueSettings& settings, Now now,
                          Plan& plan) {
   if (workload.finished()) {
-    const Condition* finished = find_condition(workload.status.conditions, kFinishedCondition);
-    if (!settings.retain_finished || workload.meta.deleting ||
-        !is_over(finished->last_transition, *settings.retain_finished, now, plan))
-      return true;
-    drop_in_use_finalizer(kWorkloads, workload.meta, plan);
-    if (!plan.writes.empty()) return true;
-    plan.writes.push_back({.verb = Verb::kDelete,
-                           .target = key_of(kWorkloads, workload.meta),
-                           .body = with_version(workload.meta, {}),
-                           .uid = workload.meta.uid,
-                           .events = {event_about(workload, kNormalEvent, "Deleted",
-                                                  "Deleted finished workload due to elapsed retention")}});
-    return true;
+    delete_when_over(workload, settings, now, plan);
+    return Step::kDone;
   }
   const Condition* evicted = deactivated(workload);
   const auto& owner = workload.meta.controller;
-  if (evicted == nullptr || !owner || !settings.retain_deactivated) return false;
+  if (evicted == nullptr || !owner || !settings.retain_deactivated) return Step::kContinue;
   const JobKind* kind = find_owner_kind(*owner, settings.rules);
-  if (kind == nullptr || !is_over(evicted->last_transition, *settings.retain_deactivated, now, plan)) return false;
+  if (kind == nullptr ||
+      await_retention(evicted->last_transition, *settings.retain_deactivated, now, plan) == Step::kDone)
+    return Step::kContinue;
   ObjectEvent event = {.regarding = {.api_version = owner->api_version,
                                      .kind = owner->kind,
                                      .ns = workload.meta.ns,
@@ -99,7 +109,7 @@ bool reconcile_retention(const Workload& workload, const ClusterState& state, co
                          .body = job == nullptr ? nlohmann::json() : with_version(meta_of(*job), {}),
                          .uid = owner->uid,
                          .events = {std::move(event)}});
-  return true;
+  return Step::kDone;
 }
 
 }  // namespace muster

@@ -4,19 +4,20 @@
 
 #include "api/config/queue_settings.h"
 #include "reconcilers/command.h"
+#include "reconcilers/step.h"
 #include "state/cluster_state.h"
 
 namespace muster {
 
 // Ends a Workload that nobody else will end: its owner is gone while it is being deleted,
-// or has left it behind (--cascade=orphan), which its label job-uid tells. True when the plan is complete with that.
+// or has left it behind (--cascade=orphan), which its label job-uid tells.
 // A controller of integrations.externalFrameworks ends its Workloads itself.
-bool reconcile_ownerless(const Workload& workload, const ClusterState& state, const RuleSettings& rules, Now now,
+Step reconcile_ownerless(const Workload& workload, const ClusterState& state, const QueueSettings& settings, Now now,
                          Plan& plan);
 
 // Deletes a finished Workload, or the job of one that muster has deactivated, when its
-// time is over. True when the plan is complete with that.
-bool reconcile_retention(const Workload& workload, const ClusterState& state, const QueueSettings& settings, Now now,
+// time is over. A finished one has no other steps.
+Step reconcile_retention(const Workload& workload, const ClusterState& state, const QueueSettings& settings, Now now,
                          Plan& plan);
 
 }  // namespace muster

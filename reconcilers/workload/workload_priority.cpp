@@ -11,14 +11,14 @@ bool names_a_class(const Workload& workload) {
 
 }  // namespace
 
-bool reconcile_priority(const Workload& workload, const ClusterState& state, Plan& plan) {
-  if (!names_a_class(workload) || workload.finished()) return false;
+Step reconcile_priority(const Workload& workload, const ClusterState& state, Plan& plan) {
+  if (!names_a_class(workload) || workload.finished()) return Step::kContinue;
   const PriorityClass* found = state.priority_class(kWorkloadPriorityClasses, workload.priority_class->name);
-  if (found == nullptr || found->value == workload.priority) return false;
+  if (found == nullptr || found->value == workload.priority) return Step::kContinue;
   plan.writes.push_back({.verb = Verb::kPatch,
                          .target = key_of(kWorkloads, workload.meta),
                          .body = with_version(workload.meta, {{"spec", {{"priority", found->value}}}})});
-  return true;
+  return Step::kDone;
 }
 
 void concern_priority_class(const ClusterState& state, const PriorityClass& priority_class,

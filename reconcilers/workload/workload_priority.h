@@ -3,12 +3,12 @@
 #pragma once
 
 #include "reconcilers/command.h"
+#include "reconcilers/step.h"
 #include "state/cluster_state.h"
 
 namespace muster {
 
-// Whether something was to be written.
-bool reconcile_priority(const Workload& workload, const ClusterState& state, Plan& plan);
+Step reconcile_priority(const Workload& workload, const ClusterState& state, Plan& plan);
 
 // The Workloads that name the class: visits them all, so for events that are rare.
 void concern_priority_class(const ClusterState& state, const PriorityClass& priority_class,

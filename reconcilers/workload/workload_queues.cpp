@@ -4,6 +4,7 @@
 
 #include "api/kinds/on_hold.h"
 #include "api/meta/constants.h"
+#include "api/texts/workload_texts.h"
 #include "state/admissions.h"
 
 namespace muster {
@@ -21,12 +22,14 @@ Blocker blocker_of(const Workload& workload, const QueuesOf& queues) {
   // Its owner says when it asks again.
   if (is_on_hold(workload))
     return {kOnHoldReason, find_condition(workload.status.conditions, kQuotaReservedCondition)->message};
-  if (queues.local == nullptr) return {kMisconfiguredReason, "LocalQueue " + workload.queue_name + " doesn't exist"};
+  if (queues.local == nullptr)
+    return {kMisconfiguredReason, queue_message(QueueKind::kLocalQueue, workload.queue_name, QueueTrouble::kMissing)};
   if (queues.local->stop_policy != StopPolicy::kNone)
-    return {kSuspendedReason, "LocalQueue " + workload.queue_name + " is inactive"};
+    return {kSuspendedReason, queue_message(QueueKind::kLocalQueue, workload.queue_name, QueueTrouble::kInactive)};
   if (queues.cluster == nullptr)
-    return {kMisconfiguredReason, "ClusterQueue " + queues.cluster_name + " doesn't exist"};
-  if (is_inactive(*queues.cluster)) return {kSuspendedReason, "ClusterQueue " + queues.cluster_name + " is inactive"};
+    return {kMisconfiguredReason, queue_message(QueueKind::kClusterQueue, queues.cluster_name, QueueTrouble::kMissing)};
+  if (is_inactive(*queues.cluster))
+    return {kSuspendedReason, queue_message(QueueKind::kClusterQueue, queues.cluster_name, QueueTrouble::kInactive)};
   if (const std::string_view gates = workload.meta.annotation(kAdmissionGatedByAnnotation); !gates.empty())
     return {kAdmissionGatedReason, "Admission is gated by: " + std::string(gates)};
   return {};
@@ -36,38 +39,37 @@ Blocker blocker_of(const Workload& workload, const QueuesOf& queues) {
 // reasons for troubles of its own.
 bool is_blockers_word(const Condition& condition) {
   if (condition.reason == kDeactivatedReason || condition.reason == kAdmissionGatedReason) return true;
-  const std::string_view message = condition.message;
   return (condition.reason == kMisconfiguredReason || condition.reason == kSuspendedReason) &&
-         (message.starts_with("LocalQueue ") || message.starts_with("ClusterQueue "));
+         is_queue_message(condition.message);
 }
 
-bool is_stopped(const WorkloadDraft& draft, std::string_view by) {
+bool waits_for_restart(const WorkloadDraft& draft, std::string_view by) {
   const Condition* requeued = draft.find(kRequeuedCondition);
   return requeued != nullptr && !requeued->is_true() && requeued->reason == by;
 }
 
 // One queue of a Workload that has a reservation.
 struct Holder {
-  std::string kind;
+  QueueKind kind;
   std::string name;
   bool there;
   StopPolicy policy;
   std::string_view stopped_reason;
 };
 
-bool obey_stop_policy(WorkloadDraft& draft, const Holder& queue) {
+Step obey_stop_policy(WorkloadDraft& draft, const Holder& queue) {
   if (draft.is_true(kAdmittedCondition)) {
-    if (queue.policy != StopPolicy::kHoldAndDrain || draft.is_true(kEvictedCondition)) return false;
-    draft.evict(queue.stopped_reason, "", "The " + queue.kind + " is stopped");
-    return true;
+    if (queue.policy != StopPolicy::kHoldAndDrain || draft.is_true(kEvictedCondition)) return Step::kContinue;
+    draft.evict(queue.stopped_reason, "", "The " + std::string(to_text(queue.kind)) + " is stopped");
+    return Step::kDone;
   }
   if (!queue.there) {
-    draft.release(kMisconfiguredReason, queue.kind + " " + queue.name + " is terminating or missing");
-    return true;
+    draft.release(kMisconfiguredReason, queue_message(queue.kind, queue.name, QueueTrouble::kTerminating));
+    return Step::kDone;
   }
-  if (queue.policy == StopPolicy::kNone) return false;
-  draft.release(kSuspendedReason, queue.kind + " " + queue.name + " is stopped");
-  return true;
+  if (queue.policy == StopPolicy::kNone) return Step::kContinue;
+  draft.release(kSuspendedReason, queue_message(queue.kind, queue.name, QueueTrouble::kStopped));
+  return Step::kDone;
 }
 
 }  // namespace
@@ -79,11 +81,11 @@ bool is_inactive(const ClusterQueue& queue) {
 
 void note_restarted_queues(WorkloadDraft& draft, const QueuesOf& queues) {
   const bool local_runs = queues.local != nullptr && queues.local->stop_policy == StopPolicy::kNone;
-  if (local_runs && is_stopped(draft, kLocalQueueStoppedReason)) {
+  if (local_runs && waits_for_restart(draft, kLocalQueueStoppedReason)) {
     draft.set(kRequeuedCondition, true, kLocalQueueRestartedReason, "The LocalQueue was restarted after being stopped");
   }
   const bool cluster_runs = queues.cluster != nullptr && queues.cluster->stop_policy == StopPolicy::kNone;
-  if (cluster_runs && is_stopped(draft, kClusterQueueStoppedReason)) {
+  if (cluster_runs && waits_for_restart(draft, kClusterQueueStoppedReason)) {
     draft.set(kRequeuedCondition, true, kClusterQueueRestartedReason,
               "The ClusterQueue was restarted after being stopped");
   }
@@ -128,19 +130,19 @@ void say_pending(WorkloadDraft& draft) {
   draft.set(kQuotaReservedCondition, false, kPendingEvaluationReason, kIsPending);
 }
 
-bool obey_stop_policies(WorkloadDraft& draft, const QueuesOf& queues) {
+Step obey_stop_policies(WorkloadDraft& draft, const QueuesOf& queues) {
   const LocalQueue* local = queues.local;
   const ClusterQueue* cluster = queues.cluster;
   const std::array holders = {
-      Holder{"LocalQueue", draft.workload().queue_name, local != nullptr && !local->meta.deleting,
+      Holder{QueueKind::kLocalQueue, draft.workload().queue_name, local != nullptr && !local->meta.deleting,
              local == nullptr ? StopPolicy::kNone : local->stop_policy, kLocalQueueStoppedReason},
-      Holder{"ClusterQueue", queues.cluster_name, cluster != nullptr && !cluster->meta.deleting,
+      Holder{QueueKind::kClusterQueue, queues.cluster_name, cluster != nullptr && !cluster->meta.deleting,
              cluster == nullptr ? StopPolicy::kNone : cluster->stop_policy, kClusterQueueStoppedReason},
   };
   for (const Holder& holder : holders) {
-    if (obey_stop_policy(draft, holder)) return true;
+    if (obey_stop_policy(draft, holder) == Step::kDone) return Step::kDone;
   }
-  return false;
+  return Step::kContinue;
 }
 
 }  // namespace muster

@@ -2,6 +2,7 @@
 // it out, and stopPolicy HoldAndDrain drives it out.
 #pragma once
 
+#include "reconcilers/step.h"
 #include "reconcilers/workload/workload_draft.h"
 #include "state/queues_of.h"
 
@@ -35,7 +36,7 @@ void say_what_blocks(WorkloadDraft& draft, const QueuesOf& queues, const Refused
 void say_pending(WorkloadDraft& draft);
 
 // Evicts what is admitted from drained queues; reservations that are not admitted yet are
-// taken back from any stopped, deleted or missing queue. Whether that was so.
-bool obey_stop_policies(WorkloadDraft& draft, const QueuesOf& queues);
+// taken back from any stopped, deleted or missing queue.
+Step obey_stop_policies(WorkloadDraft& draft, const QueuesOf& queues);
 
 }  // namespace muster

@@ -32,13 +32,13 @@ bool satisfies(PreemptionPolicy policy, const WorkloadState& preemptor, const Wo
 std::string_view to_text(PreemptionReason reason) {
   switch (reason) {
     case PreemptionReason::kInClusterQueue:
-      return "InClusterQueue";
+      return kInClusterQueueReason;
     case PreemptionReason::kInCohortReclamation:
-      return "InCohortReclamation";
+      return kInCohortReclamationReason;
     case PreemptionReason::kInCohortReclaimWhileBorrowing:
-      return "InCohortReclaimWhileBorrowing";
+      return kInCohortReclaimWhileBorrowingReason;
     case PreemptionReason::kInCohortFairSharing:
-      return "InCohortFairSharing";
+      return kInCohortFairSharingReason;
   }
   return "";
 }
@@ -95,6 +95,8 @@ bool fits_now(const SchedulerState& state, const PreemptionRequest& request, boo
   });
 }
 
+// Candidates were taken in order, so an early one can turn out to be unnecessary once a larger one was taken. The last
+// one made it fit and stays.
 void put_back(SchedulerState& state, const PreemptionRequest& request, bool allow_borrowing,
               std::vector<Victim>& victims) {
   for (size_t i = victims.size() - 1; i-- > 0;) {

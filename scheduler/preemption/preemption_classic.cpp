@@ -60,6 +60,7 @@ void ClassicSearch::collect_own() {
   }
 }
 
+// borrowWithinCohort.maxPriorityThreshold (KEP-1337).
 bool ClassicSearch::below_threshold(const WorkloadState& candidate) const {
   return candidate.priority() < request_.preemptor.priority() &&
          (!policy_.max_priority_threshold || candidate.priority() <= *policy_.max_priority_threshold);
@@ -100,6 +101,9 @@ bool ClassicSearch::fits_in_quota(NodeId node, Amounts& remaining) const {
   return fits;
 }
 
+// Cohort by Cohort upwards (KEP-79). From the first node on that has quota for the request, the others below its Cohort
+// use what it has lent, and that is reclaimed. Before that the preemptor would borrow itself, which borrowWithinCohort
+// limits (KEP-1337).
 void ClassicSearch::collect_from_cohort() {
   if (policy_.reclaim_within_cohort == PreemptionPolicy::kNever) return;
   Amounts remaining = request_.usage;
@@ -112,6 +116,7 @@ void ClassicSearch::collect_from_cohort() {
   }
 }
 
+// Who is leaving already costs nothing more, so those come first in each list and before all lists.
 void ClassicSearch::arrange() {
   const std::array<std::vector<Candidate>*, 3> lists{&closer_, &by_priority_, &own_};
   for (std::vector<Candidate>* list : lists) {

@@ -41,7 +41,7 @@ class FairSearch {
   const QueueState& queue_;
   std::vector<Victim> victims_;
   // Of one round: candidates by ClusterQueue, and the nodes that can give no more.
-  std::map<const QueueState*, Candidates> left_;
+  std::map<NodeId, Candidates> left_;
   std::set<NodeId> done_;
 };
 
@@ -69,18 +69,18 @@ FairSearch::Candidates FairSearch::find_candidates() const {
 void FairSearch::begin_round(const Candidates& candidates) {
   left_.clear();
   done_.clear();
-  for (WorkloadState* workload : candidates) left_[workload->queue].push_back(workload);
+  for (WorkloadState* workload : candidates) left_[workload->queue->node].push_back(workload);
   // pop() takes from the end.
-  for (auto& [queue, list] : left_) std::reverse(list.begin(), list.end());
+  for (auto& [node, list] : left_) std::reverse(list.begin(), list.end());
 }
 
 bool FairSearch::has_candidates(const QueueState& queue) const {
-  const auto it = left_.find(&queue);
+  const auto it = left_.find(queue.node);
   return it != left_.end() && !it->second.empty();
 }
 
 WorkloadState& FairSearch::pop(const QueueState& queue) {
-  Candidates& list = left_.at(&queue);
+  Candidates& list = left_.at(queue.node);
   WorkloadState& first = *list.back();
   list.pop_back();
   return first;
@@ -109,7 +109,8 @@ const QueueState* FairSearch::next_target_below(NodeId cohort) {
       continue;
     }
     const int order = compare(its, queue_share);
-    if (order > 0 || (order == 0 && evicted_before(request_, *left_.at(&other).back(), *left_.at(best_queue).back()))) {
+    if (order > 0 ||
+        (order == 0 && evicted_before(request_, *left_.at(child).back(), *left_.at(best_queue->node).back()))) {
       best_queue = &other;
       queue_share = its;
     }
@@ -167,7 +168,8 @@ bool FairSearch::passes(FairStrategy strategy, const DominantShare& mine, const 
   return compare(mine, share(its_branch)) <= 0;
 }
 
-// Whether it fits; `left` becomes what the strategy refused.
+// Whether it fits; `left` becomes what the strategy refused. Rules S2-a and S2-b of KEP-1714:
+// LessThanOrEqualToFinalShare and LessThanInitialShare, whichever is configured first.
 bool FairSearch::first_round(Candidates& left) {
   begin_round(std::exchange(left, {}));
   const bool entitled = within_nominal();
@@ -195,6 +197,7 @@ bool FairSearch::first_round(Candidates& left) {
   return false;
 }
 
+// What the first strategy refused, by LessThanInitialShare.
 bool FairSearch::second_round() {
   while (const QueueState* target = next_target()) {
     const auto [my_branch, its_branch] = branches(*target);

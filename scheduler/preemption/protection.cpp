@@ -40,7 +40,7 @@ void await_protection_end(SchedulerState& state, QueueState& queue, MonotonicTim
   if (queue.protection_end && *queue.protection_end <= end) return;
   forget_protection_end(state, queue);
   queue.protection_end = end;
-  state.protection_ends.emplace(end, &queue);
+  state.protection_ends.insert({end, &queue});
 }
 
 void forget_protection_end(SchedulerState& state, QueueState& queue) {
@@ -51,8 +51,8 @@ void forget_protection_end(SchedulerState& state, QueueState& queue) {
 
 std::vector<QueueState*> take_ended_protections(SchedulerState& state, MonotonicTime now) {
   std::vector<QueueState*> queues;
-  while (!state.protection_ends.empty() && state.protection_ends.begin()->first <= now) {
-    QueueState* queue = state.protection_ends.begin()->second;
+  while (!state.protection_ends.empty() && state.protection_ends.begin()->time <= now) {
+    QueueState* queue = state.protection_ends.begin()->queue;
     forget_protection_end(state, *queue);
     queues.push_back(queue);
   }

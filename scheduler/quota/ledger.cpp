@@ -65,6 +65,8 @@ Ledger::Cell& Ledger::own_cell(NodeId node, QuotaId quota) {
   return at.cells[index];
 }
 
+// What the node keeps for itself (lendingLimit) and the part of its parent's that borrowingLimit lets it have. Negative
+// when the node, or a node above it, uses more than it has: debts of others count (KEP-79).
 int64_t Ledger::debt_or_available(NodeId node, QuotaId quota) const {
   const Cell& own = cell(node, quota);
   const NodeId up = nodes_[node].parent;

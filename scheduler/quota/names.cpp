@@ -1,13 +1,9 @@
 #include "scheduler/quota/names.h"
 
+#include "base/fnv.h"
+
 namespace muster {
 namespace {
-
-uint64_t fnv1a(std::string_view text) {
-  uint64_t hash = 14695981039346656037ULL;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return hash;
-}
 
 uint64_t key_of(FlavorId flavor, ResourceId resource) {
   return (uint64_t{flavor} << 32) | resource;
@@ -23,7 +19,7 @@ uint32_t QuotaNames::Table::id(std::string_view name) {
 
 ResourceId QuotaNames::resource(std::string_view name) {
   const ResourceId id = resources_.id(name);
-  if (id == visiting_order_.size()) visiting_order_.push_back(fnv1a(name));
+  if (id == visiting_order_.size()) visiting_order_.push_back(fnv1a_64(name));
   return id;
 }
 

@@ -16,16 +16,6 @@ namespace {
 // Passes over one Workload in one moment; each changes something.
 constexpr int kMostPasses = 32;
 
-std::vector<std::string> flavors_of(const Admission& admission) {
-  std::vector<std::string> flavors;
-  for (const PodSetAssignment& pod_set : admission.pod_sets) {
-    for (const auto& [resource, flavor] : pod_set.flavors) {
-      if (std::find(flavors.begin(), flavors.end(), flavor) == flavors.end()) flavors.push_back(flavor);
-    }
-  }
-  return flavors;
-}
-
 }  // namespace
 
 WorkloadPtr Runner::made(const Arrival& arrival) const {
@@ -121,7 +111,7 @@ bool Runner::fails(uint32_t job, const JobRecord& record, const std::vector<std:
 
 void Runner::start(uint32_t job, Live& live) {
   JobRecord& record = history_.jobs[job];
-  const std::vector<std::string> flavors = flavors_of(*live.workload->status.admission);
+  const std::vector<std::string> flavors = assigned_flavors(*live.workload->status.admission);
   ++live.epoch;
   live.running = true;
   live.checking = false;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/reason_label.h"
+#include "api/texts/reason_label.h"
 #include "api/workload_conditions.h"
 #include "state/cohorts_above.h"
 #include "state/queues_of.h"

@@ -22,11 +22,16 @@ double limit_of(const std::optional<Quantity>& limit) {
   return limit ? limit->approximate() : std::numeric_limits<double>::infinity();
 }
 
-int64_t amount_of(const FlavorAmounts& amounts, const std::string& flavor, const std::string& resource) {
-  const auto requests = amounts.find(flavor);
-  if (requests == amounts.end()) return 0;
-  const auto amount = requests->second.find(resource);
-  return amount == requests->second.end() ? 0 : amount->second;
+constexpr const char* kQueue = "cluster_queue";
+
+GaugeLabels with(GaugeLabels labels, const char* name, std::string value) {
+  labels.push_back({name, std::move(value)});
+  return labels;
+}
+
+// Where it stands in the tree of Cohorts.
+GaugeLabels place_of(const char* kind, const std::string& name, const TreeReading& tree) {
+  return {{kind, name}, {"parent_cohort", tree.parent}, {"root_cohort", tree.root}};
 }
 
 void add_counts(UnadmittedCounts& sum, const UnadmittedCounts& counts) {
@@ -71,11 +76,9 @@ class GaugeReader {
     Sums reserved;
   };
 
-  void show(Gauge gauge, std::vector<std::string> labels, double value) {
-    gauges_.push_back({gauge, std::move(labels), value});
-  }
+  void show(Gauge gauge, GaugeLabels labels, double value) { gauges_.push_back({gauge, std::move(labels), value}); }
 
-  void show_share(Gauge gauge, std::vector<std::string> labels, double share) {
+  void show_share(Gauge gauge, GaugeLabels labels, double share) {
     if (settings_.fair_sharing.empty()) return;
     show(gauge, std::move(labels), std::isinf(share) ? std::numeric_limits<double>::quiet_NaN() : share);
   }
@@ -85,16 +88,16 @@ class GaugeReader {
     if (queue == nullptr) return;
     const std::string& name = reading.name;
     const QueueCounts& counts = state_.queue_counts().of_cluster_queue(name);
-    show(Gauge::kPendingWorkloads, {name, "active"}, reading.pending.active);
-    show(Gauge::kPendingWorkloads, {name, "inadmissible"}, reading.pending.inadmissible);
-    show(Gauge::kReservingWorkloads, {name}, counts.reserving);
-    show(Gauge::kAdmittedWorkloads, {name}, counts.admitted);
+    show(Gauge::kPendingWorkloads, {{kQueue, name}, {"status", "active"}}, reading.pending.active);
+    show(Gauge::kPendingWorkloads, {{kQueue, name}, {"status", "inadmissible"}}, reading.pending.inadmissible);
+    show(Gauge::kReservingWorkloads, {{kQueue, name}}, counts.reserving);
+    show(Gauge::kAdmittedWorkloads, {{kQueue, name}}, counts.admitted);
     read_local_counts(name);
     const std::string_view status = queue->meta.deleting ? "terminating" : reading.active ? "active" : "pending";
     for (const char* each : {"pending", "active", "terminating"})
-      show(Gauge::kClusterQueueStatus, {name, each}, each == status ? 1 : 0);
-    if (shows_cohorts_) show(Gauge::kClusterQueueInfo, {name, reading.tree.parent, reading.tree.root}, 1);
-    show_share(Gauge::kClusterQueueShare, {name, queue->cohort}, reading.tree.share);
+      show(Gauge::kClusterQueueStatus, {{kQueue, name}, {"status", each}}, each == status ? 1 : 0);
+    if (shows_cohorts_) show(Gauge::kClusterQueueInfo, place_of(kQueue, name, reading.tree), 1);
+    show_share(Gauge::kClusterQueueShare, {{kQueue, name}, {"cohort", queue->cohort}}, reading.tree.share);
     if (settings_.metrics.cluster_queue_resources) read_resources(*queue, counts, reading.requested);
     if (shows_cohorts_) add_to_cohorts(*queue, counts);
   }
@@ -108,16 +111,16 @@ class GaugeReader {
       finished += counts.finished;
       add_counts(unadmitted, counts.unadmitted);
     }
-    show(Gauge::kFinishedWorkloads, {cluster_queue}, static_cast<double>(finished));
-    show_unadmitted(Gauge::kUnadmittedWorkloads, {cluster_queue}, unadmitted);
+    show(Gauge::kFinishedWorkloads, {{kQueue, cluster_queue}}, static_cast<double>(finished));
+    show_unadmitted(Gauge::kUnadmittedWorkloads, {{kQueue, cluster_queue}}, unadmitted);
   }
 
-  void show_unadmitted(Gauge gauge, const std::vector<std::string>& queue, const UnadmittedCounts& counts) {
+  void show_unadmitted(Gauge gauge, const GaugeLabels& queue, const UnadmittedCounts& counts) {
     if (!shows_unadmitted_) return;
     for (const auto& [reasons, count] : counts) {
-      std::vector<std::string> labels = queue;
-      labels.push_back(reasons.first);
-      labels.push_back(reasons.second);
+      GaugeLabels labels = queue;
+      labels.push_back({"reason", reasons.first});
+      labels.push_back({"underlying_cause", reasons.second});
       show(gauge, std::move(labels), count);
     }
   }
@@ -125,7 +128,8 @@ class GaugeReader {
   void read_resources(const ClusterQueue& queue, const QueueCounts& counts, const Requests& requested) {
     const std::string& name = queue.meta.name;
     for_each_quota(queue, [&](const std::string& flavor, const ResourceQuota& quota) {
-      const std::vector<std::string> labels = {queue.cohort, name, flavor, quota.name};
+      const GaugeLabels labels = {
+          {"cohort", queue.cohort}, {kQueue, name}, {"flavor", flavor}, {"resource", quota.name}};
       show(Gauge::kResourceReservation, labels, to_double(quota.name, amount_of(counts.reserved, flavor, quota.name)));
       show(Gauge::kResourceUsage, labels, to_double(quota.name, amount_of(counts.used, flavor, quota.name)));
       show(Gauge::kNominalQuota, labels, quota.nominal.approximate());
@@ -133,7 +137,7 @@ class GaugeReader {
       show(Gauge::kLendingLimit, labels, limit_of(quota.lending_limit));
     });
     for (const auto& [resource, amount] : requested)
-      show(Gauge::kResourcePending, {name, resource}, to_double(resource, amount));
+      show(Gauge::kResourcePending, {{kQueue, name}, {"resource", resource}}, to_double(resource, amount));
   }
 
   void add_to_cohorts(const ClusterQueue& queue, const QueueCounts& counts) {
@@ -152,23 +156,24 @@ class GaugeReader {
   void read_local_queue(const LocalQueue& queue) {
     if (!is_measured(queue, settings_)) return;
     const std::string &name = queue.meta.name, &ns = queue.meta.ns;
+    const GaugeLabels local = {{"name", name}, {"namespace", ns}};
     const QueueCounts& counts = state_.queue_counts().of_local_queue(ns, name);
     const auto found = pending_.find(ns + "/" + name);
     const PendingReading pending = found == pending_.end() ? PendingReading() : found->second;
-    show(Gauge::kLocalPendingWorkloads, {name, ns, "active"}, pending.active);
-    show(Gauge::kLocalPendingWorkloads, {name, ns, "inadmissible"}, pending.inadmissible);
-    show(Gauge::kLocalReservingWorkloads, {name, ns}, counts.reserving);
-    show(Gauge::kLocalAdmittedWorkloads, {name, ns}, counts.admitted);
-    show(Gauge::kLocalFinishedWorkloads, {name, ns}, counts.finished);
-    show_unadmitted(Gauge::kLocalUnadmittedWorkloads, {name, ns, queue.cluster_queue}, counts.unadmitted);
+    show(Gauge::kLocalPendingWorkloads, with(local, "status", "active"), pending.active);
+    show(Gauge::kLocalPendingWorkloads, with(local, "status", "inadmissible"), pending.inadmissible);
+    show(Gauge::kLocalReservingWorkloads, local, counts.reserving);
+    show(Gauge::kLocalAdmittedWorkloads, local, counts.admitted);
+    show(Gauge::kLocalFinishedWorkloads, local, counts.finished);
+    show_unadmitted(Gauge::kLocalUnadmittedWorkloads, with(local, kQueue, queue.cluster_queue), counts.unadmitted);
     const Condition* active = find_condition(queue.status.conditions, kActiveCondition);
     const std::string_view status = active == nullptr ? "Unknown" : std::string_view(active->status);
     for (const char* each : {"True", "False", "Unknown"})
-      show(Gauge::kLocalQueueStatus, {name, ns, each}, each == status ? 1 : 0);
+      show(Gauge::kLocalQueueStatus, with(local, "active", each), each == status ? 1 : 0);
     const ClusterQueue* cluster_queue = state_.cluster_queue(queue.cluster_queue);
     if (cluster_queue == nullptr) return;
     for_each_quota(*cluster_queue, [&](const std::string& flavor, const ResourceQuota& quota) {
-      const std::vector<std::string> labels = {name, ns, flavor, quota.name};
+      const GaugeLabels labels = with(with(local, "flavor", flavor), "resource", quota.name);
       show(Gauge::kLocalResourceReservation, labels,
            to_double(quota.name, amount_of(counts.reserved, flavor, quota.name)));
       show(Gauge::kLocalResourceUsage, labels, to_double(quota.name, amount_of(counts.used, flavor, quota.name)));
@@ -180,25 +185,25 @@ class GaugeReader {
   void read_homeless() {
     UnadmittedCounts unadmitted;
     for (const auto& [path, counts] : state_.queue_counts().local_queues()) {
-      const size_t slash = path.find('/');
-      const std::string_view ns = std::string_view(path).substr(0, slash);
-      const LocalQueue* local = state_.local_queue(ns, std::string_view(path).substr(slash + 1));
+      const auto [ns, name] = split_path(path);
+      const LocalQueue* local = state_.local_queue(ns, name);
       if (local == nullptr || state_.cluster_queue(local->cluster_queue) == nullptr)
         add_counts(unadmitted, counts.unadmitted);
     }
-    show_unadmitted(Gauge::kUnadmittedWorkloads, {""}, unadmitted);
+    show_unadmitted(Gauge::kUnadmittedWorkloads, {{kQueue, ""}}, unadmitted);
   }
 
   void read_cohort(const CohortReading& reading) {
     const std::string& name = reading.name;
     const Subtree& subtree = subtrees_[name];
-    show(Gauge::kCohortInfo, {name, reading.tree.parent, reading.tree.root}, 1);
-    show_share(Gauge::kCohortShare, {name}, reading.tree.share);
-    show(Gauge::kCohortAdmitted, {name}, static_cast<double>(subtree.admitted));
+    show(Gauge::kCohortInfo, place_of("cohort", name, reading.tree), 1);
+    show_share(Gauge::kCohortShare, {{"cohort", name}}, reading.tree.share);
+    show(Gauge::kCohortAdmitted, {{"cohort", name}}, static_cast<double>(subtree.admitted));
     for (const CohortReading::Quota& quota : reading.subtree) {
+      const GaugeLabels labels = {{"cohort", name}, {"flavor", quota.flavor}, {"resource", quota.resource}};
       const auto reserved = subtree.reserved.find({quota.flavor, quota.resource});
-      show(Gauge::kCohortQuota, {name, quota.flavor, quota.resource}, to_double(quota.resource, quota.amount));
-      show(Gauge::kCohortReservations, {name, quota.flavor, quota.resource},
+      show(Gauge::kCohortQuota, labels, to_double(quota.resource, quota.amount));
+      show(Gauge::kCohortReservations, labels,
            reserved == subtree.reserved.end() ? 0 : to_double(quota.resource, reserved->second));
     }
   }

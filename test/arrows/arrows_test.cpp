@@ -102,6 +102,40 @@ void check_purity(const std::string& folder, const std::set<std::string>& banned
   }
 }
 
+// What stands between `<` at `open` and its `>`, at the commas of that level.
+std::vector<std::string> template_arguments(const std::string& text, size_t open) {
+  std::vector<std::string> arguments(1);
+  int depth = 0;
+  for (size_t at = open; at < text.size(); ++at) {
+    const char letter = text[at];
+    if (letter == '<' || letter == '(') ++depth;
+    if (letter == '>' || letter == ')') --depth;
+    if (depth == 0) return arguments;
+    if (letter == ',' && depth == 1)
+      arguments.emplace_back();
+    else if (at != open)
+      arguments.back() += letter;
+  }
+  return {};
+}
+
+// Addresses differ from run to run, so an order or a hash that is made of them does, too: containers with pointers in
+// their key and no comparator, and addresses as numbers.
+std::vector<std::string> orders_by_address(const std::string& text) {
+  std::vector<std::string> found;
+  const std::regex number(R"(\bu?intptr_t\b)");
+  for (std::sregex_iterator it(text.begin(), text.end(), number), end; it != end; ++it) found.push_back(it->str());
+  const std::regex container(R"(\bstd::((?:unordered_)?(?:multi)?(set|map)|less|greater|hash)<)");
+  const std::regex pointer(R"(\*|\w+Ptr\b|shared_ptr<|unique_ptr<)");
+  for (std::sregex_iterator it(text.begin(), text.end(), container), end; it != end; ++it) {
+    const auto arguments = template_arguments(text, static_cast<size_t>(it->position() + it->length()) - 1);
+    if (arguments.empty() || !std::regex_search(arguments[0], pointer)) continue;
+    const size_t without_comparator = (*it)[2] == "map" ? 2 : 1;
+    if (arguments.size() <= without_comparator) found.push_back(it->str() + arguments[0]);
+  }
+  return found;
+}
+
 }  // namespace
 
 TEST_CASE("arrows: a room includes only what it is linked to") {
@@ -139,6 +173,36 @@ TEST_CASE("arrows: decisions know no clock and no thread and no log and no socke
   for (const char* folder : {"api", "jobs", "mutators", "validators", "scheduler", "state", "reconcilers", "explain",
                              "engine", "manifests", "commands/moving/rules"}) {
     check_purity(folder, banned_headers, banned_words);
+  }
+}
+
+TEST_CASE("arrows: nothing that decides goes by addresses") {
+  // A cache that is only looked up.
+  const std::set<std::string> found_by_address = {"scheduler/shape.h"};
+  for (const char* folder : {"scheduler", "state", "engine", "reconcilers"}) {
+    for (const fs::path& file : sources_of(folder)) {
+      if (found_by_address.contains(fs::relative(file, kRoot).string())) continue;
+      for (const std::string& what : orders_by_address(muster::test::read_file(file)))
+        FAIL_CHECK(file.string() << " goes by addresses: " << what);
+    }
+  }
+}
+
+TEST_CASE("arrows: what goes by addresses is found and what has an order is not") {
+  for (const char* line :
+       {"std::set<QueueState*> a;", "std::map<const QueueState*, std::pair<int, int>> a;",
+        "std::set<std::pair<Timestamp, WorkloadState*>> a;", "std::unordered_set<const Job*> a;",
+        "std::unordered_map<WorkloadPtr, int> a;", "std::multimap<std::shared_ptr<const Job>, int> a;",
+        "reinterpret_cast<uintptr_t>(&a)", "std::hash<const Job*>{}(a)", "std::less<Job*>()"}) {
+    INFO(line);
+    CHECK(orders_by_address(line).size() == 1);
+  }
+  for (const char* line : {"std::set<QueueState*, ByName> a;", "std::map<std::string, WorkloadState*> a;",
+                           "std::map<const Job*, int, ByUid> a;", "std::set<std::pair<Timestamp, std::string>> a;",
+                           "std::vector<WorkloadState*> a;", "std::map<std::string, std::vector<Job*>, std::less<>> a;",
+                           "std::unordered_map<std::string, CohortPtr> a;"}) {
+    INFO(line);
+    CHECK(orders_by_address(line).empty());
   }
 }
 

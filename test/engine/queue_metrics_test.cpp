@@ -41,7 +41,7 @@ std::map<Gauge, Texts> gauges_of(const ServedEngine& served, const QueueSettings
   std::map<Gauge, Texts> texts;
   for (const GaugeReading& reading : queue_gauges(served.engine.state(), settings)) {
     std::ostringstream text;
-    for (const std::string& label : reading.labels) text << (label.empty() ? "-" : label) << " ";
+    for (const GaugeLabel& label : reading.labels) text << (label.value.empty() ? "-" : label.value) << " ";
     text << "= " << reading.value;
     texts[reading.gauge].push_back(text.str());
   }

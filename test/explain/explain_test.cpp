@@ -295,6 +295,7 @@ TEST_CASE("explain: a gang outside of queues says how many have started and unti
   json waiter = {{"name", kGroupInitContainer},
                  {"image", "m"},
                  {"command", {"/muster-wait", "30"}},
+                 {"args", json::array({"--timeout-seconds=30"})},
                  {"volumeMounts", {{{"name", kGroupVolume}, {"mountPath", kGroupMountPath}}}}};
   json job = ExplainCluster::job({{"metadata", {{"labels", nullptr}}}, {"spec", {{"suspend", false}}}});
   job["spec"]["template"]["spec"]["initContainers"] = {waiter};
@@ -308,6 +309,30 @@ TEST_CASE("explain: a gang outside of queues says how many have started and unti
   INFO(to_json(told).dump());
   CHECK(told.reason == "StartBarrier");
   CHECK(told.headline == "Job team-a/train waits at its start barrier: 0 of 2 pods have started.");
+
+  // A kubelet's clock is ahead by an hour: the start counts as now, as it does for the end itself.
+  json pod = {{"metadata",
+               {{"name", "train-0-x"},
+                {"labels", {{kGroupLabel, "true"}, {kControllerUidLabel, "job-uid"}}},
+                {"annotations", {{kGroupEpochAnnotation, "e"}, {kCompletionIndexAnnotation, "0"}}},
+                {"ownerReferences", json::array({{{"apiVersion", "batch/v1"},
+                                                  {"kind", "Job"},
+                                                  {"name", "train"},
+                                                  {"uid", "job-uid"},
+                                                  {"controller", true}}})}}},
+              {"spec", job["spec"]["template"]["spec"]},
+              {"status",
+               {{"phase", "Pending"},
+                {"initContainerStatuses",
+                 json::array({{{"name", kGroupInitContainer},
+                               {"state", {{"running", {{"startedAt", "2026-01-01T13:00:00Z"}}}}}}})}}}};
+  cluster.put(kPods, pod);
+  const Explained started = cluster.ask();
+  CHECK(started.headline == "Job team-a/train waits at its start barrier: 1 of 2 pods have started.");
+  const auto fact =
+      std::find_if(started.facts.begin(), started.facts.end(), [](const auto& each) { return each.name == "Barrier"; });
+  REQUIRE(fact != started.facts.end());
+  CHECK_MESSAGE(fact->value.find("2026-01-01T12:00:30Z") != std::string::npos, fact->value);
 }
 
 TEST_CASE("explain: what muster does not do and what the API server refuses is told") {

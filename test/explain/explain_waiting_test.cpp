@@ -167,6 +167,24 @@ TEST_CASE("explain: a preemptor names whom it waits for") {
   CHECK(cluster.ask(kWorkloads, "low").reason == "Stopping");
 }
 
+TEST_CASE("explain: what was preempted earlier and is evicted for another reason now is no victim") {
+  ExplainCluster cluster;
+  cluster.put(kClusterQueues,
+              ExplainCluster::cluster_queue({{"preemption", {{"withinClusterQueue", "LowerPriority"}}}}));
+  json patch = of_pods("3");
+  patch["spec"]["priority"] = 10;
+  cluster.put(kJobs, ExplainCluster::job());
+  cluster.put(kWorkloads, ExplainCluster::workload(patch));
+  const std::string before = "Previously: Preempted to accommodate a workload (UID: job-train-uid, JobUID: x)";
+  cluster.put_other("low", -30, "4",
+                    cluster.admitted({cluster.condition("Evicted", true, "PodsReadyTimeout", "too late"),
+                                      cluster.condition("Preempted", false, "QuotaReserved", before)}));
+  cluster.decide();
+  const Explained told = cluster.ask();
+  CHECK(told.reason == "WaitingForPreemptedWorkloads");
+  CHECK(told.headline == "Job team-a/train waits for preempted Workloads to stop.");
+}
+
 TEST_CASE("explain: a preemptor whose victims are protected is told until when") {
   const auto fill = [](ExplainCluster& cluster, const json& status) {
     json queue = ExplainCluster::cluster_queue({{"preemption", {{"withinClusterQueue", "LowerPriority"}}}});

@@ -64,7 +64,7 @@ TEST_CASE("explanation: of many that are ahead the first ten are named in their 
   cluster.put(queue);
   for (int i = 0; i < 15; ++i) cluster.put(workload("w" + std::to_string(10 + i), "a", i % 3, i), 2 + i % 2);
   cluster.scheduler.follow(at(0));
-  const std::vector<WorkloadPtr> all = cluster.scheduler.pending_of("a");
+  const std::vector<WorkloadPtr> all = test::pending_of(cluster.scheduler, "a");
   REQUIRE(all.size() == 15);
   for (size_t i = 0; i < all.size(); ++i) {
     const auto told = cluster.scheduler.explain("team", all[i]->meta.name);

@@ -258,7 +258,7 @@ TEST_CASE("flavors: the number of pods is a resource where the queue covers it")
   crowd.pod_sets[0].count = 3;
   cluster.put(crowd, 1);
   CHECK(answer(cluster.scheduler.drain(at(0))) == "default");
-  CHECK(cluster.scheduler.usage_of("a", "default", "pods") == 3);
+  CHECK(test::usage_of(cluster.scheduler, "a", "default", "pods") == 3);
 }
 
 TEST_CASE("flavors: a Workload that may shrink is admitted with as many pods as fit") {

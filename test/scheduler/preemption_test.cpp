@@ -97,7 +97,7 @@ TEST_CASE("preemption: one that cannot be stopped keeps its quota and is never e
   CHECK(make(true)->drain(1) == "-low ?high:preempting");
   const auto held = make(false);
   CHECK(held->drain(1) == "?high:preemptNoCandidates");
-  CHECK(held->scheduler.usage_of("a", "default", "cpu") == 4000);
+  CHECK(test::usage_of(held->scheduler, "a", "default", "cpu") == 4000);
 }
 
 TEST_CASE("preemption: own quota is reclaimed from those that borrow it") {

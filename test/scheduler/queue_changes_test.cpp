@@ -41,7 +41,7 @@ TEST_CASE("scheduler: queues may come after their Workloads and go before them")
   CHECK(cluster.drain() == "");
   CHECK(cluster.scheduler.place_of("team", "late") == Requeued::kNowhere);
   cluster.put(cluster_queue("a", "", {{.nominal = 4}}));
-  CHECK(cluster.scheduler.usage_of("a", "default", "cpu") == 1000);
+  CHECK(test::usage_of(cluster.scheduler, "a", "default", "cpu") == 1000);
   CHECK(cluster.drain() == "?late:preemptNoCandidates");
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("scheduler: pods that are done give quota back unless the gate Reclaim
     changed.status.reclaimable_pods = {{.name = "main", .count = 3}};
     admitted.workload = std::make_shared<const Workload>(changed);
     cluster.confirm(admitted, 1);
-    CHECK(cluster.scheduler.usage_of("a", "default", "cpu") == (reclaims ? 1000 : 4000));
+    CHECK(test::usage_of(cluster.scheduler, "a", "default", "cpu") == (reclaims ? 1000 : 4000));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -119,6 +120,29 @@ class Cluster {
 
   Scheduler scheduler;
 };
+
+// What a ClusterQueue uses of one flavor's resource.
+inline int64_t usage_of(const Scheduler& scheduler, const std::string& queue, const std::string& flavor,
+                        const std::string& resource) {
+  for (const ListedClusterQueue& listed : scheduler.listing().cluster_queues) {
+    if (listed.object->meta.name != queue) continue;
+    for (const ListedQuota& quota : listed.quotas) {
+      if (quota.flavor == flavor && quota.resource == resource) return quota.used;
+    }
+  }
+  return 0;
+}
+
+// The Workloads that wait for a ClusterQueue, in order.
+inline std::vector<WorkloadPtr> pending_of(const Scheduler& scheduler, const std::string& queue) {
+  std::vector<WorkloadPtr> waiting;
+  for (ListedClusterQueue& listed : scheduler.listing().cluster_queues) {
+    if (listed.object->meta.name != queue) continue;
+    std::sort(listed.pending.begin(), listed.pending.end(), comes_before);
+    for (const PendingEntry& entry : listed.pending) waiting.push_back(entry.object);
+  }
+  return waiting;
+}
 
 // Of decisions, the one at `index`, which must be an admission.
 inline const Admitted& admission(const std::vector<Decision>& decisions, size_t index = 0) {

@@ -124,7 +124,7 @@ class World {
     for (const auto& [name, limits] : limits_) {
       const auto it = used.find(name);
       const int64_t its = it == used.end() ? 0 : it->second;
-      RC_ASSERT(cluster_.scheduler.usage_of(name, "default", "cpu") == its * 1000);
+      RC_ASSERT(test::usage_of(cluster_.scheduler, name, "default", "cpu") == its * 1000);
       if (limits.borrowing) RC_ASSERT(its <= limits.nominal + *limits.borrowing);
       quota += limits.nominal;
     }

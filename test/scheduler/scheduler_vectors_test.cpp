@@ -13,6 +13,7 @@
 
 #include "scheduler/scheduler.h"
 #include "state/pod_requests.h"
+#include "test/scheduler/scheduler_fixture.h"
 #include "test/support/vectors.h"
 
 using namespace muster;
@@ -296,7 +297,7 @@ std::set<std::string> Harness::over_quota() const {
           const int64_t nominal = to_amount(quota.name, quota.nominal);
           left = saturating_add(left, nominal);
           if (queue == nullptr) continue;
-          const int64_t used = scheduler_.usage_of(queue->meta.name, flavor.name, quota.name);
+          const int64_t used = test::usage_of(scheduler_, queue->meta.name, flavor.name, quota.name);
           left -= used;
           if (quota.borrowing_limit && used > saturating_add(nominal, to_amount(quota.name, *quota.borrowing_limit)))
             over.insert(queue->meta.name);

@@ -222,7 +222,8 @@ TEST_CASE("Gauges are what is read at that moment and bear this replica's part")
   };
   Shown elected, alone(false);
   CHECK_FALSE(elected.mentions("kueue_"));
-  const GaugeReadings readings{.leads = true, .gauges = {{Gauge::kPendingWorkloads, {"cq", "active"}, 2}}};
+  const GaugeReadings readings{
+      .leads = true, .gauges = {{Gauge::kPendingWorkloads, {{"cluster_queue", "cq"}, {"status", "active"}}, 2}}};
   elected.readings = alone.readings = readings;
   CHECK(elected.has(pending("leader")));
   CHECK(elected.has("# TYPE kueue_pending_workloads gauge"));
@@ -239,16 +240,21 @@ TEST_CASE("Gauges are what is read at that moment and bear this replica's part")
 
 TEST_CASE("Objects that are not supported are shown by kind and what they ask for") {
   Shown shown;
-  shown.readings = GaugeReadings{.leads = true, .gauges = {{Gauge::kUnsupportedObjects, {"JobSet", "action"}, 2}}};
+  shown.readings = GaugeReadings{.leads = true,
+                                 .gauges = {{Gauge::kUnsupportedObjects, {{"kind", "JobSet"}, {"what", "action"}}, 2}}};
   CHECK(shown.has(R"(muster_unsupported_objects{kind="JobSet",what="action",replica_role="leader"} 2)"));
 }
 
 TEST_CASE("Limits that are none and shares without a weight are shown as Prometheus writes them") {
   Shown shown;
-  shown.readings = GaugeReadings{
-      .leads = true,
-      .gauges = {{Gauge::kBorrowingLimit, {"team", "cq", "f", "cpu"}, std::numeric_limits<double>::infinity()},
-                 {Gauge::kClusterQueueShare, {"cq", "team"}, std::numeric_limits<double>::quiet_NaN()}}};
+  shown.readings =
+      GaugeReadings{.leads = true,
+                    .gauges = {{Gauge::kBorrowingLimit,
+                                {{"cohort", "team"}, {"cluster_queue", "cq"}, {"flavor", "f"}, {"resource", "cpu"}},
+                                std::numeric_limits<double>::infinity()},
+                               {Gauge::kClusterQueueShare,
+                                {{"cluster_queue", "cq"}, {"cohort", "team"}},
+                                std::numeric_limits<double>::quiet_NaN()}}};
   CHECK(shown.has(
       R"(kueue_cluster_queue_borrowing_limit{cohort="team",cluster_queue="cq",flavor="f",resource="cpu",replica_role="leader"} +Inf)"));
   CHECK(shown.has(R"(kueue_cluster_queue_weighted_share{cluster_queue="cq",cohort="team",replica_role="leader"} Nan)"));
@@ -262,7 +268,7 @@ TEST_CASE("The documentation has every family") {
   shown.readings = GaugeReadings{};
   for (auto gauge = Gauge::kPendingWorkloads; gauge <= Gauge::kLocalResourceUsage;
        gauge = static_cast<Gauge>(static_cast<int>(gauge) + 1))
-    shown.readings->gauges.push_back({gauge, {"a", "b", "c", "d", "e"}, 1});
+    shown.readings->gauges.push_back({gauge, {}, 1});
   const std::string page = test::read_source_file("docs/metrics.md"), text = shown.metrics.expose();
   const std::regex type("# TYPE (kueue_\\w+) (\\w+)");
   int families = 0;

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "test/server/test_server.h"
@@ -189,4 +190,8 @@ TEST_CASE("The routes are the two webhooks and run the real rules") {
     CHECK(json::parse(response.body)["response"]["allowed"] == true);
   }
   CHECK_FALSE(all_rule_names().empty());
+  const std::vector<std::string> kinds = all_reviewed_kinds();
+  for (const char* kind : {"Job", "JobSet", "Workload", "ClusterQueue", "LocalQueue", "Cohort", "ResourceFlavor",
+                           "AdmissionCheck", "RayJob"})
+    CHECK_MESSAGE(std::find(kinds.begin(), kinds.end(), kind) != kinds.end(), kind);
 }

@@ -3,6 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "api/kinds/kind_description.h"
 
 using namespace muster;
 using nlohmann::json;
@@ -119,6 +122,58 @@ TEST_CASE("cluster state: Jobs are found by their JobSet as long as it controls 
   state.remove_watched(job("js-w-1", 5));
   CHECK(state.jobs_of_jobset("team-a", "js").empty());
   CHECK(state.jobs_of_jobset("team-b", "js").empty());
+}
+
+TEST_CASE("cluster state: jobs of any kind are found by the Workload that they name") {
+  ClusterState state;
+  const auto naming = [](TypedObject (*make)(int, json)) {
+    return [make](int version, const char* annotated, const char* labelled) {
+      json metadata = meta("job", version);
+      if (annotated != nullptr) metadata["annotations"] = {{"kueue.x-k8s.io/prebuilt-workload-name", annotated}};
+      if (labelled != nullptr) metadata["labels"] = {{"kueue.x-k8s.io/prebuilt-workload-name", labelled}};
+      return make(version, {{"metadata", metadata}});
+    };
+  };
+  const auto job = naming([](int, json object) { return read_object(kJobs, object); });
+  const auto jobset = naming([](int, json object) { return read_object(kJobSets, object); });
+  const auto workload = naming([](int, json object) { return read_object(kWorkloads, object); });
+  state.put_watched(job(1, "one", nullptr));
+  state.put_watched(jobset(2, "one", "two"));
+  state.put_watched(workload(3, "one", nullptr));
+  CHECK(state.jobs_naming_workload("team-a", "one").size() == 2);
+  REQUIRE(state.jobs_naming_workload("team-a", "two").size() == 1);
+  CHECK(state.jobs_naming_workload("team-a", "two")[0] == ObjectKey{&kJobSets, "team-a", "job"});
+  CHECK(state.jobs_naming_workload("team-b", "one").empty());
+  // The newest version counts, and what has gone names nothing.
+  state.put_watched(job(4, nullptr, "two"));
+  CHECK(state.jobs_naming_workload("team-a", "one").size() == 1);
+  CHECK(state.jobs_naming_workload("team-a", "two").size() == 2);
+  state.remove_watched(jobset(5, "one", "two"));
+  CHECK(state.jobs_naming_workload("team-a", "one").empty());
+  CHECK(state.jobs_naming_workload("team-a", "two").size() == 1);
+}
+
+TEST_CASE("cluster state: described jobs are found by their kind in a namespace") {
+  const ResourceType& pytorch = []() -> const ResourceType& {
+    for (const KindDescriptionPtr& kind : described_kinds()) {
+      if (kind->type().kind == "PyTorchJob") return kind->type();
+    }
+    throw std::runtime_error("there is no PyTorchJob");
+  }();
+  ClusterState state;
+  const auto job = [&](const char* ns, const char* name, int version) {
+    json metadata = meta(name, version);
+    metadata["namespace"] = ns;
+    return read_object(pytorch, {{"metadata", metadata}});
+  };
+  state.put_watched(job("team-a", "b", 1));
+  state.put_watched(job("team-a", "a", 2));
+  state.put_watched(job("team-b", "c", 3));
+  const auto found = state.described_jobs_in(pytorch, "team-a");
+  REQUIRE(found.size() == 2);
+  CHECK(found[0]->meta.name == "a");
+  state.remove_watched(job("team-a", "a", 4));
+  CHECK(state.described_jobs_in(pytorch, "team-a").size() == 1);
 }
 
 TEST_CASE("cluster state: JobSets are found by the Service that they use") {

@@ -9,14 +9,55 @@
 
 namespace muster::test {
 
+inline const char* to_text(Measured what) {
+  switch (what) {
+    case Measured::kAdmissionAttempt:
+      return "AdmissionAttempt";
+    case Measured::kQuotaReserved:
+      return "QuotaReserved";
+    case Measured::kAdmitted:
+      return "Admitted";
+    case Measured::kChecksPassed:
+      return "ChecksPassed";
+    case Measured::kReady:
+      return "Ready";
+    case Measured::kReadySinceAdmitted:
+      return "ReadySinceAdmitted";
+    case Measured::kEvicted:
+      return "Evicted";
+    case Measured::kEvictedFirst:
+      return "EvictedFirst";
+    case Measured::kEvictedWhileReady:
+      return "EvictedWhileReady";
+    case Measured::kEvictionOver:
+      return "EvictionOver";
+    case Measured::kPreempted:
+      return "Preempted";
+    case Measured::kFlavorFallback:
+      return "FlavorFallback";
+    case Measured::kFinished:
+      return "Finished";
+    case Measured::kExecuted:
+      return "Executed";
+    case Measured::kJobSetCompleted:
+      return "JobSetCompleted";
+    case Measured::kJobSetFailed:
+      return "JobSetFailed";
+    case Measured::kClusterQueueGone:
+      return "ClusterQueueGone";
+    case Measured::kLocalQueueGone:
+      return "LocalQueueGone";
+    case Measured::kCohortGone:
+      return "CohortGone";
+    case Measured::kJobSetGone:
+      return "JobSetGone";
+  }
+  return "";
+}
+
 inline std::string to_text(const Measurement& measurement) {
-  static constexpr const char* kNames[] = {
-      "AdmissionAttempt",   "QuotaReserved",    "Admitted",       "ChecksPassed",      "Ready",
-      "ReadySinceAdmitted", "Evicted",          "EvictedFirst",   "EvictedWhileReady", "EvictionOver",
-      "Preempted",          "FlavorFallback",   "Finished",       "Executed",          "JobSetCompleted",
-      "JobSetFailed",       "ClusterQueueGone", "LocalQueueGone", "CohortGone",        "JobSetGone"};
   std::ostringstream text;
-  text << kNames[static_cast<size_t>(measurement.what)];
+  text << to_text(measurement.what);
   if (!measurement.cluster_queue.empty()) text << " " << measurement.cluster_queue;
   if (!measurement.local_queue.empty()) text << " " << measurement.ns << "/" << measurement.local_queue;
   if (!measurement.jobset.empty()) text << " " << measurement.ns << "/" << measurement.jobset;

@@ -113,6 +113,25 @@ TEST_CASE("an evicted job is stopped and restored whatever step a crash comes af
   CHECK_FALSE(cluster.get(kWorkloads, cluster.workload)["status"].contains("admission"));
 }
 
+TEST_CASE("an admission that seems to begin in the future neither adds nor takes away execution time") {
+  // A clock that was set back by two hours, and a process that knows only the stamps.
+  Queued cluster;
+  cluster.admit();
+  cluster.settle(kTrain);
+  cluster.run();
+  cluster.edit(kWorkloads, cluster.workload, [](json& object) {
+    object["status"]["accumulatedPastExecutionTimeSeconds"] = 100;
+    object["status"]["conditions"][1]["lastTransitionTime"] = "2026-01-01T14:00:00Z";
+  });
+  cluster.evict();
+  cluster.settle(kTrain);
+  cluster.edit(kJobs, "train", [](json& job) { job["status"]["active"] = 0; });
+  cluster.settle(kTrain);
+  const json status = cluster.get(kWorkloads, cluster.workload)["status"];
+  CHECK_FALSE(status.contains("admission"));
+  CHECK(status["accumulatedPastExecutionTimeSeconds"] == 100);
+}
+
 TEST_CASE("a stop that was interrupted is completed although the Workload is admitted again") {
   Queued cluster;
   cluster.admit();

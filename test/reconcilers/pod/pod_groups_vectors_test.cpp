@@ -219,7 +219,10 @@ void check_pod_stop(const json& input, const json& output) {
   json stopped = json::array();
   for (int plans = 0; plans < 3; ++plans) {
     Plan plan;
-    with_pods(cluster, input, [&](const PodScene& scene) { stop_pods(scene, which, reason, input["message"], plan); });
+    with_pods(cluster, input, [&](const PodScene& scene) {
+      const Step step = stop_pods(scene, which, reason, input["message"], plan);
+      CHECK((step == Step::kContinue) == plan.writes.empty());
+    });
     for (const Write& write : plan.writes) {
       CHECK(cluster.carry_out(write));
       if (write.verb == Verb::kDelete) stopped.push_back(write.target.name);

@@ -1,8 +1,10 @@
-#include "api/reason_label.h"
+#include "api/texts/reason_label.h"
 
 #include <algorithm>
 
+#include "api/flavor_fallback.h"
 #include "api/measurement.h"
+#include "api/texts/workload_texts.h"
 #include "api/workload_conditions.h"
 
 namespace muster {
@@ -39,25 +41,33 @@ constexpr std::string_view kReasons[] = {
     kRequeuingLimitExceededReason,
     kMaximumExecutionTimeExceededReason,
     kFlavorsExhaustedReason,
-    "DeactivatedDueToAdmissionCheck",
-    "DeactivatedDueToRequeuingLimitExceeded",
-    "DeactivatedDueToMaximumExecutionTimeExceeded",
-    "DeactivatedDueToFlavorsExhausted",
-    // Why a flavor failed.
-    "TimeoutForPodsReadyExceeded",
-    "AdmissionCheckRejected",
     // Why it was preempted.
-    "InClusterQueue",
-    "InCohortReclamation",
-    "InCohortReclaimWhileBorrowing",
-    "InCohortFairSharing",
+    kInClusterQueueReason,
+    kInCohortReclamationReason,
+    kInCohortReclaimWhileBorrowingReason,
+    kInCohortFairSharingReason,
 };
+
+// Why muster deactivates a Workload.
+constexpr std::string_view kCauses[] = {kAdmissionCheckReason, kRequeuingLimitExceededReason,
+                                        kMaximumExecutionTimeExceededReason, kFlavorsExhaustedReason};
+
+template <class Words>
+bool contains(const Words& words, std::string_view word) {
+  return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
+bool is_known(std::string_view reason) {
+  if (const auto cause = deactivation_cause(reason)) return contains(kCauses, *cause);
+  // Why a flavor failed.
+  if (reason == to_text(FallbackTrigger::kTimeout) || reason == to_text(FallbackTrigger::kRejectedCheck)) return true;
+  return contains(kReasons, reason);
+}
 
 }  // namespace
 
 std::string reason_label(std::string_view reason) {
-  const bool known = std::find(std::begin(kReasons), std::end(kReasons), reason) != std::end(kReasons);
-  return std::string(known ? reason : "other");
+  return std::string(is_known(reason) ? reason : "other");
 }
 
 }  // namespace muster

@@ -1,0 +1,26 @@
+// The message of GroupStarted=False while a gang waits: "3 of 5 pods have started as of 2026-01-01T00:00:00Z;
+// missing: ...". The time stands in the message because a condition's own time moves only with its status, and a
+// restarted muster must not write more often than the one before it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/meta/time.h"
+#include "base/clock.h"
+
+namespace muster {
+
+struct WaitingText {
+  std::string count;                // "3 of 5 pods have started"
+  std::optional<TimePoint> time{};  // in whole seconds; nullopt: the message has none
+  std::string missing{};            // empty: not known
+
+  bool operator==(const WaitingText&) const = default;
+};
+std::string waiting_message(const WaitingText& text);
+// Of a message that is not of this form all is `count`.
+WaitingText read_waiting(std::string_view message);
+
+}  // namespace muster

@@ -1,0 +1,187 @@
+#include "reconcilers/pod/pod_workload_steps.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/meta/constants.h"
+#include "api/workload_conditions.h"
+#include "jobs/pod/pod_group.h"
+#include "reconcilers/in_use.h"
+#include "reconcilers/job/job_workload_make.h"
+#include "reconcilers/job/job_workload_parts.h"
+#include "reconcilers/pod/pod_workload_run.h"
+#include "reconcilers/workload/job_workload_status.h"
+#include "state/admissions.h"
+
+namespace muster {
+
+using nlohmann::json;
+
+void release_evicted(const PodScene& scene, const Workload& workload, const Condition& evicted, Plan& plan) {
+  const Duration admitted_for = scene.job.state.admissions().admitted_for(workload, scene.job.now);
+  WorkloadStatus status = released_status(workload, evicted, admitted_for, scene.job.stamp());
+  // The pod is deleted, so the Workload goes with it.
+  if (!scene.is_group()) {
+    if (const Condition* requeued = find_condition(status.conditions, kRequeuedCondition)) {
+      Condition never = *requeued;
+      never.status = "False";
+      set_condition(status.conditions, std::move(never));
+    }
+  }
+  plan.writes.push_back(write_status(workload, status));
+}
+
+namespace {
+
+Step follow_eviction(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
+  const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
+  if (evicted == nullptr || !evicted->is_true()) return Step::kContinue;
+  const std::string reason = "WorkloadEvictedDueTo" + evicted->reason.text();
+  if (stop_pods(scene, WhichPods::kRunning, reason, evicted->message, plan) == Step::kDone) return Step::kDone;
+  // Pods that run still need their quota.
+  if (workload.has_quota_reserved() && !scene.group.active) release_evicted(scene, workload, *evicted, plan);
+  return Step::kDone;
+}
+
+// The condition WaitingForReplacementPods.
+Step tell_replacement(const PodScene& scene, const Workload& workload, int32_t absent, Plan& plan) {
+  constexpr std::string_view kType = "WaitingForReplacementPods";
+  const Condition* present = find_condition(workload.status.conditions, kType);
+  if (!scene.is_group() || (present == nullptr && absent == 0)) return Step::kContinue;
+  Condition wanted = present == nullptr ? Condition() : *present;
+  wanted.type = kType;
+  const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
+  if (absent == 0) {
+    if (wanted.status == "False") return Step::kContinue;
+    wanted.reason = kPodsReadyCondition;
+    wanted.message = "No pods need replacement";
+  } else if (evicted != nullptr && evicted->is_true()) {
+    wanted.reason = evicted->reason;
+    wanted.message = evicted->message;
+  } else if (!wanted.is_true()) {
+    wanted.reason = "PodsFailed";
+    wanted.message = "Some Failed pods need replacement";
+  }
+  wanted.status = absent > 0 ? "True" : "False";
+  if (present != nullptr && wanted == *present) return Step::kContinue;
+  wanted.observed_generation = workload.meta.generation;
+  wanted.last_transition = scene.job.stamp();
+  WorkloadStatus status = workload.status;
+  set_condition(status.conditions, std::move(wanted));
+  plan.writes.push_back(write_status(workload, status));
+  return Step::kDone;
+}
+
+// What a pod's end means for its group is kept in the Workload before anything else follows from it.
+Step record_ends(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
+  if (!scene.is_group()) return Step::kContinue;
+  json annotations = json::object();
+  const SucceededPods known = read_succeeded(workload.meta.annotation(kSucceededPodsAnnotation));
+  if (SucceededPods now_known = succeeded_with(known, scene.group); now_known != known)
+    annotations[std::string(kSucceededPodsAnnotation)] = to_text(now_known);
+  if (is_unretriable(scene.group) && workload.meta.annotation(kRetriableInGroup) != "false" && !annotations.empty())
+    annotations[std::string(kRetriableInGroup)] = "false";
+  if (annotations.empty()) return Step::kContinue;
+  plan.writes.push_back(
+      patch_workload(workload, Verb::kPatch, {{"metadata", {{"annotations", std::move(annotations)}}}}));
+  return Step::kDone;
+}
+
+Step let_go_finished(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
+  if (!workload.finished()) return Step::kContinue;
+  drop_in_use_finalizer(kWorkloads, workload.meta, plan,
+                        {scene.job.event(kNormalEvent, "FinishedWorkload",
+                                         "Workload '" + path_of(workload.meta) + "' is declared finished")});
+  drop_kueue_finalizers(scene.group.pods, plan);
+  return Step::kDone;
+}
+
+Step follow_end(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
+  const auto job_end = end_of(scene.group);
+  if (!job_end) return Step::kContinue;
+  tell_end(scene.job, workload, *job_end, plan);
+  return Step::kDone;
+}
+
+// Those that own the Workload, and whatever runs. A pod that came later, such as the replacement of the last one, waits
+// for the group's next Workload.
+PodGroup who_goes_with(const PodGroup& group, const Workload& workload) {
+  PodGroup going = group;
+  std::erase_if(going.pods, [&](const QueuedPodPtr& pod) {
+    return !group.group.empty() && pod->gated() && workload.group_owners_text.find(pod->meta.uid) == std::string::npos;
+  });
+  return going;
+}
+
+// Its Workload is being deleted: its pods go first, the ended ones too.
+Step stop_with_deleted(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
+  if (!workload.meta.deleting) return Step::kContinue;
+  const Step stop =
+      with_scene(who_goes_with(scene.group, workload), scene.job.state, scene.job.settings, scene.job.now,
+                 [&](const PodScene& going) {
+                   return stop_pods(going, WhichPods::kAll, "WorkloadDeleted", "Workload is deleted", plan);
+                 });
+  if (stop == Step::kDone || scene.group.active) return Step::kDone;
+  drop_in_use_finalizer(kWorkloads, workload.meta, plan);
+  drop_kueue_finalizers(scene.group.pods, plan);
+  return Step::kDone;
+}
+
+Step keep_priority(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
+  if (scene.is_of_set() || !names_other_class(scene.job, workload)) return Step::kContinue;
+  const auto priority = priority_of(scene.job, plan);
+  if (!priority) return Step::kDone;
+  Write write = patch_workload(workload, Verb::kPatch, {{"spec", to_json(*priority)}});
+  write.events = {
+      scene.job.event(kNormalEvent, "UpdatedWorkload", "Updated workload priority class: " + path_of(workload.meta))};
+  plan.writes.push_back(std::move(write));
+  return Step::kDone;
+}
+
+Step tell_job_reclaimable(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
+  return tell_reclaimable(scene.job, workload, plan);
+}
+
+Step tell_job_ready(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
+  return tell_ready(scene.job, workload, plan);
+}
+
+Step stop_or_wait(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
+  if (workload.admitted()) return Step::kContinue;
+  const Step stop = stop_pods(scene, WhichPods::kRunning, "NotAdmitted", "Not admitted by cluster queue", plan);
+  if (stop == Step::kContinue && !scene.is_of_set()) wait_for_admission(scene.job, workload, plan);
+  return Step::kDone;
+}
+
+// The set had another number of pods when quota was reserved, and none of them runs: the quota goes back.
+bool is_of_other_size(const PodScene& scene, const Workload& workload) {
+  if (!scene.is_of_set()) return false;
+  const auto& pods = scene.group.pods;
+  if (std::any_of(pods.begin(), pods.end(),
+                  [](const QueuedPodPtr& pod) { return !pod->gated() && !pod->terminated(); }))
+    return false;
+  int64_t counted = 0;
+  for (const PodSet& pod_set : workload.pod_sets) counted += pod_set.count;
+  const auto wanted = total_count(scene.group);
+  return !wanted || *wanted != counted;
+}
+
+Step start(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
+  if (is_of_other_size(scene, workload)) return Step::kDone;
+  start_pods(scene, workload, plan);
+  if (plan.writes.empty()) drop_kueue_finalizers(scene.group.pods, plan);
+  return Step::kDone;
+}
+
+// `absent`: how many pods of the group are missing.
+constexpr Step (*kStepsWithWorkload[])(const PodScene&, const Workload&, int32_t absent, Plan&) = {
+    let_go_finished, stop_with_deleted,    tell_replacement, follow_end,      record_ends,  //
+    keep_priority,   tell_job_reclaimable, tell_job_ready,   follow_eviction, stop_or_wait, start};
+
+}  // namespace
+
+Step follow_workload(const PodScene& scene, const Workload& workload, int32_t absent, Plan& plan) {
+  return take_steps(kStepsWithWorkload, scene, workload, absent, plan);
+}
+
+}  // namespace muster

@@ -1,0 +1,15 @@
+// Pods and their Workload while they have one: the steps from its end backwards to its admission.
+// Source: Kueue, jobframework and pkg/controller/jobs/pod.
+#pragma once
+
+#include "reconcilers/pod/pod_scene.h"
+
+namespace muster {
+
+// `absent`: how many pods of the group are missing.
+Step follow_workload(const PodScene& scene, const Workload& workload, int32_t absent, Plan& plan);
+
+// The end of the reservation of an evicted Workload: none of its pods runs.
+void release_evicted(const PodScene& scene, const Workload& workload, const Condition& evicted, Plan& plan);
+
+}  // namespace muster
