@@ -70,16 +70,16 @@ json to_array(const Items& items, ToJson convert) {
 
 }  // namespace
 
-void Explained::say(std::string_view token, std::string sentence) {
+void ExplainReply::say(std::string_view token, std::string sentence) {
   reason = token;
   headline = std::move(sentence);
 }
 
-void Explained::add_fact(std::string_view fact, std::string value) {
+void ExplainReply::add_fact(std::string_view fact, std::string value) {
   if (!value.empty()) facts.push_back({std::string(fact), std::move(value)});
 }
 
-json to_json(const Explained& explained) {
+json to_json(const ExplainReply& explained) {
   json made = {{"apiVersion", kApiVersion},
                {"kind", kKind},
                {"object", {{"kind", explained.kind}, {"namespace", explained.ns}, {"name", explained.name}}},
@@ -102,11 +102,11 @@ json to_json(const Explained& explained) {
   return made;
 }
 
-Result<Explained> read_explained(const json& object) {
+Result<ExplainReply> read_explained(const json& object) {
   if (string_at(object, {"kind"}) != kKind || string_at(object, {"apiVersion"}) != kApiVersion)
     return fail("the answer is no " + std::string(kKind) + " of " + std::string(kApiVersion) +
                 "; is it muster that listens there, and of a version near this one?");
-  Explained read;
+  ExplainReply read;
   read.kind = string_at(object, {"object", "kind"});
   read.ns = string_at(object, {"object", "namespace"});
   read.name = string_at(object, {"object", "name"});
@@ -127,7 +127,7 @@ Result<Explained> read_explained(const json& object) {
   return read;
 }
 
-std::vector<std::string> namespaces_named(const Explained& explained) {
+std::vector<std::string> namespaces_named(const ExplainReply& explained) {
   std::set<std::string> namespaces;
   for (const ExplainedOthers& others : explained.others) {
     for (const auto& other : others.names) namespaces.insert(other.ns);
@@ -135,7 +135,7 @@ std::vector<std::string> namespaces_named(const Explained& explained) {
   return {namespaces.begin(), namespaces.end()};
 }
 
-void hide_names(Explained& explained, const std::function<bool(const std::string& ns)>& may_know) {
+void hide_names(ExplainReply& explained, const std::function<bool(const std::string& ns)>& may_know) {
   std::set<std::string> hidden;
   for (const std::string& ns : namespaces_named(explained)) {
     if (!may_know(ns)) hidden.insert(ns);

@@ -71,7 +71,7 @@ struct ExplainedMoment {
   bool operator==(const ExplainedMoment&) const = default;
 };
 
-struct Explained {
+struct ExplainReply {
   std::string kind, ns, name;  // of the object that was asked about
   bool found = true;           // there is such an object
   Timestamp at;                // when it was asked
@@ -87,7 +87,7 @@ struct Explained {
   std::vector<ExplainedMoment> timeline;  // earliest first
   std::vector<std::string> notes;         // what the answer does not know
 
-  bool operator==(const Explained&) const = default;
+  bool operator==(const ExplainReply&) const = default;
 
   // "Job team-a/train".
   std::string subject() const { return kind + " " + ns + "/" + name; }
@@ -95,14 +95,14 @@ struct Explained {
   void add_fact(std::string_view fact, std::string value);
 };
 
-nlohmann::json to_json(const Explained& explained);
+nlohmann::json to_json(const ExplainReply& explained);
 // What another version leaves out reads as empty. An error when it is no such answer at all.
-Result<Explained> read_explained(const nlohmann::json& object);
+Result<ExplainReply> read_explained(const nlohmann::json& object);
 
 // The namespaces whose Workloads it names, each once, sorted.
-std::vector<std::string> namespaces_named(const Explained& explained);
+std::vector<std::string> namespaces_named(const ExplainReply& explained);
 // Takes out the names of the namespaces for which `may_know` is false; counts stay.
-void hide_names(Explained& explained, const std::function<bool(const std::string& ns)>& may_know);
+void hide_names(ExplainReply& explained, const std::function<bool(const std::string& ns)>& may_know);
 
 // Of "job", "jobs", "jobset", ...; nullptr when muster explains no such thing.
 const ResourceType* explainable_type(std::string_view singular_or_plural);

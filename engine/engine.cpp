@@ -6,8 +6,8 @@
 #include "api/meta/constants.h"
 #include "api/watched_kinds.h"
 #include "base/overloaded.h"
-#include "state/admissions.h"
 #include "state/metrics/measurements.h"
+#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -71,12 +71,12 @@ void Engine::concern(const TypedObject& object) {
   std::vector<ObjectKey> keys;
   for (const Reconciler* reconciler : reconcilers_) {
     try {
-      reconciler->concerns(state_, object, keys);
+      reconciler->requests_for(state_, object, keys);
     } catch (const std::exception& thrown) {
       set_aside(describe(key_of(object), Broke::kReconciling, reconciler->name, thrown));
     }
   }
-  for (const ObjectKey& key : keys) lanes_.want(key);
+  for (const ObjectKey& key : keys) work_queue_.enqueue(key);
 }
 
 void Engine::put(const TypedObject& object, bool watched, Now now) {
@@ -95,11 +95,11 @@ void Engine::put(const TypedObject& object, bool watched, Now now) {
 }
 
 void Engine::put_unguarded(const TypedObject& object, bool watched, Now now) {
-  if (WebhookKeeper::keeps(type_of(object), meta_of(object).name))
+  if (WebhookConfigReconciler::keeps(type_of(object), meta_of(object).name))
     return webhooks_.put(*std::get<PlainObjectPtr>(object));
   const auto change = watched ? state_.put_watched(object) : state_.put(object);
   if (!change) return;
-  end_writes(unseen_.take_seen(object), now);
+  end_writes(expectations_.take_seen(object), now);
   if (change->before) note_ended_series(*change->before, state_, settings_.queues, measurements_);
   admit_to_quota(*change->after, now);
   show(object);
@@ -112,7 +112,7 @@ void Engine::put_unguarded(const TypedObject& object, bool watched, Now now) {
 void Engine::admit_to_quota(const TypedObject& object, Now now) {
   if (quarantine_.holds(key_of(object), Broke::kQuota, meta_of(object).resource_version)) return;
   doing_ = Broke::kQuota;
-  state_.admissions().put(object, state_, now);
+  state_.scheduler_driver().put(object, state_, now);
   doing_ = Broke::kState;
 }
 
@@ -133,7 +133,7 @@ void Engine::note_unsupported(const TypedObject& object) {
 }
 
 void Engine::remove(const TypedObject& object, Now now) {
-  if (WebhookKeeper::keeps(type_of(object), meta_of(object).name)) return webhooks_.remove(key_of(object));
+  if (WebhookConfigReconciler::keeps(type_of(object), meta_of(object).name)) return webhooks_.remove(key_of(object));
   if (auto removed = state_.remove_watched(object)) forget(*removed, now);
 }
 
@@ -150,8 +150,8 @@ void Engine::forget(const TypedObject& removed, Now now) {
 }
 
 void Engine::forget_unguarded(const TypedObject& removed, Now now) {
-  end_writes(unseen_.take_gone(removed), now);
-  state_.admissions().remove(removed, state_, now);
+  end_writes(expectations_.take_gone(removed), now);
+  state_.scheduler_driver().remove(removed, state_, now);
   note_ended_series(removed, state_, settings_.queues, measurements_);
   unsupported_.remove(key_of(removed));
   const ObjectMeta& meta = meta_of(removed);
@@ -166,7 +166,8 @@ void Engine::forget_unguarded(const TypedObject& removed, Now now) {
 }
 
 void Engine::replace(const KindListed& list, Now now) {
-  if (WebhookKeeper::keeps(*list.type, list.name)) return webhooks_.relist(*list.type, list.name, list.objects);
+  if (WebhookConfigReconciler::keeps(*list.type, list.name))
+    return webhooks_.relist(*list.type, list.name, list.objects);
   std::vector<ObjectKey> listed;
   for (const TypedObject& object : list.objects) {
     listed.push_back(key_of(object));
@@ -185,14 +186,14 @@ void Engine::lead(const LeadershipChanged& changed, Now now) {
   }
   if (changed.leads == leads_) return;
   leads_ = changed.leads;
-  state_.admissions().forget_unwritten(now);
-  lanes_.clear();
-  unseen_.clear();
+  state_.scheduler_driver().forget_unpersisted(now);
+  work_queue_.clear();
+  expectations_.clear();
   clocks_.clear();
-  late_writes_.clear();
+  deferrable_writes_.clear();
   giving_way_.clear();
   for (const auto& [id, write] : under_way_) {
-    if (write.lane) lanes_.write_started(*write.lane);
+    if (write.request) work_queue_.write_started(*write.request);
   }
   if (!leads_) return;
   state_.for_each([this](const TypedObject& object) { concern(object); });
@@ -215,8 +216,8 @@ Commands Engine::plan(Now now) {
   if (!is_whole()) return commands;
   decide(now);
   if (may_plan()) {
-    for (const ObjectKey& key : giving_way_.take_turns(now.monotonic)) lanes_.want(key);
-    for (const ObjectKey& key : lanes_.take_due(now.monotonic, room())) reconcile(key, commands, now);
+    for (const ObjectKey& key : giving_way_.take_turns(now.monotonic)) work_queue_.enqueue(key);
+    for (const ObjectKey& key : work_queue_.take_ready(now.monotonic, room())) reconcile(key, commands, now);
   }
   std::move(breakages_.begin(), breakages_.end(), std::back_inserter(commands.breakages));
   breakages_.clear();
@@ -228,15 +229,15 @@ Commands Engine::plan(Now now) {
   return commands;
 }
 
-void Engine::add(Commands& commands, std::optional<ObjectKey> lane, Write write, Now now) {
+void Engine::add(Commands& commands, std::optional<ObjectKey> request, Write write, Now now) {
   const uint64_t id = ++last_id_;
-  if (lane) lanes_.write_started(*lane);
-  const bool needs_leadership = lane.has_value();
-  const bool admits = lane && is_to_be_admitted(*lane);
+  if (request) work_queue_.write_started(*request);
+  const bool needs_leadership = request.has_value();
+  const bool admits = request && is_to_be_admitted(*request);
   if (admits) ++admissions_under_way_;
   if (write.gives_way) giving_way_.started();
   const TypedObject* target = state_.find(*write.target.type, write.target.ns, write.target.name);
-  under_way_.emplace(id, UnderWay{std::move(lane), write.verb, write.target, write.uid,
+  under_way_.emplace(id, UnderWay{std::move(request), write.verb, write.target, write.uid,
                                   target == nullptr ? 0 : meta_of(*target).resource_version,
                                   std::exchange(write.events, {}), std::exchange(write.measurements, {}),
                                   std::exchange(write.decisions, {}), std::exchange(write.refusal, std::nullopt),
@@ -251,22 +252,22 @@ void Engine::measure(Measurement measurement) {
 
 bool Engine::is_to_be_admitted(const ObjectKey& workload) const {
   if (workload.type->plural != kWorkloads.plural) return false;
-  const Ruling* ruling = state_.admissions().ruling_on(workload.ns, workload.name);
-  return ruling != nullptr && std::holds_alternative<Admitted>(*ruling);
+  const PendingDecision* decision = state_.scheduler_driver().pending_decision_on(workload.ns, workload.name);
+  return decision != nullptr && std::holds_alternative<Admitted>(*decision);
 }
 
 void Engine::schedule(Now now) {
-  Admissions& admissions = state_.admissions();
-  const uint64_t turns = admissions.scheduler().turns();
+  SchedulerDriver& driver = state_.scheduler_driver();
+  const uint64_t turns = driver.scheduler().turns();
   std::vector<ObjectKey> decided;
   const size_t room = admissions_at_a_time_ - std::min(admissions_at_a_time_, admissions_under_way_);
-  admissions.decide(now, room, decided);
+  driver.decide(now, room, decided);
   bool any = false;
   for (const ObjectKey& key : decided) {
     any = any || is_to_be_admitted(key);
-    lanes_.want(key);
+    work_queue_.enqueue(key);
   }
-  if (admissions.scheduler().turns() == turns) return;
+  if (driver.scheduler().turns() == turns) return;
   measure({.what = Measured::kAdmissionAttempt, .reason = any ? kAttemptSuccess : kAttemptInadmissible});
 }
 
@@ -278,10 +279,10 @@ bool Engine::must_give_way(const ObjectKey& key, const Plan& plan, Now now) {
 bool Engine::may_write(const ObjectKey& key, const Plan& plan, Now now) {
   const bool late = std::all_of(plan.writes.begin(), plan.writes.end(),
                                 [](const Write& write) { return write.rest > Duration::zero(); });
-  const MonotonicTime turn = late ? late_writes_.turn_of(key, now.monotonic) : now.monotonic;
+  const MonotonicTime turn = late ? deferrable_writes_.ready_at(key, now.monotonic) : now.monotonic;
   if (turn <= now.monotonic) return true;
-  lanes_.rest(key, turn);
-  lanes_.want(key);
+  work_queue_.hold_until(key, turn);
+  work_queue_.enqueue(key);
   return false;
 }
 
@@ -294,7 +295,7 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
   bool waits = false;
   if (const auto blocked_until = blocked_.until(key)) {
     if (now.monotonic < *blocked_until)
-      lanes_.want_at(key, *blocked_until);
+      work_queue_.enqueue_at(key, *blocked_until);
     else
       blocked_.erase(key);
   }
@@ -314,13 +315,13 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
     if (plan.again_at) {
       waits = true;
       const Duration wait = std::max<Duration>(*plan.again_at - now.wall, kShortestWait);
-      lanes_.want_at(key, now.monotonic + wait);
+      work_queue_.enqueue_at(key, now.monotonic + wait);
     }
     // What is only told later does not hold up the other reconcilers.
     if (plan.writes.empty() || must_give_way(key, plan, wall_now)) continue;
     if (!may_write(key, plan, now)) break;
     for (Write& write : plan.writes) add(commands, key, std::move(write), wall_now);
-    if (is_workload) state_.admissions().sent(key, now);
+    if (is_workload) state_.scheduler_driver().sent(key, now);
     break;
   }
   if (!broke) quarantine_.release(key, Broke::kReconciling);
@@ -335,7 +336,7 @@ ClusterViewPtr Engine::view() const {
 // When the scheduler wants to decide although nothing has happened, and can.
 std::optional<MonotonicTime> Engine::next_decision() const {
   if (!may_plan()) return std::nullopt;
-  std::optional<MonotonicTime> wake = state_.admissions().scheduler().next_wake();
+  std::optional<MonotonicTime> wake = state_.scheduler_driver().scheduler().next_wake();
   if (!wake) return std::nullopt;
   if (awaits_admissions_until_) wake = std::max(*wake, *awaits_admissions_until_);
   return std::max(*wake, scheduler_rests_until_);
@@ -344,7 +345,7 @@ std::optional<MonotonicTime> Engine::next_decision() const {
 std::optional<MonotonicTime> Engine::next_tick() const {
   std::optional<MonotonicTime> tick = webhooks_.next_tick();
   const bool may_write = may_plan() && room() > 0;
-  for (const auto& next : {lanes_.next(), giving_way_.next()}) {
+  for (const auto& next : {work_queue_.next(), giving_way_.next()}) {
     if (may_write && next && (!tick || *next < *tick)) tick = next;
   }
   if (scheduler_rests_until_ != MonotonicTime{} && (!tick || scheduler_rests_until_ < *tick))

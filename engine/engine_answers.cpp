@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "engine/engine.h"
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -23,17 +23,18 @@ void Engine::finish(const WriteFinished& finished, Now now) {
     const bool others = under_way_.size() >= giving_way_.under_way();  // which still counts this one
     giving_way_.finished(now.monotonic - write.since, others, now.monotonic);
   }
-  if (!write.lane) return webhooks_.write_finished(write.target);
+  if (!write.request) return webhooks_.write_finished(write.target);
   take_answer(write, finished, now);
   if (finished.outcome == WriteOutcome::kDone && write.rest > Duration::zero())
-    lanes_.rest(*write.lane, now.monotonic + write.rest);
+    work_queue_.hold_until(*write.request, now.monotonic + write.rest);
   if (finished.outcome == WriteOutcome::kDone && !shows(write.target, finished.version))
-    return unseen_.add(write.target, finished.version, *write.lane);
-  lanes_.write_finished(*write.lane, result_of(write, finished), now.monotonic);
+    return expectations_.add(write.target, finished.version, *write.request);
+  work_queue_.write_finished(*write.request, result_of(write, finished), now.monotonic);
 }
 
-void Engine::end_writes(const std::vector<ObjectKey>& lanes, Now now) {
-  for (const ObjectKey& lane : lanes) lanes_.write_finished(lane, Lanes::Result::kDone, now.monotonic);
+void Engine::end_writes(const std::vector<ObjectKey>& requests, Now now) {
+  for (const ObjectKey& request : requests)
+    work_queue_.write_finished(request, WorkQueue::Result::kDone, now.monotonic);
 }
 
 // Also where the object has gone, and with it all that was written.
@@ -45,24 +46,24 @@ bool Engine::shows(const ObjectKey& target, uint64_t version) const {
 // That a name is taken or an object gone is an answer to act on at once, not trouble to
 // wait out: one pod that vanishes must not hold up the release of a gang. And what the
 // watch has shown before the answer came will not be shown again.
-Lanes::Result Engine::result_of(const UnderWay& write, const WriteFinished& finished) const {
-  if (only_it_waits(write, finished)) return Lanes::Result::kDone;
+WorkQueue::Result Engine::result_of(const UnderWay& write, const WriteFinished& finished) const {
+  if (only_it_waits(write, finished)) return WorkQueue::Result::kDone;
   switch (finished.outcome) {
     case WriteOutcome::kDone:
     case WriteOutcome::kAlreadyExists:
-      return Lanes::Result::kDone;
+      return WorkQueue::Result::kDone;
     case WriteOutcome::kNotFound:
-      return write.verb == Verb::kCreate ? Lanes::Result::kFailed : Lanes::Result::kDone;
+      return write.verb == Verb::kCreate ? WorkQueue::Result::kFailed : WorkQueue::Result::kDone;
     case WriteOutcome::kConflict: {
       const TypedObject* known = state_.find(*write.target.type, write.target.ns, write.target.name);
       const bool outdated = known != nullptr && meta_of(*known).resource_version == write.version;
-      return outdated ? Lanes::Result::kOutdated : Lanes::Result::kFailed;
+      return outdated ? WorkQueue::Result::kOutdated : WorkQueue::Result::kFailed;
     }
     case WriteOutcome::kRefused:
     case WriteOutcome::kFailed:
       break;
   }
-  return Lanes::Result::kFailed;
+  return WorkQueue::Result::kFailed;
 }
 
 // Takes the write's events and measurements with it.
@@ -73,17 +74,17 @@ void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now
     std::move(write.events.begin(), write.events.end(), std::back_inserter(events_));
     for (Measurement& measurement : write.measurements) measure(std::move(measurement));
     std::move(write.decisions.begin(), write.decisions.end(), std::back_inserter(decisions_));
-    if (write.verb == Verb::kCreate) state_.forget_rejection(*write.lane, target);
+    if (write.verb == Verb::kCreate) state_.forget_rejection(*write.request, target);
   } else if (write.refusal && !finished.why.empty()) {
     take_refusal(write, finished, now);
   }
   if (done && finished.object) return put(*finished.object, false, now);
   if (finished.outcome == WriteOutcome::kRefused && write.verb == Verb::kPatchStatus)
-    state_.admissions().refuse(target, now);
+    state_.scheduler_driver().refuse(target, now);
   if (finished.outcome == WriteOutcome::kAlreadyExists) {
     if (state_.find(*target.type, target.ns, target.name) != nullptr) return;
     state_.note_taken(target, now.monotonic + kTakenFor);
-    blocked_.put(*write.lane, now.monotonic + kTakenFor);
+    blocked_.put(*write.request, now.monotonic + kTakenFor);
   }
   const bool gone = finished.outcome == WriteOutcome::kNotFound && write.verb != Verb::kCreate;
   if (!gone && !(done && write.verb == Verb::kDelete)) return;
@@ -99,7 +100,7 @@ bool Engine::only_it_waits(const UnderWay& write, const WriteFinished& finished)
 // What the API server, a quota of Kubernetes or a policy says to a create: its user's business. The
 // write is tried again after a growing delay; the recorder makes one series of repeated events.
 void Engine::take_refusal(UnderWay& write, const WriteFinished& finished, Now now) {
-  state_.note_rejection(*write.lane, write.target, finished.why);
+  state_.note_rejection(*write.request, write.target, finished.why);
   if (only_it_waits(write, finished)) state_.note_refused(write.target, now.monotonic);
   ObjectEvent event = *std::move(write.refusal);
   event.note += finished.why;

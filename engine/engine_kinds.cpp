@@ -4,7 +4,7 @@
 #include "api/watched_kinds.h"
 #include "engine/engine.h"
 #include "jobs/job_kind.h"
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -63,7 +63,7 @@ void Engine::catch_up(const KindCaughtUp& kind, Now now) {
   if (caught_up_ == catch_up_.done()) return;
   caught_up_ = !caught_up_;
   // While it waited it followed, so the scheduler has forgotten again what it owes to whom.
-  if (leads_) state_.admissions().forget_unwritten(now);
+  if (leads_) state_.scheduler_driver().forget_unpersisted(now);
 }
 
 // Whether its owner is of a kind that is not served and may yet be there: the Workload of such

@@ -4,7 +4,7 @@
 
 #include "api/meta/constants.h"
 #include "engine/engine.h"
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -50,7 +50,7 @@ void Engine::set_aside(const Breakage& breakage, uint64_t version) {
 // The one that was looked at when it broke. A ClusterQueue that breaks over each of its
 // Workloads in turn is set aside itself.
 void Engine::set_subject_aside(const std::exception& thrown, Now now) {
-  const auto subject = state_.admissions().scheduler().subject();
+  const auto subject = state_.scheduler_driver().scheduler().subject();
   scheduler_rests_until_ = now.monotonic + (subject ? kSchedulerRests : kSchedulerRestsLong);
   if (!subject) return set_aside(describe(std::nullopt, Broke::kQuota, "scheduling", thrown));
   set_aside(describe(key_of(kWorkloads, subject->workload->meta), Broke::kQuota, "scheduling", thrown));
@@ -96,7 +96,7 @@ bool Engine::may_schedule(Now now) {
   if (now.monotonic < scheduler_rests_until_) return false;
   scheduler_rests_until_ = {};
   if (!awaits_admissions_until_) return true;
-  const bool all_seen = admissions_under_way_ == 0 && !unseen_.any_of(kWorkloads);
+  const bool all_seen = admissions_under_way_ == 0 && !expectations_.any_of(kWorkloads);
   if (!all_seen && now.monotonic < *awaits_admissions_until_) return false;
   awaits_admissions_until_.reset();
   return true;
@@ -109,7 +109,7 @@ void Engine::decide(Now now) {
     if (may_plan())
       schedule(now);
     else
-      state_.admissions().follow(now);
+      state_.scheduler_driver().follow(now);
   } catch (const std::exception& thrown) {
     set_subject_aside(thrown, now);
     recover(now);

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "engine/lanes.h"
+#include "engine/work_queue.h"
 
 namespace muster {
 

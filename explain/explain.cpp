@@ -4,7 +4,7 @@
 
 #include "api/meta/constants.h"
 #include "api/workload_conditions.h"
-#include "explain/explain_scene.h"
+#include "explain/explain_context.h"
 #include "jobs/job_kind.h"
 #include "jobs/management.h"
 #include "jobs/prebuilt_workload.h"
@@ -16,67 +16,68 @@
 namespace muster {
 namespace {
 
-void say_not_found(const ExplainScene& scene, const ObjectKey& key, Explained& told) {
-  told.found = false;
-  if (scene.state.find(kNamespaces, "", key.ns) == nullptr) {
-    told.say("NotFound", "Namespace not found: " + key.ns + ".");
+void say_not_found(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply) {
+  reply.found = false;
+  if (context.state.find(kNamespaces, "", key.ns) == nullptr) {
+    reply.say("NotFound", "Namespace not found: " + key.ns + ".");
     return;
   }
-  told.say("NotFound", "There is no " + told.subject() + ".");
-  told.change.push_back(kubectl(key.ns, "get jobs,jobsets,workloads") + " lists what exists; perhaps it is not a " +
-                        std::string(key.type->kind) +
-                        " (job/NAME, jobset/NAME, workload/NAME), or has another namespace (-n).");
+  reply.say("NotFound", "There is no " + reply.subject() + ".");
+  reply.change.push_back(kubectl(key.ns, "get jobs,jobsets,workloads") + " lists what exists; perhaps it is not a " +
+                         std::string(key.type->kind) +
+                         " (job/NAME, jobset/NAME, workload/NAME), or has another namespace (-n).");
 }
 
-void say_not_queued(const JobKind& kind, Explained& told) {
-  told.say("KindNotQueued", "muster does not queue " + told.kind + "s here: integrations.frameworks lacks " +
-                                std::string(kind.framework) + ". They run without quota.");
-  told.change.push_back("Ask an administrator to add the framework to muster's configuration.");
+void say_not_queued(const JobKind& kind, ExplainReply& reply) {
+  reply.say("KindNotQueued", "muster does not queue " + reply.kind + "s here: integrations.frameworks lacks " +
+                                 std::string(kind.framework) + ". They run without quota.");
+  reply.change.push_back("Ask an administrator to add the framework to muster's configuration.");
 }
 
 // Why a job is no business of the queues; whether that is so.
-bool is_unqueued(const ExplainScene& scene, const QueuedJob& job, Explained& told) {
-  const RuleSettings& rules = scene.queues().rules;
+bool is_unqueued(const ExplainContext& context, const QueuedJob& job, ExplainReply& reply) {
+  const RuleSettings& rules = context.queues().rules;
   const ObjectMeta& meta = job.meta();
   const JobKind& kind = job.kind();
   if (!rules.frameworks.contains(kind.framework)) {
-    told.say("IntegrationOff", "muster does not queue " + told.kind + "s here: integrations.frameworks lacks " +
-                                   std::string(kind.framework) + ".");
+    reply.say("IntegrationOff", "muster does not queue " + reply.kind + "s here: integrations.frameworks lacks " +
+                                    std::string(kind.framework) + ".");
     return true;
   }
   if (!kind.is_managed_by(job.managed_by())) {
-    told.say("ManagedByOther", "spec.managedBy gives it to " + std::string(job.managed_by()) + ", not to muster.");
+    reply.say("ManagedByOther", "spec.managedBy gives it to " + std::string(job.managed_by()) + ", not to muster.");
     return true;
   }
-  const TypedObject* ns = scene.state.find(kNamespaces, "", meta.ns);
+  const TypedObject* ns = context.state.find(kNamespaces, "", meta.ns);
   const auto managed = in_managed_namespace(rules, meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
   if (managed && !*managed) {
-    told.say("NamespaceNotSelected",
-             "managedJobsNamespaceSelector of muster's configuration does not match namespace " + meta.ns + ".");
-    told.change.push_back("Ask an administrator to label the namespace, or to change the selector.");
+    reply.say("NamespaceNotSelected",
+              "managedJobsNamespaceSelector of muster's configuration does not match namespace " + meta.ns + ".");
+    reply.change.push_back("Ask an administrator to label the namespace, or to change the selector.");
     return true;
   }
   const MaybeAncestor ancestor =
-      managed_ancestor(rules, owners_in(scene.state, rules, meta.ns), meta.uid, meta.controller);
+      managed_ancestor(rules, owners_in(context.state, rules, meta.ns), meta.uid, meta.controller);
   if (ancestor && *ancestor) {
     const OwnerReference& owner = *meta.controller;
-    told.say("OwnedByQueuedJob", "It is part of " + owner.kind + " " + owner.name + ", which is queued as a whole.");
-    told.change.push_back("Ask about that one: muster explain jobset/" + owner.name + " -n " + meta.ns);
+    reply.say("OwnedByQueuedJob", "It is part of " + owner.kind + " " + owner.name + ", which is queued as a whole.");
+    reply.change.push_back("Ask about that one: muster explain jobset/" + owner.name + " -n " + meta.ns);
     return true;
   }
   if (!job.queue_name().empty() || rules.manage_jobs_without_queue_name) return false;
-  told.say("NoQueueName", "It is in no queue: it has no label " + std::string(kQueueNameLabel) + ".");
-  told.change.push_back("To queue it: " + kubectl(meta.ns, "label " + std::string(job.type().plural) + " " + meta.name +
-                                                               " " + std::string(kQueueNameLabel) + "=LOCALQUEUE"));
+  reply.say("NoQueueName", "It is in no queue: it has no label " + std::string(kQueueNameLabel) + ".");
+  reply.change.push_back("To queue it: " +
+                         kubectl(meta.ns, "label " + std::string(job.type().plural) + " " + meta.name + " " +
+                                              std::string(kQueueNameLabel) + "=LOCALQUEUE"));
   return true;
 }
 
 // The one that counts: what is not over before what is, the newest first.
-const Workload* workload_of(const ExplainScene& scene, const QueuedJob& job) {
+const Workload* workload_of(const ExplainContext& context, const QueuedJob& job) {
   const ObjectMeta& meta = job.meta();
-  if (const auto prebuilt = prebuilt_workload_name_of(scene.queues().rules, meta))
-    return scene.state.workload(meta.ns, prebuilt->name);
-  const std::vector<const Workload*> owned = scene.state.workloads_of_owner(meta.uid);
+  if (const auto prebuilt = prebuilt_workload_name_of(context.queues().rules, meta))
+    return context.state.workload(meta.ns, prebuilt->name);
+  const std::vector<const Workload*> owned = context.state.workloads_of_owner(meta.uid);
   const auto rank = [](const Workload* workload) {
     return std::tuple(!workload->finished(), !workload->meta.deleting, workload->meta.created);
   };
@@ -85,107 +86,108 @@ const Workload* workload_of(const ExplainScene& scene, const QueuedJob& job) {
   return best == owned.end() ? nullptr : *best;
 }
 
-void explain_priority(const JobScene& scene, Explained& told) {
-  const std::string name(scene.job.priority_class());
+void explain_priority(const JobContext& context, ExplainReply& reply) {
+  const std::string name(context.job.priority_class());
   const std::string which = name.empty() ? "the PriorityClass that its pods name" : "WorkloadPriorityClass " + name;
-  told.say("PriorityClassMissing", told.subject() + " is not queued yet: " + which + " does not exist.");
-  told.change.push_back("Create it, or name another in " +
-                        std::string(name.empty() ? "priorityClassName of the pod template." : "the job's label."));
+  reply.say("PriorityClassMissing", reply.subject() + " is not queued yet: " + which + " does not exist.");
+  reply.change.push_back("Create it, or name another in " +
+                         std::string(name.empty() ? "priorityClassName of the pod template." : "the job's label."));
 }
 
-void explain_without_workload(const ExplainScene& scene, const QueuedJob& job, Explained& told) {
+void explain_without_workload(const ExplainContext& context, const QueuedJob& job, ExplainReply& reply) {
   const ObjectMeta& meta = job.meta();
-  const JobScene making{job, scene.state, scene.queues(), scene.now};
+  const JobContext making{job, context.state, context.queues(), context.now};
   Plan unused;
-  told.add_fact("LocalQueue", std::string(job.queue_name()));
-  if (const auto prebuilt = prebuilt_workload_name_of(scene.queues().rules, meta)) {
-    told.say("PrebuiltWorkloadMissing", told.subject() + " waits for Workload " + std::string(prebuilt->name) +
-                                            ", which it names and which does not exist.");
-    told.change.push_back("Create that Workload, or remove " + prebuilt->field + ".");
+  reply.add_fact("LocalQueue", std::string(job.queue_name()));
+  if (const auto prebuilt = prebuilt_workload_name_of(context.queues().rules, meta)) {
+    reply.say("PrebuiltWorkloadMissing", reply.subject() + " waits for Workload " + std::string(prebuilt->name) +
+                                             ", which it names and which does not exist.");
+    reply.change.push_back("Create that Workload, or remove " + prebuilt->field + ".");
   } else if (const std::string why = job.why_unreadable(); !why.empty()) {
-    told.say("InvalidPodSets", told.subject() + " cannot be queued: " + why + ".");
-    told.change.push_back("Mend its pod templates; muster tries again when it changes.");
+    reply.say("InvalidPodSets", reply.subject() + " cannot be queued: " + why + ".");
+    reply.change.push_back("Mend its pod templates; muster tries again when it changes.");
   } else if (!job.readable()) {
-    told.say("OwnerNotQueued", told.subject() + " does not run: it says that it is part of " +
-                                   std::string(meta.controller->kind) + " " + meta.controller->name +
-                                   ", which does not exist or is in no queue.");
-    told.change.push_back("Give " + std::string(meta.controller->kind) + " " + std::string(meta.controller->name) +
-                          " a queue, or this job a queue of its own.");
+    reply.say("OwnerNotQueued", reply.subject() + " does not run: it says that it is part of " +
+                                    std::string(meta.controller->kind) + " " + meta.controller->name +
+                                    ", which does not exist or is in no queue.");
+    reply.change.push_back("Give " + std::string(meta.controller->kind) + " " + std::string(meta.controller->name) +
+                           " a queue, or this job a queue of its own.");
   } else if (job.active()) {
-    told.say("Stopping", told.subject() + " gets its Workload when the pods that it still has are gone.");
+    reply.say("Stopping", reply.subject() + " gets its Workload when the pods that it still has are gone.");
   } else if (!priority_of(making, unused)) {
-    explain_priority(making, told);
-  } else if (scene.state.workload(meta.ns, name_of_workload(making)) != nullptr) {
-    told.say("WorkloadNameTaken", told.subject() + " cannot be queued: Workload " + name_of_workload(making) +
-                                      " exists and has another owner.");
-    told.change.push_back("Delete that Workload: " + kubectl(meta.ns, "delete workload " + name_of_workload(making)));
+    explain_priority(making, reply);
+  } else if (context.state.workload(meta.ns, name_of_workload(making)) != nullptr) {
+    reply.say("WorkloadNameTaken", reply.subject() + " cannot be queued: Workload " + name_of_workload(making) +
+                                       " exists and has another owner.");
+    reply.change.push_back("Delete that Workload: " + kubectl(meta.ns, "delete workload " + name_of_workload(making)));
   } else {
-    if (explain_rejection(scene, key_of(job.type(), meta), told)) return;
-    told.say("WorkloadNotMade", told.subject() + " has no Workload yet: muster creates it at once; ask again.");
-    told.change.push_back(
+    if (explain_rejection(context, key_of(job.type(), meta), reply)) return;
+    reply.say("WorkloadNotMade", reply.subject() + " has no Workload yet: muster creates it at once; ask again.");
+    reply.change.push_back(
         "If this continues, the leader of muster does not work: look at its log and at the events of the job.");
   }
 }
 
 // A Workload that the user has made, and that does not serve. Whether it is told.
-bool explain_prebuilt(const ExplainScene& scene, const QueuedJob& job, const Workload& workload, Explained& told) {
-  const auto prebuilt = prebuilt_workload_name_of(scene.queues().rules, job.meta());
+bool explain_prebuilt(const ExplainContext& context, const QueuedJob& job, const Workload& workload,
+                      ExplainReply& reply) {
+  const auto prebuilt = prebuilt_workload_name_of(context.queues().rules, job.meta());
   if (!prebuilt) return false;
   const std::string name(prebuilt->name);
   const auto& controller = workload.meta.controller;
   if (controller && controller->uid != job.meta().uid) {
-    told.say("PrebuiltWorkloadTaken", told.subject() + " cannot run by Workload " + name + ", which belongs to " +
-                                          controller->kind + " " + controller->name + ".");
-    told.change.push_back("Create a Workload for this job and name it in " + prebuilt->field +
-                          ", or remove it: then muster creates one.");
+    reply.say("PrebuiltWorkloadTaken", reply.subject() + " cannot run by Workload " + name + ", which belongs to " +
+                                           controller->kind + " " + controller->name + ".");
+    reply.change.push_back("Create a Workload for this job and name it in " + prebuilt->field +
+                           ", or remove it: then muster creates one.");
     return true;
   }
   const Condition* finished = find_condition(workload.status.conditions, kFinishedCondition);
   if (finished == nullptr || !finished->is_true() || finished->reason != kOutOfSyncReason) return false;
-  const std::string difference = difference_of_prebuilt({job, scene.state, scene.queues(), scene.now}, workload);
-  told.say("PrebuiltWorkloadOutOfSync",
-           told.subject() + " cannot run by Workload " + name + ", which was made for another one.");
-  if (!difference.empty()) told.because.push_back("Of the Workload, " + difference + ".");
-  told.change.push_back("Delete that Workload and create one whose pod sets are those of the job.");
+  const std::string difference = difference_of_prebuilt({job, context.state, context.queues(), context.now}, workload);
+  reply.say("PrebuiltWorkloadOutOfSync",
+            reply.subject() + " cannot run by Workload " + name + ", which was made for another one.");
+  if (!difference.empty()) reply.because.push_back("Of the Workload, " + difference + ".");
+  reply.change.push_back("Delete that Workload and create one whose pod sets are those of the job.");
   return true;
 }
 
 // A JobSet that muster does not run, although it is the JobSet controller. Whether it is told.
-bool explain_never_run(const ExplainScene& scene, const ObjectKey& key, Explained& told) {
-  const TypedObject* object = scene.state.find(*key.type, key.ns, key.name);
+bool explain_never_run(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply) {
+  const TypedObject* object = context.state.find(*key.type, key.ns, key.name);
   if (object == nullptr) return false;
-  const std::vector<Unsupported> found = unsupported_in(*object, scene.settings);
+  const std::vector<Unsupported> found = unsupported_in(*object, context.settings);
   if (found.empty()) return false;
-  told.say("Unsupported", told.subject() + " asks for what muster does not do.");
-  for (const Unsupported& one : found) told.because.push_back(one.note);
+  reply.say("Unsupported", reply.subject() + " asks for what muster does not do.");
+  for (const Unsupported& one : found) reply.because.push_back(one.note);
   return true;
 }
 
-void explain_job(const ExplainScene& scene, const ObjectKey& key, const QueuedJob& job, Explained& told) {
-  const Workload* workload = workload_of(scene, job);
+void explain_job(const ExplainContext& context, const ObjectKey& key, const QueuedJob& job, ExplainReply& reply) {
+  const Workload* workload = workload_of(context, job);
   if (job.meta().deleting) {
-    told.say("BeingDeleted", told.subject() + " is being deleted.");
+    reply.say("BeingDeleted", reply.subject() + " is being deleted.");
   } else if (const auto end = job.end()) {
-    told.say("Finished", told.subject() + (end->success ? " has succeeded" : " has failed") +
-                             (end->message.empty() ? "." : ": " + end->message));
-    if (workload != nullptr) told.add_fact("Workload", workload->meta.name);
-  } else if (explain_never_run(scene, key, told)) {
-    if (workload != nullptr) told.add_fact("Workload", workload->meta.name);
-  } else if (is_unqueued(scene, job, told)) {
-    explain_unqueued(scene, key, job, told);
+    reply.say("Finished", reply.subject() + (end->success ? " has succeeded" : " has failed") +
+                              (end->message.empty() ? "." : ": " + end->message));
+    if (workload != nullptr) reply.add_fact("Workload", workload->meta.name);
+  } else if (explain_never_run(context, key, reply)) {
+    if (workload != nullptr) reply.add_fact("Workload", workload->meta.name);
+  } else if (is_unqueued(context, job, reply)) {
+    explain_unqueued(context, key, job, reply);
   } else if (workload == nullptr) {
-    explain_without_workload(scene, job, told);
-  } else if (!explain_prebuilt(scene, job, *workload, told)) {
-    explain_workload(scene, *workload, job, told);
+    explain_without_workload(context, job, reply);
+  } else if (!explain_prebuilt(context, job, *workload, reply)) {
+    explain_workload(context, *workload, job, reply);
   }
 }
 
-std::optional<QueuedJob> owner_of(const ExplainScene& scene, const Workload& workload) {
+std::optional<QueuedJob> owner_of(const ExplainContext& context, const Workload& workload) {
   const auto& controller = workload.meta.controller;
   if (!controller) return std::nullopt;
-  const JobKind* kind = find_owner_kind(*controller, scene.queues().rules);
+  const JobKind* kind = find_owner_kind(*controller, context.queues().rules);
   if (kind == nullptr) return std::nullopt;
-  auto job = find_job({&kind->type, workload.meta.ns, controller->name}, scene.state);
+  auto job = find_job({&kind->type, workload.meta.ns, controller->name}, context.state);
   return job && job->meta().uid == controller->uid ? job : std::nullopt;
 }
 
@@ -203,29 +205,29 @@ std::string kubectl(const std::string& ns, const std::string& rest) {
   return "kubectl -n " + ns + " " + rest;
 }
 
-Explained explain(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, bool leads,
-                  Now now) {
-  const ExplainScene scene{state, settings, leads, now};
-  Explained told;
-  told.kind = key.type->kind;
-  told.ns = key.ns;
-  told.name = key.name;
-  told.at = to_timestamp(now.wall);
+ExplainReply explain(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, bool leads,
+                     Now now) {
+  const ExplainContext context{state, settings, leads, now};
+  ExplainReply reply;
+  reply.kind = key.type->kind;
+  reply.ns = key.ns;
+  reply.name = key.name;
+  reply.at = to_timestamp(now.wall);
   if (key.type->plural == kWorkloads.plural) {
     const Workload* workload = state.workload(key.ns, key.name);
     if (workload == nullptr)
-      say_not_found(scene, key, told);
+      say_not_found(context, key, reply);
     else
-      explain_workload(scene, *workload, owner_of(scene, *workload), told);
+      explain_workload(context, *workload, owner_of(context, *workload), reply);
   } else if (const auto job = find_job(key, state)) {
-    explain_job(scene, key, *job, told);
+    explain_job(context, key, *job, reply);
   } else if (const JobKind* kind = find_job_kind(*key.type);
-             kind != nullptr && !kind->is_watched(scene.queues().rules)) {
-    say_not_queued(*kind, told);
+             kind != nullptr && !kind->is_watched(context.queues().rules)) {
+    say_not_queued(*kind, reply);
   } else {
-    say_not_found(scene, key, told);
+    say_not_found(context, key, reply);
   }
-  return told;
+  return reply;
 }
 
 }  // namespace muster

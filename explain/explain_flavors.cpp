@@ -1,10 +1,10 @@
 // Which flavors a Workload has tried (KEP-2560), for how long, why each failed, and what comes next.
 #include <algorithm>
 
-#include "explain/explain_scene.h"
+#include "explain/explain_context.h"
 #include "reconcilers/workload/flavor_clock.h"
 #include "reconcilers/workload/flavor_fallback.h"
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -42,20 +42,20 @@ std::string what_follows(const FallbackStrategy& strategy, const std::string& ot
 
 class Flavors {
  public:
-  Flavors(const ExplainScene& scene, const Workload& workload, Explained& told)
-      : scene_(scene),
+  Flavors(const ExplainContext& context, const Workload& workload, ExplainReply& reply)
+      : context_(context),
         workload_(workload),
-        queues_(queues_of(workload, scene.state)),
-        options_(scene.state.admissions().scheduler().flavor_options(workload.meta.ns, workload.meta.name)),
-        told_(told) {}
+        queues_(queues_of(workload, context.state)),
+        options_(context.state.scheduler_driver().scheduler().flavor_options(workload.meta.ns, workload.meta.name)),
+        reply_(reply) {}
 
   void tell() {
     for (const FlavorAttempt& attempt : workload_.status.flavors.attempts) tell(attempt);
     if (const auto& fallback = workload_.status.flavors.fallback; fallback && fallback->round > 1)
-      told_.add_fact("Round of flavors", std::to_string(fallback->round));
-    if (const auto next = next_round_at(workload_.status, queues_.cluster, scene_.now.wall))
-      told_.change.push_back("If no flavor that has not failed has room, all flavors are tried again at " +
-                             when(*next, scene_.now) + ".");
+      reply_.add_fact("Round of flavors", std::to_string(fallback->round));
+    if (const auto next = next_round_at(workload_.status, queues_.cluster, context_.now.wall))
+      reply_.change.push_back("If no flavor that has not failed has room, all flavors are tried again at " +
+                              when(*next, context_.now) + ".");
   }
 
  private:
@@ -67,17 +67,18 @@ class Flavors {
     const auto timeout = strategy() == nullptr ? std::nullopt : strategy()->timeout_of(attempt.flavor);
     const bool runs = flavor_clocks_run(workload_.status) && is_assigned(attempt.flavor);
     const Duration running =
-        runs ? -time_left({.flavor = {}, .assigned_at = attempt.assigned_at}, {}, scene_.now.wall) : Duration::zero();
+        runs ? -time_left({.flavor = {}, .assigned_at = attempt.assigned_at}, {}, context_.now.wall) : Duration::zero();
     std::string text = "tried for " + used_of(attempt, running, timeout);
     if (attempt.failure)
-      text = "failed at " + when(to_time_point(attempt.failure->time), scene_.now) + " (" + attempt.failure->reason +
+      text = "failed at " + when(to_time_point(attempt.failure->time), context_.now) + " (" + attempt.failure->reason +
              "), " + text;
-    told_.add_fact("Flavor " + attempt.flavor, text);
+    reply_.add_fact("Flavor " + attempt.flavor, text);
     if (attempt.failure || !runs || !timeout) return;
-    const Duration left = std::max(time_left(attempt, *timeout, scene_.now.wall), Duration::zero());
-    told_.change.push_back("Flavor " + attempt.flavor + " fails at " + when(scene_.now.wall + left, scene_.now) +
-                           ", unless all pods are ready before. " +
-                           what_follows(*strategy(), alternatives(options_, workload_.status.flavors, attempt.flavor)));
+    const Duration left = std::max(time_left(attempt, *timeout, context_.now.wall), Duration::zero());
+    reply_.change.push_back(
+        "Flavor " + attempt.flavor + " fails at " + when(context_.now.wall + left, context_.now) +
+        ", unless all pods are ready before. " +
+        what_follows(*strategy(), alternatives(options_, workload_.status.flavors, attempt.flavor)));
   }
 
   bool is_assigned(const std::string& flavor) const {
@@ -85,18 +86,18 @@ class Flavors {
     return std::find(assigned.begin(), assigned.end(), flavor) != assigned.end();
   }
 
-  const ExplainScene& scene_;
+  const ExplainContext& context_;
   const Workload& workload_;
   const QueuesOf queues_;
   const std::vector<FlavorOptions> options_;
-  Explained& told_;
+  ExplainReply& reply_;
 };
 
 }  // namespace
 
-void explain_flavors(const ExplainScene& scene, const Workload& workload, Explained& told) {
+void explain_flavors(const ExplainContext& context, const Workload& workload, ExplainReply& reply) {
   if (workload.finished() || workload.status.flavors.empty()) return;
-  Flavors(scene, workload, told).tell();
+  Flavors(context, workload, reply).tell();
 }
 
 }  // namespace muster

@@ -3,7 +3,7 @@
 
 #include "api/meta/constants.h"
 #include "api/workload_conditions.h"
-#include "explain/explain_scene.h"
+#include "explain/explain_context.h"
 #include "reconcilers/gang/group_scheduling_progress.h"
 #include "reconcilers/workload/workload_timeouts.h"
 
@@ -30,21 +30,21 @@ void count(const Job& job, PodCounts& counts) {
   counts.succeeded += job.status.succeeded;
 }
 
-PodCounts count_pods(const ExplainScene& scene, const QueuedJob& queued) {
+PodCounts count_pods(const ExplainContext& context, const QueuedJob& queued) {
   const ObjectMeta& meta = queued.meta();
   PodCounts counts;
   if (queued.type().plural == kJobs.plural) {
-    const Job* job = scene.state.job(meta.ns, meta.name);
+    const Job* job = context.state.job(meta.ns, meta.name);
     if (job == nullptr) return counts;
     count(*job, counts);
     counts.wanted = job->pods_expected();
     return counts;
   }
-  const JobSet* jobset = scene.state.jobset(meta.ns, meta.name);
+  const JobSet* jobset = context.state.jobset(meta.ns, meta.name);
   if (jobset == nullptr) return counts;
   for (const ReplicatedJob& replicated : jobset->replicated_jobs)
     counts.wanted += int64_t{replicated.replicas} * pods_at_once(replicated.parallelism, replicated.completions);
-  for (const Job* job : scene.state.jobs_of_jobset(meta.ns, meta.name)) {
+  for (const Job* job : context.state.jobs_of_jobset(meta.ns, meta.name)) {
     if (job->meta.controller && job->meta.controller->uid == meta.uid) count(*job, counts);
   }
   return counts;
@@ -57,85 +57,85 @@ std::string pods_hint(const QueuedJob& job) {
 }
 
 // Behind the start barrier: whether it is, and how many are there.
-bool explain_gang(const ExplainScene& scene, const QueuedJob& job, Explained& told) {
+bool explain_gang(const ExplainContext& context, const QueuedJob& job, ExplainReply& reply) {
   const ObjectMeta& meta = job.meta();
-  const auto owner = find_gang_owner({&job.type(), meta.ns, meta.name}, scene.state);
+  const auto owner = find_gang_owner({&job.type(), meta.ns, meta.name}, context.state);
   if (!owner || owner->ends()) return false;
-  const ConfigMap* config_map = scene.state.config_map(meta.ns, owner->barrier.config_map);
-  const GroupLedger ledger = config_map == nullptr ? GroupLedger{} : read_ledger(*config_map);
-  const Gang* gang = scene.state.gangs().find(meta);
+  const ConfigMap* config_map = context.state.config_map(meta.ns, owner->barrier.config_map);
+  const GangDecisions ledger = config_map == nullptr ? GangDecisions{} : read_ledger(*config_map);
+  const Gang* gang = context.state.gangs().find(meta);
   const GroupProgress progress = assess(*owner, gang, ledger);
   if (!progress.waits() || progress.complete()) return false;
-  told.say("StartBarrier", told.subject() + " waits at its start barrier: " + std::to_string(progress.started) +
-                               " of " + std::to_string(progress.expected) + " pods have started.");
+  reply.say("StartBarrier", reply.subject() + " waits at its start barrier: " + std::to_string(progress.started) +
+                                " of " + std::to_string(progress.expected) + " pods have started.");
   if (const std::string missing = missing_pods(*owner, gang, ledger); !missing.empty())
-    told.because.push_back("Missing: " + missing + ".");
-  const auto deadline = deadline_of(*owner, progress, ledger, scene.now.wall);
+    reply.because.push_back("Missing: " + missing + ".");
+  const auto deadline = deadline_of(*owner, progress, ledger, context.now.wall);
   const std::string end = owner->suspends_on_timeout() ? "it is suspended" : "it fails";
-  told.add_fact("Barrier", deadline ? "opens when all have started; " + end + " at " + when(*deadline, scene.now)
-                                    : "opens when all have started; its time begins with the first pod");
-  told.change.push_back("Starts when every pod is on a node; " + pods_hint(job));
+  reply.add_fact("Barrier", deadline ? "opens when all have started; " + end + " at " + when(*deadline, context.now)
+                                     : "opens when all have started; its time begins with the first pod");
+  reply.change.push_back("Starts when every pod is on a node; " + pods_hint(job));
   return true;
 }
 
-void explain_not_ready(const ExplainScene& scene, const QueuedJob& job, const Workload* workload, const PodCounts& pods,
-                       Explained& told) {
-  told.say("PodsNotReady", told.subject() + " is admitted, and " + std::to_string(pods.ready) + " of its " +
-                               std::to_string(pods.wanted) + " pods are ready.");
-  if (workload == nullptr) told.headline = told.subject() + " runs; " + pods.text() + ".";
+void explain_not_ready(const ExplainContext& context, const QueuedJob& job, const Workload* workload,
+                       const PodCounts& pods, ExplainReply& reply) {
+  reply.say("PodsNotReady", reply.subject() + " is admitted, and " + std::to_string(pods.ready) + " of its " +
+                                std::to_string(pods.wanted) + " pods are ready.");
+  if (workload == nullptr) reply.headline = reply.subject() + " runs; " + pods.text() + ".";
   const Condition* ready =
       workload == nullptr ? nullptr : find_condition(workload->status.conditions, kPodsReadyCondition);
   if (ready != nullptr && ready->reason == kWaitForRecoveryReason)
-    told.because.push_back("All pods were ready before, and a pod has failed: it waits for recovery.");
-  const auto& settings = scene.queues().wait_for_pods_ready;
+    reply.because.push_back("All pods were ready before, and a pod has failed: it waits for recovery.");
+  const auto& settings = context.queues().wait_for_pods_ready;
   if (workload != nullptr && settings) {
     const auto wait = pods_ready_wait(workload->status.conditions, *settings);
-    if (wait) told.add_fact("Evicted at", when(wait->end, scene.now) + ", unless all pods are ready by then");
+    if (wait) reply.add_fact("Evicted at", when(wait->end, context.now) + ", unless all pods are ready by then");
   }
-  told.change.push_back(pods_hint(job));
+  reply.change.push_back(pods_hint(job));
 }
 
 }  // namespace
 
-bool explain_rejection(const ExplainScene& scene, const ObjectKey& key, Explained& told) {
-  const ClusterState::Rejection* rejection = scene.state.rejection(key);
+bool explain_rejection(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply) {
+  const ClusterState::Rejection* rejection = context.state.rejection(key);
   if (rejection == nullptr) return false;
   const ObjectKey& target = rejection->target;
-  if (scene.state.find(*target.type, target.ns, target.name) != nullptr) return false;
-  told.say("CreationRefused", told.subject() + " needs " + std::string(target.type->kind) + " " + target.name +
-                                  ", which cannot be created: " + rejection->why);
-  told.change.push_back("Correct what the API server names; muster tries again by itself.");
+  if (context.state.find(*target.type, target.ns, target.name) != nullptr) return false;
+  reply.say("CreationRefused", reply.subject() + " needs " + std::string(target.type->kind) + " " + target.name +
+                                   ", which cannot be created: " + rejection->why);
+  reply.change.push_back("Correct what the API server names; muster tries again by itself.");
   return true;
 }
 
-void explain_pods(const ExplainScene& scene, const QueuedJob& job, const Workload* workload, Explained& told) {
-  const PodCounts pods = count_pods(scene, job);
-  told.add_fact("Pods", pods.text());
+void explain_pods(const ExplainContext& context, const QueuedJob& job, const Workload* workload, ExplainReply& reply) {
+  const PodCounts pods = count_pods(context, job);
+  reply.add_fact("Pods", pods.text());
   if (job.suspended()) {
-    told.say("Starting", told.subject() + " is admitted and about to be started.");
-    told.change.push_back("Nothing to do: ask again in a moment.");
+    reply.say("Starting", reply.subject() + " is admitted and about to be started.");
+    reply.change.push_back("Nothing to do: ask again in a moment.");
     return;
   }
-  if (explain_rejection(scene, key_of(job.type(), job.meta()), told) || explain_gang(scene, job, told)) return;
-  if (!job.pods_ready()) return explain_not_ready(scene, job, workload, pods, told);
-  told.say("Running", told.subject() + " is running: " + pods.text() + ".");
+  if (explain_rejection(context, key_of(job.type(), job.meta()), reply) || explain_gang(context, job, reply)) return;
+  if (!job.pods_ready()) return explain_not_ready(context, job, workload, pods, reply);
+  reply.say("Running", reply.subject() + " is running: " + pods.text() + ".");
 }
 
-void explain_unqueued(const ExplainScene& scene, const ObjectKey& key, const QueuedJob& job, Explained& told) {
-  const std::string why = told.reason;
-  const std::string sentence = told.headline;
-  const std::vector<std::string> change = std::exchange(told.change, {});
+void explain_unqueued(const ExplainContext& context, const ObjectKey& key, const QueuedJob& job, ExplainReply& reply) {
+  const std::string why = reply.reason;
+  const std::string sentence = reply.headline;
+  const std::vector<std::string> change = std::exchange(reply.change, {});
   if (!job.suspended()) {
-    explain_pods(scene, job, nullptr, told);
-    told.because.push_back(sentence);
+    explain_pods(context, job, nullptr, reply);
+    reply.because.push_back(sentence);
     return;
   }
-  told.say(why, told.subject() + " is suspended, and muster will not start it.");
-  told.because.push_back(sentence);
-  told.change = change;
-  told.change.push_back("To start it outside of the queues: " +
-                        kubectl(key.ns, "patch " + std::string(key.type->plural) + " " + key.name +
-                                            " --type merge -p '{\"spec\":{\"suspend\":false}}'"));
+  reply.say(why, reply.subject() + " is suspended, and muster will not start it.");
+  reply.because.push_back(sentence);
+  reply.change = change;
+  reply.change.push_back("To start it outside of the queues: " +
+                         kubectl(key.ns, "patch " + std::string(key.type->plural) + " " + key.name +
+                                             " --type merge -p '{\"spec\":{\"suspend\":false}}'"));
 }
 
 }  // namespace muster

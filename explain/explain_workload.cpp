@@ -3,8 +3,8 @@
 
 #include "api/texts/workload_texts.h"
 #include "api/workload_conditions.h"
-#include "explain/explain_scene.h"
-#include "state/admissions.h"
+#include "explain/explain_context.h"
+#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -17,16 +17,17 @@ std::string said(const Condition& condition) {
   return condition.message.empty() ? condition.reason.text() : condition.reason + ": " + condition.message;
 }
 
-void add_facts(const ExplainScene& scene, const Workload& workload, Explained& told) {
-  if (told.kind != kWorkloads.kind) told.add_fact("Workload", workload.meta.name);
-  told.add_fact("LocalQueue", workload.queue_name);
-  const LocalQueue* local = scene.state.local_queue(workload.meta.ns, workload.queue_name);
+void add_facts(const ExplainContext& context, const Workload& workload, ExplainReply& reply) {
+  if (reply.kind != kWorkloads.kind) reply.add_fact("Workload", workload.meta.name);
+  reply.add_fact("LocalQueue", workload.queue_name);
+  const LocalQueue* local = context.state.local_queue(workload.meta.ns, workload.queue_name);
   if (workload.status.admission)
-    told.add_fact("ClusterQueue", workload.status.admission->cluster_queue);
+    reply.add_fact("ClusterQueue", workload.status.admission->cluster_queue);
   else if (local != nullptr)
-    told.add_fact("ClusterQueue", local->cluster_queue);
+    reply.add_fact("ClusterQueue", local->cluster_queue);
   const std::string priority = std::to_string(workload.priority);
-  told.add_fact("Priority", workload.priority_class ? priority + " (" + workload.priority_class->name + ")" : priority);
+  reply.add_fact("Priority",
+                 workload.priority_class ? priority + " (" + workload.priority_class->name + ")" : priority);
   if (!workload.status.admission) return;
   std::string flavors;
   for (const PodSetAssignment& pod_set : workload.status.admission->pod_sets) {
@@ -37,30 +38,30 @@ void add_facts(const ExplainScene& scene, const Workload& workload, Explained& t
       flavors += resource + " of " + flavor;
     }
   }
-  told.add_fact("Quota", flavors);
+  reply.add_fact("Quota", flavors);
 }
 
 // What the conditions still tell of the past. Which other Workload blocks admissions is in a
 // message of theirs; here that is told in `others`, to those who may know.
-void add_timeline(const Workload& workload, Explained& told) {
-  told.timeline.push_back({workload.meta.created, "Workload created"});
+void add_timeline(const Workload& workload, ExplainReply& reply) {
+  reply.timeline.push_back({workload.meta.created, "Workload created"});
   for (const Condition& condition : workload.status.conditions) {
     std::string what = condition.type + "=" + condition.status + " " + condition.reason;
     if (condition.reason != kWaitingForPodsReadyReason && !condition.message.empty()) what += ": " + condition.message;
-    told.timeline.push_back({condition.last_transition, std::move(what)});
+    reply.timeline.push_back({condition.last_transition, std::move(what)});
   }
-  std::stable_sort(told.timeline.begin(), told.timeline.end(),
+  std::stable_sort(reply.timeline.begin(), reply.timeline.end(),
                    [](const ExplainedMoment& a, const ExplainedMoment& b) { return a.time < b.time; });
 }
 
-void add_tries(const ExplainScene& scene, const Workload& workload, Explained& told) {
+void add_tries(const ExplainContext& context, const Workload& workload, ExplainReply& reply) {
   const auto& state = workload.status.requeue_state;
   if (!state || (!state->count && state->requeue_at.is_zero())) return;
   ExplainedTries tries{.failed = state->count.value_or(0), .limit = std::nullopt, .next_at = state->requeue_at};
-  const auto& settings = scene.queues().wait_for_pods_ready;
+  const auto& settings = context.queues().wait_for_pods_ready;
   // So many evictions are allowed; the one after them deactivates.
   if (settings && settings->requeuing.backoff_limit_count) tries.limit = *settings->requeuing.backoff_limit_count + 1;
-  told.tries = tries;
+  reply.tries = tries;
 }
 
 std::string reactivate(const Workload& workload) {
@@ -68,109 +69,110 @@ std::string reactivate(const Workload& workload) {
                  "patch workload " + workload.meta.name + " --type merge -p '{\"spec\":{\"active\":true}}'");
 }
 
-void explain_inactive(const Workload& workload, Explained& told) {
+void explain_inactive(const Workload& workload, ExplainReply& reply) {
   const Condition* evicted = find(workload, kEvictedCondition);
   const std::string reason = evicted == nullptr ? "" : evicted->reason;
   const auto cause = deactivation_cause(reason);
   if (cause == kRequeuingLimitExceededReason) {
-    told.say(reason, told.subject() + " was deactivated: its pods did not become ready in time in any attempt.");
+    reply.say(reason, reply.subject() + " was deactivated: its pods did not become ready in time in any attempt.");
   } else if (cause == kMaximumExecutionTimeExceededReason) {
-    told.say(reason, told.subject() + " was deactivated: it has used its maximum execution time.");
+    reply.say(reason, reply.subject() + " was deactivated: it has used its maximum execution time.");
   } else if (cause == kFlavorsExhaustedReason) {
-    told.say(reason, told.subject() + " was deactivated: all flavors have failed for it.");
+    reply.say(reason, reply.subject() + " was deactivated: all flavors have failed for it.");
   } else if (cause) {
-    told.say(reason, told.subject() + " was deactivated: " + evicted->message + ".");
+    reply.say(reason, reply.subject() + " was deactivated: " + evicted->message + ".");
   } else {
-    told.say(kDeactivatedReason, told.subject() + " was deactivated by hand: spec.active of its Workload is false.");
+    reply.say(kDeactivatedReason, reply.subject() + " was deactivated by hand: spec.active of its Workload is false.");
   }
-  if (evicted != nullptr && !evicted->message.empty()) told.because.push_back(evicted->message + ".");
-  if (workload.has_quota_reserved()) told.because.push_back("It holds its quota until its pods are gone.");
-  told.change.push_back("To requeue it: " + reactivate(workload));
+  if (evicted != nullptr && !evicted->message.empty()) reply.because.push_back(evicted->message + ".");
+  if (workload.has_quota_reserved()) reply.because.push_back("It holds its quota until its pods are gone.");
+  reply.change.push_back("To requeue it: " + reactivate(workload));
 }
 
-void explain_stopping(const Workload& workload, const std::optional<QueuedJob>& job, Explained& told) {
+void explain_stopping(const Workload& workload, const std::optional<QueuedJob>& job, ExplainReply& reply) {
   const Condition& evicted = *find(workload, kEvictedCondition);
-  told.say("Stopping", told.subject() + " was evicted (" + evicted.reason + "), and its pods are still stopping.");
-  told.because.push_back(said(evicted) + ".");
-  if (job && job->active()) told.because.push_back("It is requeued when its last pod is gone.");
-  told.change.push_back("Nothing to do: the pods have their grace period; those on lost nodes wait for the node.");
+  reply.say("Stopping", reply.subject() + " was evicted (" + evicted.reason + "), and its pods are still stopping.");
+  reply.because.push_back(said(evicted) + ".");
+  if (job && job->active()) reply.because.push_back("It is requeued when its last pod is gone.");
+  reply.change.push_back("Nothing to do: the pods have their grace period; those on lost nodes wait for the node.");
 }
 
-void explain_backoff(const ExplainScene& scene, const Workload& workload, Explained& told) {
+void explain_backoff(const ExplainContext& context, const Workload& workload, ExplainReply& reply) {
   const RequeueState& state = *workload.status.requeue_state;
   const Condition* evicted = find(workload, kEvictedCondition);
-  const std::string begins = when(to_time_point(state.requeue_at), scene.now);
+  const std::string begins = when(to_time_point(state.requeue_at), context.now);
   if (state.count.value_or(0) > 0) {
-    told.say("Backoff", told.subject() + " waits before its next attempt: attempt " + std::to_string(*state.count + 1) +
-                            " begins at " + begins + ".");
+    reply.say("Backoff", reply.subject() + " waits before its next attempt: attempt " +
+                             std::to_string(*state.count + 1) + " begins at " + begins + ".");
   } else {
-    told.say("Backoff", told.subject() + " waits before its next attempt, which begins at " + begins + ".");
+    reply.say("Backoff", reply.subject() + " waits before its next attempt, which begins at " + begins + ".");
   }
-  if (evicted != nullptr) told.because.push_back("Evicted before: " + said(*evicted) + ".");
-  told.change.push_back("It is requeued at that time without further action.");
+  if (evicted != nullptr) reply.because.push_back("Evicted before: " + said(*evicted) + ".");
+  reply.change.push_back("It is requeued at that time without further action.");
 }
 
-void explain_checks(const Workload& workload, Explained& told) {
+void explain_checks(const Workload& workload, ExplainReply& reply) {
   std::string names;
   for (const AdmissionCheckState& check : workload.status.admission_checks) {
     if (check.state == kCheckReady) continue;
     names += (names.empty() ? "" : ", ") + check.name;
-    told.because.push_back("AdmissionCheck " + check.name + " is " + check.state +
-                           (check.message.empty() ? "." : ": " + check.message));
+    reply.because.push_back("AdmissionCheck " + check.name + " is " + check.state +
+                            (check.message.empty() ? "." : ": " + check.message));
   }
-  told.say(kUnsatisfiedChecksReason,
-           names.empty() ? told.subject() + " has its quota and is about to be admitted."
-                         : told.subject() + " has its quota and waits for admission checks: " + names + ".");
-  told.change.push_back("Starts when the controllers of these checks set them to Ready.");
+  reply.say(kUnsatisfiedChecksReason,
+            names.empty() ? reply.subject() + " has its quota and is about to be admitted."
+                          : reply.subject() + " has its quota and waits for admission checks: " + names + ".");
+  reply.change.push_back("Starts when the controllers of these checks set them to Ready.");
 }
 
-void explain_finished(const Workload& workload, Explained& told) {
+void explain_finished(const Workload& workload, ExplainReply& reply) {
   const Condition& finished = *find(workload, kFinishedCondition);
-  told.say("Finished", told.subject() + " has finished: " + said(finished) + ".");
+  reply.say("Finished", reply.subject() + " has finished: " + said(finished) + ".");
   if (finished.reason == kOutOfSyncReason || finished.reason == kFailedToStartReason)
-    told.change.push_back("Create the job again; a finished Workload does not run again.");
+    reply.change.push_back("Create the job again; a finished Workload does not run again.");
 }
 
-void explain_admitted(const ExplainScene& scene, const Workload& workload, const std::optional<QueuedJob>& job,
-                      Explained& told) {
-  const Ruling* ruling = scene.state.admissions().ruling_on(workload.meta.ns, workload.meta.name);
-  if (ruling != nullptr && std::holds_alternative<Preempted>(*ruling)) {
-    told.say(kPreemptedReason, told.subject() + " is being preempted: another Workload needs its quota.");
-    told.change.push_back("It is requeued without further action when its pods are gone.");
+void explain_admitted(const ExplainContext& context, const Workload& workload, const std::optional<QueuedJob>& job,
+                      ExplainReply& reply) {
+  const PendingDecision* decision =
+      context.state.scheduler_driver().pending_decision_on(workload.meta.ns, workload.meta.name);
+  if (decision != nullptr && std::holds_alternative<Preempted>(*decision)) {
+    reply.say(kPreemptedReason, reply.subject() + " is being preempted: another Workload needs its quota.");
+    reply.change.push_back("It is requeued without further action when its pods are gone.");
     return;
   }
-  if (job) return explain_pods(scene, *job, &workload, told);
-  told.say("Admitted", told.subject() + " is admitted; its owner is not a job that muster runs.");
+  if (job) return explain_pods(context, *job, &workload, reply);
+  reply.say("Admitted", reply.subject() + " is admitted; its owner is not a job that muster runs.");
 }
 
 // The dominant reason.
-void explain_state(const ExplainScene& scene, const Workload& workload, const std::optional<QueuedJob>& job,
-                   Explained& told) {
+void explain_state(const ExplainContext& context, const Workload& workload, const std::optional<QueuedJob>& job,
+                   ExplainReply& reply) {
   const auto& requeue = workload.status.requeue_state;
-  if (workload.finished()) return explain_finished(workload, told);
+  if (workload.finished()) return explain_finished(workload, reply);
   if (workload.meta.deleting) {
-    told.say("BeingDeleted", told.subject() + " is being deleted: its Workload goes when its job has stopped.");
+    reply.say("BeingDeleted", reply.subject() + " is being deleted: its Workload goes when its job has stopped.");
     return;
   }
-  if (!workload.active) return explain_inactive(workload, told);
-  if (workload.evicted() && workload.has_quota_reserved()) return explain_stopping(workload, job, told);
-  if (workload.admitted() && workload.has_quota_reserved()) return explain_admitted(scene, workload, job, told);
-  if (workload.has_quota_reserved()) return explain_checks(workload, told);
-  if (requeue && !requeue->requeue_at.is_zero() && to_time_point(requeue->requeue_at) > scene.now.wall)
-    return explain_backoff(scene, workload, told);
-  explain_waiting(scene, workload, told);
-  if (workload.evicted()) told.because.push_back("Evicted before: " + said(*find(workload, kEvictedCondition)) + ".");
+  if (!workload.active) return explain_inactive(workload, reply);
+  if (workload.evicted() && workload.has_quota_reserved()) return explain_stopping(workload, job, reply);
+  if (workload.admitted() && workload.has_quota_reserved()) return explain_admitted(context, workload, job, reply);
+  if (workload.has_quota_reserved()) return explain_checks(workload, reply);
+  if (requeue && !requeue->requeue_at.is_zero() && to_time_point(requeue->requeue_at) > context.now.wall)
+    return explain_backoff(context, workload, reply);
+  explain_waiting(context, workload, reply);
+  if (workload.evicted()) reply.because.push_back("Evicted before: " + said(*find(workload, kEvictedCondition)) + ".");
 }
 
 }  // namespace
 
-void explain_workload(const ExplainScene& scene, const Workload& workload, const std::optional<QueuedJob>& job,
-                      Explained& told) {
-  add_facts(scene, workload, told);
-  explain_state(scene, workload, job, told);
-  explain_flavors(scene, workload, told);
-  add_tries(scene, workload, told);
-  add_timeline(workload, told);
+void explain_workload(const ExplainContext& context, const Workload& workload, const std::optional<QueuedJob>& job,
+                      ExplainReply& reply) {
+  add_facts(context, workload, reply);
+  explain_state(context, workload, job, reply);
+  explain_flavors(context, workload, reply);
+  add_tries(context, workload, reply);
+  add_timeline(workload, reply);
 }
 
 }  // namespace muster

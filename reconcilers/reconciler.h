@@ -22,7 +22,7 @@ struct Reconciler {
   std::string_view name;
   // The keys that a change of this object concerns, added to `keys`. For a changed
   // object it is called with the old and with the new version.
-  void (*concerns)(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys);
+  void (*requests_for)(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys);
   // What is to be done for a key. The object it names may not exist (any more).
   Plan (*reconcile)(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now);
 };

@@ -33,7 +33,7 @@ Explainer make_explainer(kube::Authorizer& authorizer, std::function<EngineLoop*
   };
   explainer.ask = [loop = std::move(loop), settings = std::move(settings), notes = std::move(notes),
                    &clock](const ObjectKey& key) {
-    std::optional<Explained> explained;
+    std::optional<ExplainReply> explained;
     EngineLoop* deciding = loop();
     if (deciding == nullptr) return explained;
     deciding->ask([&, used = settings()](const Engine& engine) {

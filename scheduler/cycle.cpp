@@ -15,8 +15,8 @@ namespace {
 
 // In which cycle a Workload was first kept waiting for the pods of another; later ones come later.
 uint64_t held_up_in(const WorkloadState& workload) {
-  const Refusal* refusal = workload.refusal.get();
-  const bool held_up = refusal != nullptr && refusal->outcome == Assessment::kAwaitingReady;
+  const LastAttempt* refusal = workload.refusal.get();
+  const bool held_up = refusal != nullptr && refusal->outcome == AttemptResult::kAwaitingReady;
   return held_up ? refusal->cycle : std::numeric_limits<uint64_t>::max();
 }
 
@@ -24,7 +24,7 @@ uint64_t held_up_in(const WorkloadState& workload) {
 
 void Cycle::add_invalid(WorkloadState& head, Invalid why) {
   CycleEntry entry{&head};
-  entry.refusal = {.outcome = Assessment::kInvalid, .reason = why.reason, .invalid = std::move(why.message)};
+  entry.refusal = {.outcome = AttemptResult::kInvalid, .reason = why.reason, .invalid = std::move(why.message)};
   entry.until_changed = why.until_changed;
   invalid_.push_back(std::move(entry));
 }
@@ -36,7 +36,7 @@ std::vector<Decision> Cycle::run() {
   else
     process_in_order();
   for (const Held& held : held_) state_.ledger.remove(held.queue, held.usage);
-  for (const CycleEntry& entry : entries_) await_hurdles(*entry.workload);
+  for (const CycleEntry& entry : entries_) await_wake_conditions(*entry.workload);
   for (CycleEntry& entry : invalid_) requeue(entry);
   std::move(invalid_.begin(), invalid_.end(), std::back_inserter(entries_));
   return std::move(decisions_);
@@ -81,11 +81,11 @@ void Cycle::find_placement(CycleEntry& entry) const {
   std::vector<Victim> victims;
   const bool found = largest_counts(*workload.object, [&](const std::vector<int32_t>& counts) {
     Placement attempt = assigner.place(counts);
-    std::vector<Victim> its;
-    if (attempt.mode == FitMode::kPreempt) its = victims_for(attempt);
-    if (attempt.mode != FitMode::kFit && its.empty()) return false;
+    std::vector<Victim> victims_of_attempt;
+    if (attempt.mode == FitMode::kPreempt) victims_of_attempt = victims_for(attempt);
+    if (attempt.mode != FitMode::kFit && victims_of_attempt.empty()) return false;
     reduced = std::move(attempt);
-    victims = std::move(its);
+    victims = std::move(victims_of_attempt);
     return true;
   });
   if (!found) return;
@@ -145,7 +145,7 @@ bool Cycle::overlaps(const CycleEntry& entry) const {
 // Once the victims of all so far, and its own, have left.
 bool Cycle::fits_without_victims(const CycleEntry& entry) {
   const Ledger::Simulation simulation(state_.ledger);
-  TakenAway gone(state_);
+  SimulatedRemoval gone(state_);
   for (WorkloadState* workload : leaving_) gone.take(*workload);
   for (const Victim& victim : entry.victims) gone.take(*victim.workload);
   return state_.ledger.fits(entry.workload->queue->node, entry.placement.usage);
@@ -171,7 +171,7 @@ bool Cycle::fits_beside_victims(const CycleEntry& entry) {
 // With the same flavors, from the first one.
 void Cycle::recompute(CycleEntry& entry) {
   const Ledger::Simulation simulation(state_.ledger);
-  TakenAway gone(state_);
+  SimulatedRemoval gone(state_);
   for (WorkloadState* workload : leaving_) gone.take(*workload);
   find_placement(entry);
   entry.workload->progress = entry.placement.progress;
@@ -182,26 +182,26 @@ void Cycle::process(CycleEntry& entry) {
   state_.subject = entry.workload;
   if (overlaps(entry)) recompute(entry);
   const FitMode mode = entry.placement.mode;
-  if (mode == FitMode::kNoFit) return refuse(entry, Assessment::kNoFit, entry.placement.no_fit_reason);
+  if (mode == FitMode::kNoFit) return refuse(entry, AttemptResult::kNoFit, entry.placement.no_fit_reason);
   if (mode == FitMode::kPreempt && entry.victims.empty()) {
     // Nobody may be evicted now. What is free is kept from others for this cycle, unless it
     // could always be had back.
     if (entry.workload->queue->object->preemption.reclaim_within_cohort != PreemptionPolicy::kAny)
       hold(entry, usage_to_reserve(entry));
     if (entry.spared.first_end) return await_protected(entry);
-    return refuse(entry, Assessment::kPreemptNoCandidates, PendingReason::kWaitingForQuota);
+    return refuse(entry, AttemptResult::kPreemptNoCandidates, PendingReason::kWaitingForQuota);
   }
-  if (!fits_without_victims(entry)) return refuse(entry, Assessment::kSkipped, PendingReason::kWaitingForQuota);
+  if (!fits_without_victims(entry)) return refuse(entry, AttemptResult::kSkipped, PendingReason::kWaitingForQuota);
   for (const Victim& victim : entry.victims) leaving_.push_back(victim.workload);
   if (mode == FitMode::kPreempt) return preempt(entry);
   if (mode == FitMode::kDeferredFit || (!leaving_.empty() && !fits_beside_victims(entry))) {
     hold(entry, entry.placement.usage);
-    return refuse(entry, Assessment::kDeferredFit, PendingReason::kWaitingForPreemptedWorkloads);
+    return refuse(entry, AttemptResult::kDeferredFit, PendingReason::kWaitingForPreemptedWorkloads);
   }
   if (!state_.awaited.empty()) {
     // What it will take is not for those after it.
     hold(entry, entry.placement.usage);
-    return refuse(entry, Assessment::kAwaitingReady, PendingReason::kWaitingForPodsReady);
+    return refuse(entry, AttemptResult::kAwaitingReady, PendingReason::kWaitingForPodsReady);
   }
   admit(entry);
 }
@@ -235,13 +235,13 @@ Amounts Cycle::usage_to_reserve(const CycleEntry& entry) const {
   return amounts;
 }
 
-void Cycle::refuse(CycleEntry& entry, Assessment outcome, PendingReason reason) {
-  Refusal& refusal = entry.refusal;
+void Cycle::refuse(CycleEntry& entry, AttemptResult outcome, PendingReason reason) {
+  LastAttempt& refusal = entry.refusal;
   refusal.outcome = outcome;
   refusal.reason = reason;
   refusal.victims = entry.victims.size();
   for (size_t i = 0; i < entry.placement.pod_sets.size(); ++i) {
-    std::vector<Obstacle>& obstacles = entry.placement.pod_sets[i].obstacles;
+    std::vector<FlavorRejection>& obstacles = entry.placement.pod_sets[i].obstacles;
     if (!obstacles.empty()) refusal.pod_sets.push_back({static_cast<uint32_t>(i), std::move(obstacles)});
   }
   requeue(entry);

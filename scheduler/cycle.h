@@ -31,8 +31,8 @@ struct CycleEntry {
   WorkloadState* workload;
   Placement placement{};
   std::vector<Victim> victims{};
-  Spared spared{};    // who cannot be preempted yet
-  Refusal refusal{};  // unless it was admitted
+  Spared spared{};        // who cannot be preempted yet
+  LastAttempt refusal{};  // unless it was admitted
   bool admitted = false;
   bool evicted = false;        // somebody for it, just now
   bool until_changed = false;  // of an invalid one
@@ -63,11 +63,11 @@ class Cycle {
   bool fits_beside_victims(const CycleEntry& entry);
   void hold(const CycleEntry& entry, Amounts usage);
   Amounts usage_to_reserve(const CycleEntry& entry) const;
-  void refuse(CycleEntry& entry, Assessment outcome, PendingReason reason);
+  void refuse(CycleEntry& entry, AttemptResult outcome, PendingReason reason);
   void await_protected(CycleEntry& entry);
   void preempt(CycleEntry& entry);
   void admit(CycleEntry& entry);
-  void await_hurdles(const WorkloadState& workload);
+  void await_wake_conditions(const WorkloadState& workload);
   void requeue(CycleEntry& entry);
 
   SchedulerState& state_;

@@ -43,19 +43,20 @@ void Cycle::preempt(CycleEntry& entry) {
   WorkloadState& preemptor = *entry.workload;
   hold(entry, entry.placement.usage);
   for (const Victim& victim : entry.victims) {
-    WorkloadState& its = *victim.workload;
-    if (its.evicting) {
-      decisions_.push_back(AwaitedVictim{its.object, victim.reason, preemptor.object});
+    WorkloadState& evicted = *victim.workload;
+    if (evicted.evicting) {
+      decisions_.push_back(AwaitedVictim{evicted.object, victim.reason, preemptor.object});
       continue;
     }
-    its.evicting = its.assumed_eviction = true;
+    evicted.evicting = evicted.assumed_eviction = true;
     entry.evicted = true;
-    count_eviction(its, preemptor, to_timestamp(now_.wall));
-    if (recent_evictions(its, preemptor, to_timestamp(now_.wall)) >= kEvictionsBeforeClaim) preemptor.has_claim = true;
-    decisions_.push_back(Preempted{its.object, its.queue->name, victim.reason, preemptor.object,
+    count_eviction(evicted, preemptor, to_timestamp(now_.wall));
+    if (recent_evictions(evicted, preemptor, to_timestamp(now_.wall)) >= kEvictionsBeforeClaim)
+      preemptor.has_claim = true;
+    decisions_.push_back(Preempted{evicted.object, evicted.queue->name, victim.reason, preemptor.object,
                                    message_of(state_.ledger, preemptor, victim)});
   }
-  refuse(entry, Assessment::kPreempting, PendingReason::kWaitingForPreemptedWorkloads);
+  refuse(entry, AttemptResult::kPreempting, PendingReason::kWaitingForPreemptedWorkloads);
 }
 
 // It is evaluated again when the first of them is not protected any longer, whatever else happens.
@@ -68,7 +69,7 @@ void Cycle::await_protected(CycleEntry& entry) {
   // Stamps are whole seconds; so is what a user reads.
   entry.refusal.protected_until_stamp =
       whole_seconds(now_.wall + (end - now_.monotonic) + std::chrono::milliseconds(500));
-  refuse(entry, Assessment::kPreemptNoCandidates, PendingReason::kWaitingForProtectedWorkloads);
+  refuse(entry, AttemptResult::kPreemptNoCandidates, PendingReason::kWaitingForProtectedWorkloads);
 }
 
 void Cycle::admit(CycleEntry& entry) {
@@ -122,22 +123,22 @@ void Cycle::admit(CycleEntry& entry) {
 
 // Of a shape that was refused: what must fall before it is worth another look. That cannot be
 // told where a smaller size might do.
-void Cycle::await_hurdles(const WorkloadState& workload) {
+void Cycle::await_wake_conditions(const WorkloadState& workload) {
   PendingQueue& pending = workload.queue->pending;
   if (!workload.in_queue() || !pending.refused(workload.shape) || can_be_reduced(*workload.object)) return;
   const std::vector<PodSetObstacles>& pod_sets = workload.refusal->pod_sets;
   if (pod_sets.empty() || pod_sets.front().pod_set != 0) return;
-  if (auto hurdles = hurdles_of(state_, workload, pod_sets.front().obstacles))
-    pending.await(workload.shape, std::move(*hurdles));
+  if (auto wake_conditions = wake_conditions_of(state_, workload, pod_sets.front().obstacles))
+    pending.await(workload.shape, std::move(*wake_conditions));
 }
 
 void Cycle::requeue(CycleEntry& entry) {
   WorkloadState& workload = *entry.workload;
   QueueState& queue = *workload.queue;
-  Refusal& refusal = entry.refusal;
-  const Assessment outcome = refusal.outcome;
-  const bool waits = outcome == Assessment::kPreempting || outcome == Assessment::kDeferredFit;
-  const bool held_up = outcome == Assessment::kAwaitingReady;
+  LastAttempt& refusal = entry.refusal;
+  const AttemptResult outcome = refusal.outcome;
+  const bool waits = outcome == AttemptResult::kPreempting || outcome == AttemptResult::kDeferredFit;
+  const bool held_up = outcome == AttemptResult::kAwaitingReady;
   // Evictions change everything, and so does time: the next attempt looks at all flavors.
   if (waits || held_up) workload.progress = {};
   // Its victims leave for it, so it comes first when they have. The head of a StrictFIFO queue does so anyway.
@@ -146,18 +147,18 @@ void Cycle::requeue(CycleEntry& entry) {
   // It competes again in the next cycle: where time alone can help, where another one of this cycle took the room,
   // where the queue must not be overtaken, and where flavors are left to be tried (KEP-582).
   const bool again =
-      waits || held_up || outcome == Assessment::kSkipped || queue.strict() || workload.progress.pending();
-  if (outcome == Assessment::kInvalid && entry.until_changed) {
+      waits || held_up || outcome == AttemptResult::kSkipped || queue.strict() || workload.progress.pending();
+  if (outcome == AttemptResult::kInvalid && entry.until_changed) {
     queue.pending.hold_back(workload, {});
-  } else if (!again && outcome == Assessment::kInvalid) {
+  } else if (!again && outcome == AttemptResult::kInvalid) {
     queue.pending.park(workload);
   } else if (!again) {
     // With all others that are like it.
     queue.pending.refuse_shape(workload.shape);
   }
-  refusal.requeued = queue.pending.competes(workload) ? Requeued::kActive : Requeued::kInadmissible;
+  refusal.requeued = queue.pending.competes(workload) ? QueuePosition::kActive : QueuePosition::kInadmissible;
 
-  const Refusal* last = workload.refusal.get();
+  const LastAttempt* last = workload.refusal.get();
   if (held_up) {
     refusal.awaited = state_.awaited;
     refusal.cycle = last != nullptr && last->outcome == outcome ? last->cycle : state_.cycle;
@@ -178,7 +179,7 @@ void Cycle::requeue(CycleEntry& entry) {
   if (workload.refusal)
     std::swap(*workload.refusal, refusal);
   else
-    workload.refusal = std::make_unique<Refusal>(std::move(refusal));
+    workload.refusal = std::make_unique<LastAttempt>(std::move(refusal));
 }
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// What the scheduler decides, as values. Admissions and evictions are assumed in its own
+// What the scheduler decides, as values. SchedulerDriver and evictions are assumed in its own
 // state when they are decided; whoever carries them out reports back (scheduler.h).
 #pragma once
 
@@ -41,10 +41,10 @@ struct AwaitedVictim {
 struct Pending {
   WorkloadPtr workload;
   std::string cluster_queue;
-  Assessment outcome = Assessment::kNoFit;
+  AttemptResult outcome = AttemptResult::kNoFit;
   PendingReason reason = PendingReason::kNone;
   std::string message{};
-  Requeued requeued = Requeued::kNowhere;
+  QueuePosition requeued = QueuePosition::kNowhere;
   bool changed = true;    // outcome, reason or place differ from the last evaluation
   bool evaluated = true;  // false: another one of its shape was, and speaks for it
 };

@@ -13,28 +13,29 @@ std::string text(const SchedulerState& state, ResourceId resource, int64_t amoun
 }
 
 // What the pod sets before it ask of the same quota, as the last evaluation saw it.
-int64_t asked_before(const Refusal* refusal, uint32_t pod_set, FlavorId flavor, ResourceId resource) {
+int64_t asked_before(const LastAttempt* refusal, uint32_t pod_set, FlavorId flavor, ResourceId resource) {
   if (refusal == nullptr) return 0;
   for (const PodSetObstacles& obstacles : refusal->pod_sets) {
     if (obstacles.pod_set != pod_set) continue;
-    for (const Obstacle& obstacle : obstacles.obstacles) {
+    for (const FlavorRejection& obstacle : obstacles.obstacles) {
       if (obstacle.flavor == flavor && obstacle.resource == resource) return obstacle.earlier;
     }
   }
   return 0;
 }
 
-std::string why_unsuitable(const Obstacle& obstacle) {
-  if (obstacle.kind == Obstacle::Kind::kTaint) return "the pods do not tolerate its taint " + obstacle.detail;
-  if (obstacle.kind == Obstacle::Kind::kFailed) return "it has failed for this Workload and is not tried again";
-  if (obstacle.kind == Obstacle::Kind::kAffinity) return "node selector or affinity of the pods exclude its labels";
-  if (obstacle.kind == Obstacle::Kind::kNoTopology)
+std::string why_unsuitable(const FlavorRejection& obstacle) {
+  if (obstacle.kind == FlavorRejection::Kind::kTaint) return "the pods do not tolerate its taint " + obstacle.detail;
+  if (obstacle.kind == FlavorRejection::Kind::kFailed) return "it has failed for this Workload and is not tried again";
+  if (obstacle.kind == FlavorRejection::Kind::kAffinity)
+    return "node selector or affinity of the pods exclude its labels";
+  if (obstacle.kind == FlavorRejection::Kind::kNoTopology)
     return "the pods ask for a place in a topology; muster knows no topologies";
   return "the ResourceFlavor does not exist";
 }
 
 void compare(const SchedulerState& state, const QueueState& queue, FlavorId flavor, ResourceId resource,
-             FlavorExplanation& row) {
+             FlavorRow& row) {
   for (const QuotaId quota : state.ledger.quotas(queue.node)) {
     const auto [its_flavor, its_resource] = state.names.quota(quota);
     if (its_flavor != flavor || its_resource != resource) continue;
@@ -54,15 +55,15 @@ void compare(const SchedulerState& state, const QueueState& queue, FlavorId flav
 }
 
 // The flavors that one pod set's request for one resource may get.
-void add_rows(const SchedulerState& state, const WorkloadState& workload, const Refusal* refusal, uint32_t pod_set,
-              ResourceAmount request, std::vector<FlavorExplanation>& rows) {
+void add_rows(const SchedulerState& state, const WorkloadState& workload, const LastAttempt* refusal, uint32_t pod_set,
+              ResourceAmount request, std::vector<FlavorRow>& rows) {
   const QueueState& queue = *workload.queue;
   const PodSet& object = workload.object->pod_sets[pod_set];
-  FlavorExplanation row{.pod_set = object.name,
-                        .flavor = {},
-                        .resource = state.names.resource_name(request.resource),
-                        .requested = request.amount,
-                        .verdict = {}};
+  FlavorRow row{.pod_set = object.name,
+                .flavor = {},
+                .resource = state.names.resource_name(request.resource),
+                .requested = request.amount,
+                .verdict = {}};
   const QueueGroup* group = queue.group_of(request.resource);
   if (group == nullptr) {
     if (state.settings.ignore_undeclared_resources) return;
@@ -72,21 +73,21 @@ void add_rows(const SchedulerState& state, const WorkloadState& workload, const 
     return;
   }
   for (const FlavorId flavor : group->flavors) {
-    FlavorExplanation& made = rows.emplace_back(row);
+    FlavorRow& made = rows.emplace_back(row);
     made.flavor = state.names.flavor_name(flavor);
     made.requested = saturating_add(request.amount, asked_before(refusal, pod_set, flavor, request.resource));
     compare(state, queue, flavor, request.resource, made);
-    std::optional<Obstacle> obstacle = why_ineligible(state, flavor, object);
-    if (!obstacle && workload.has_failed(flavor)) obstacle = Obstacle{.kind = Obstacle::Kind::kFailed};
+    std::optional<FlavorRejection> obstacle = why_ineligible(state, flavor, object);
+    if (!obstacle && workload.has_failed(flavor)) obstacle = FlavorRejection{.kind = FlavorRejection::Kind::kFailed};
     if (!obstacle) continue;
     made.suitable = false;
     made.verdict = why_unsuitable(*obstacle);
   }
 }
 
-std::vector<FlavorExplanation> explain_flavors(const SchedulerState& state, const WorkloadState& workload,
-                                               const Refusal* refusal) {
-  std::vector<FlavorExplanation> rows;
+std::vector<FlavorRow> explain_flavors(const SchedulerState& state, const WorkloadState& workload,
+                                       const LastAttempt* refusal) {
+  std::vector<FlavorRow> rows;
   for (uint32_t i = 0; i < workload.pod_sets.size(); ++i) {
     const PodSetState& pod_set = workload.pod_sets[i];
     for (const ResourceAmount& per_pod : pod_set.per_pod) {
@@ -100,7 +101,7 @@ std::vector<FlavorExplanation> explain_flavors(const SchedulerState& state, cons
 }
 
 // What you can do, by the reason that decides.
-std::string outlook_of(const Refusal& refusal) {
+std::string outlook_of(const LastAttempt& refusal) {
   switch (refusal.reason) {
     case PendingReason::kWaitingForPreemptedWorkloads:
       return "Starts when the Workloads that are being evicted for it, or for another, have stopped.";
@@ -119,7 +120,7 @@ std::string outlook_of(const Refusal& refusal) {
              ", when the first of the Workloads that it could preempt is not protected any longer, or when quota is "
              "released.";
     case PendingReason::kWaitingForQuota:
-      return refusal.outcome == Assessment::kPreemptNoCandidates
+      return refusal.outcome == AttemptResult::kPreemptNoCandidates
                  ? "Starts when quota is released; the preemption policy does not allow eviction of any workload for "
                    "it."
                  : "Starts when quota is released.";
@@ -130,12 +131,12 @@ std::string outlook_of(const Refusal& refusal) {
 
 }  // namespace
 
-std::optional<Explanation> Scheduler::explain(const std::string& ns, const std::string& name) const {
+std::optional<SchedulerView> Scheduler::explain(const std::string& ns, const std::string& name) const {
   constexpr size_t kMostAhead = 10;
   const WorkloadState* workload = find(ns, name);
   if (workload == nullptr || !workload->in_queue()) return std::nullopt;
   const QueueState& queue = *workload->queue;
-  Explanation explanation{.cluster_queue = queue.name, .reason = {}, .message = {}, .outlook = {}, .flavors = {}};
+  SchedulerView explanation{.cluster_queue = queue.name, .reason = {}, .message = {}, .outlook = {}, .flavors = {}};
   const PendingQueue::Ahead ahead = queue.pending.ahead_of(*workload, kMostAhead);
   explanation.position = ahead.count;
   for (const WorkloadState* other : ahead.first)
@@ -149,7 +150,7 @@ std::optional<Explanation> Scheduler::explain(const std::string& ns, const std::
   explanation.strict = queue.strict();
 
   // One that was parked with its shape has the answer that the first of the shape got.
-  const Refusal* refusal = workload->refusal.get();
+  const LastAttempt* refusal = workload->refusal.get();
   if (refusal == nullptr && !queue.pending.competes(*workload)) {
     if (const WorkloadState* first = queue.pending.evaluated(workload->shape)) refusal = first->refusal.get();
   }

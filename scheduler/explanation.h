@@ -9,7 +9,7 @@
 namespace muster {
 
 // One flavor for one resource of one pod set, as it is now.
-struct FlavorExplanation {
+struct FlavorRow {
   std::string pod_set;
   std::string flavor;  // empty: the ClusterQueue has no quota for the resource
   std::string resource;
@@ -25,7 +25,7 @@ struct FlavorExplanation {
   bool could_fit() const { return suitable && requested <= most; }
 };
 
-struct Explanation {
+struct SchedulerView {
   std::string cluster_queue;
   // Kueue's token of QuotaReserved=False; "" before the first evaluation, and always where
   // nothing is decided (a replica that does not lead).
@@ -33,7 +33,7 @@ struct Explanation {
   std::string message;  // a sentence
   std::string outlook;  // what would change it; a sentence
   // Every flavor that the ClusterQueue has for a resource, for each pod set and resource.
-  std::vector<FlavorExplanation> flavors;
+  std::vector<FlavorRow> flavors;
   bool strict = false;               // nobody passes the first one of the queue
   size_t position = 0;               // in the ClusterQueue's queue, from 0
   std::vector<std::string> ahead{};  // "namespace/name" of the first ones before it

@@ -82,7 +82,7 @@ bool FlavorAssigner::place_pod_set(size_t index, Placement& placement, PodSetPla
     const QueueGroup* group = queue_.group_of(request.resource);
     if (group == nullptr) {
       if (request.amount == 0 || state_.settings.ignore_undeclared_resources) continue;
-      pod_set.obstacles = {{.kind = Obstacle::Kind::kNotCovered, .resource = request.resource}};
+      pod_set.obstacles = {{.kind = FlavorRejection::Kind::kNotCovered, .resource = request.resource}};
       give_up();
       placement.no_fit_reason = PendingReason::kNoMatchingFlavor;
       return false;
@@ -104,7 +104,7 @@ bool FlavorAssigner::place_pod_set(size_t index, Placement& placement, PodSetPla
   }
   // Pods that ask for nothing that is counted have no flavor, and so no topology.
   if (!pod_set.choices.empty() || !needs_topology(state_, workload_.object->pod_sets[index])) return true;
-  pod_set.obstacles = {{.kind = Obstacle::Kind::kNoFlavor}};
+  pod_set.obstacles = {{.kind = FlavorRejection::Kind::kNoFlavor}};
   placement.no_fit_reason = PendingReason::kNoMatchingFlavor;
   return false;
 }
@@ -129,15 +129,15 @@ FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t pod_se
   for (int i = start; i < count; ++i) {
     const FlavorId flavor = group.flavors[i];
     if (workload_.has_failed(flavor)) {
-      scan.obstacles.push_back({.kind = Obstacle::Kind::kFailed, .flavor = flavor, .resource = first});
+      scan.obstacles.push_back({.kind = FlavorRejection::Kind::kFailed, .flavor = flavor, .resource = first});
       continue;
     }
     last = i;
     if (pinned_out(pod_set, first, flavor)) {
-      scan.obstacles.push_back({.kind = Obstacle::Kind::kPinned, .flavor = flavor, .resource = first});
+      scan.obstacles.push_back({.kind = FlavorRejection::Kind::kPinned, .flavor = flavor, .resource = first});
       continue;
     }
-    if (std::optional<Obstacle> obstacle = why_ineligible(state_, flavor, asked)) {
+    if (std::optional<FlavorRejection> obstacle = why_ineligible(state_, flavor, asked)) {
       scan.obstacles.push_back(std::move(*obstacle));
       refuse(PendingReason::kNoMatchingFlavor);
       continue;
@@ -161,20 +161,20 @@ bool needs_topology(const SchedulerState& state, const PodSet& pod_set) {
   return state.settings.topology_requests && pod_set.asks_for_topology;
 }
 
-std::optional<Obstacle> why_ineligible(const SchedulerState& state, FlavorId id, const PodSet& pod_set) {
+std::optional<FlavorRejection> why_ineligible(const SchedulerState& state, FlavorId id, const PodSet& pod_set) {
   const ResourceFlavor* flavor = state.flavor(id);
-  if (flavor == nullptr) return Obstacle{.kind = Obstacle::Kind::kFlavorMissing, .flavor = id};
-  if (needs_topology(state, pod_set)) return Obstacle{.kind = Obstacle::Kind::kNoTopology, .flavor = id};
+  if (flavor == nullptr) return FlavorRejection{.kind = FlavorRejection::Kind::kFlavorMissing, .flavor = id};
+  if (needs_topology(state, pod_set)) return FlavorRejection{.kind = FlavorRejection::Kind::kNoTopology, .flavor = id};
   const PodSpec& spec = *pod_set.pod_template.spec;
   for (const Taint& taint : flavor->node_taints) {
     if (!taint.counts_for_scheduling() || any_tolerates(spec.tolerations, taint, ComparisonOperators::kHonoured) ||
         any_tolerates(flavor->tolerations, taint, ComparisonOperators::kHonoured))
       continue;
     std::string text = taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect;
-    return Obstacle{.kind = Obstacle::Kind::kTaint, .flavor = id, .detail = std::move(text)};
+    return FlavorRejection{.kind = FlavorRejection::Kind::kTaint, .flavor = id, .detail = std::move(text)};
   }
   if (!spec.node_affinity.matches_known(flavor->node_labels))
-    return Obstacle{.kind = Obstacle::Kind::kAffinity, .flavor = id};
+    return FlavorRejection{.kind = FlavorRejection::Kind::kAffinity, .flavor = id};
   return std::nullopt;
 }
 
@@ -186,7 +186,7 @@ bool FlavorAssigner::pinned_out(size_t pod_set, ResourceId resource, FlavorId fl
 
 FlavorAssigner::Try FlavorAssigner::try_flavor(const QueueGroup& group, FlavorId flavor,
                                                const std::vector<ResourceAmount>& requests, const Amounts& before,
-                                               std::vector<Obstacle>& obstacles) const {
+                                               std::vector<FlavorRejection>& obstacles) const {
   Try tried{.standing = {Rank::kFit, 0}, .choices = {}};
   for (const ResourceAmount& request : requests) {
     if (!group.covers(request.resource)) continue;
@@ -208,14 +208,15 @@ FlavorAssigner::Try FlavorAssigner::try_flavor(const QueueGroup& group, FlavorId
 }
 
 FlavorAssigner::Standing FlavorAssigner::stand(QuotaId quota, int64_t before, int64_t request, bool ask_preemption,
-                                               std::vector<Obstacle>& obstacles, PendingReason& reason) const {
+                                               std::vector<FlavorRejection>& obstacles, PendingReason& reason) const {
   const Ledger& ledger = state_.ledger;
   const auto [flavor, resource] = state_.names.quota(quota);
-  Obstacle obstacle{.flavor = flavor, .resource = resource, .quota = quota, .requested = request, .earlier = before};
+  FlavorRejection obstacle{
+      .flavor = flavor, .resource = resource, .quota = quota, .requested = request, .earlier = before};
   const int64_t amount = saturating_add(before, request);
   const int64_t most = ledger.potential(queue_.node, quota);
   if (amount > most) {
-    obstacle.kind = Obstacle::Kind::kExceedsMax;
+    obstacle.kind = FlavorRejection::Kind::kExceedsMax;
     obstacle.limit = most;
     obstacles.push_back(std::move(obstacle));
     reason = PendingReason::kExceedsMaxQuota;
@@ -225,7 +226,7 @@ FlavorAssigner::Standing FlavorAssigner::stand(QuotaId quota, int64_t before, in
   const int64_t available = ledger.available(queue_.node, quota);
   if (amount <= available) return {Rank::kFit, level};
 
-  obstacle.kind = Obstacle::Kind::kNoneUnused;
+  obstacle.kind = FlavorRejection::Kind::kNoneUnused;
   obstacle.limit = available;
   obstacles.push_back(std::move(obstacle));
   // Who would have to borrow may evict others for it only where a policy says so (KEP-1337); with fair sharing shares

@@ -19,7 +19,7 @@
 namespace muster {
 
 // Why pods of this pod set cannot run on a flavor, whatever its quota; nullopt: they can.
-std::optional<Obstacle> why_ineligible(const SchedulerState& state, FlavorId flavor, const PodSet& pod_set);
+std::optional<FlavorRejection> why_ineligible(const SchedulerState& state, FlavorId flavor, const PodSet& pod_set);
 // Whether the pod set needs a flavor with a topology. muster knows none, so no flavor suits it.
 bool needs_topology(const SchedulerState& state, const PodSet& pod_set);
 
@@ -36,9 +36,9 @@ struct FlavorChoice {
 
 struct PodSetPlacement {
   int32_t count = 0;
-  std::vector<ResourceAmount> requests{};  // of all its pods
-  std::vector<FlavorChoice> choices{};     // empty: no flavor for some resource
-  std::vector<Obstacle> obstacles{};       // empty: it fits
+  std::vector<ResourceAmount> requests{};    // of all its pods
+  std::vector<FlavorChoice> choices{};       // empty: no flavor for some resource
+  std::vector<FlavorRejection> obstacles{};  // empty: it fits
 
   FitMode mode() const;
   const FlavorChoice* choice(ResourceId resource) const;
@@ -77,7 +77,7 @@ class FlavorAssigner {
   };
   struct Scan {
     std::vector<FlavorChoice> choices;
-    std::vector<Obstacle> obstacles;
+    std::vector<FlavorRejection> obstacles;
     int stopped_at = ScanProgress::kFinished;
     PendingReason reason = PendingReason::kNone;  // the mildest of the flavors that cannot hold it
   };
@@ -93,9 +93,9 @@ class FlavorAssigner {
             const Amounts& before) const;
   bool pinned_out(size_t pod_set, ResourceId resource, FlavorId flavor) const;
   Try try_flavor(const QueueGroup& group, FlavorId flavor, const std::vector<ResourceAmount>& requests,
-                 const Amounts& before, std::vector<Obstacle>& obstacles) const;
-  Standing stand(QuotaId quota, int64_t before, int64_t request, bool ask_preemption, std::vector<Obstacle>& obstacles,
-                 PendingReason& reason) const;
+                 const Amounts& before, std::vector<FlavorRejection>& obstacles) const;
+  Standing stand(QuotaId quota, int64_t before, int64_t request, bool ask_preemption,
+                 std::vector<FlavorRejection>& obstacles, PendingReason& reason) const;
   bool preferred(const Standing& a, const Standing& b) const;
   bool go_on(const Standing& standing) const;
 

@@ -30,7 +30,7 @@ std::vector<Wanted> wanted_while_waiting(const SchedulerState& state, const Work
 }
 
 // Requests are not known any more once there is quota; the admission says them.
-std::vector<Wanted> wanted_with_quota(const WorkloadState& workload, const QueueGroup& group, const QuotaNames& names,
+std::vector<Wanted> wanted_with_quota(const WorkloadState& workload, const QueueGroup& group, const QuotaIdTable& names,
                                       size_t index) {
   const PodSet& pod_set = workload.object->pod_sets[index];
   const PodSetAssignment* assignment = workload.object->status.admission->find(pod_set.name);

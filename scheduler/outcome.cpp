@@ -7,12 +7,12 @@
 namespace muster {
 namespace {
 
-std::string amount_text(const QuotaNames& names, ResourceId resource, int64_t amount) {
+std::string amount_text(const QuotaIdTable& names, ResourceId resource, int64_t amount) {
   return to_quantity(names.resource_name(resource), amount).text();
 }
 
-std::string to_text(const QuotaNames& names, const Obstacle& obstacle) {
-  using Kind = Obstacle::Kind;
+std::string to_text(const QuotaIdTable& names, const FlavorRejection& obstacle) {
+  using Kind = FlavorRejection::Kind;
   const std::string& resource = names.resource_name(obstacle.resource);
   if (obstacle.kind == Kind::kNotCovered) return "resource " + resource + " unavailable in ClusterQueue";
   if (obstacle.kind == Kind::kNoFlavor) return "no flavor assigned, and so no topology";
@@ -45,33 +45,33 @@ std::string to_text(const QuotaNames& names, const Obstacle& obstacle) {
 
 }  // namespace
 
-std::string_view to_text(Assessment outcome) {
+std::string_view to_text(AttemptResult outcome) {
   switch (outcome) {
-    case Assessment::kNoFit:
+    case AttemptResult::kNoFit:
       return "noFit";
-    case Assessment::kPreemptNoCandidates:
+    case AttemptResult::kPreemptNoCandidates:
       return "preemptNoCandidates";
-    case Assessment::kPreempting:
+    case AttemptResult::kPreempting:
       return "preempting";
-    case Assessment::kSkipped:
+    case AttemptResult::kSkipped:
       return "skipped";
-    case Assessment::kDeferredFit:
+    case AttemptResult::kDeferredFit:
       return "deferredFit";
-    case Assessment::kAwaitingReady:
+    case AttemptResult::kAwaitingReady:
       return "awaitingReady";
-    case Assessment::kInvalid:
+    case AttemptResult::kInvalid:
       return "invalid";
   }
   return "";
 }
 
-std::string_view to_text(Requeued requeued) {
+std::string_view to_text(QueuePosition requeued) {
   switch (requeued) {
-    case Requeued::kActive:
+    case QueuePosition::kActive:
       return "active";
-    case Requeued::kInadmissible:
+    case QueuePosition::kInadmissible:
       return "inadmissible";
-    case Requeued::kNowhere:
+    case QueuePosition::kNowhere:
       return "none";
   }
   return "";
@@ -101,17 +101,17 @@ std::string_view to_text(PendingReason reason) {
   return "";
 }
 
-std::string to_message(const QuotaNames& names, const Workload& workload, const Refusal& refusal) {
-  if (refusal.outcome == Assessment::kInvalid) return refusal.invalid;
-  if (refusal.outcome == Assessment::kAwaitingReady)
+std::string to_message(const QuotaIdTable& names, const Workload& workload, const LastAttempt& refusal) {
+  if (refusal.outcome == AttemptResult::kInvalid) return refusal.invalid;
+  if (refusal.outcome == AttemptResult::kAwaitingReady)
     return "Workload fits, and waits until all pods of the admitted workload " + refusal.awaited + " are ready";
-  if (refusal.outcome == Assessment::kSkipped) return "Workload no longer fits after processing another workload";
-  if (refusal.outcome == Assessment::kDeferredFit)
+  if (refusal.outcome == AttemptResult::kSkipped) return "Workload no longer fits after processing another workload";
+  if (refusal.outcome == AttemptResult::kDeferredFit)
     return "Workload will fit once the preemption of other workloads is through";
   std::string message;
   for (const PodSetObstacles& pod_set : refusal.pod_sets) {
     std::vector<std::string> sentences;
-    for (const Obstacle& obstacle : pod_set.obstacles) sentences.push_back(to_text(names, obstacle));
+    for (const FlavorRejection& obstacle : pod_set.obstacles) sentences.push_back(to_text(names, obstacle));
     std::sort(sentences.begin(), sentences.end());
     if (!message.empty()) message += "; ";
     message += "couldn't assign flavors to pod set " + workload.pod_sets[pod_set.pod_set].name + ": ";
@@ -120,7 +120,7 @@ std::string to_message(const QuotaNames& names, const Workload& workload, const 
   if (refusal.reason == PendingReason::kWaitingForProtectedWorkloads)
     message += ". The workloads that it could preempt are protected, the first of them until " +
                format_rfc3339(refusal.protected_until_stamp);
-  if (refusal.outcome == Assessment::kPreempting)
+  if (refusal.outcome == AttemptResult::kPreempting)
     message += ". Pending the preemption of " + std::to_string(refusal.victims) + " workload(s)";
   return message;
 }

@@ -15,7 +15,7 @@
 
 namespace muster {
 
-enum class Assessment {
+enum class AttemptResult {
   kNoFit,                // no flavor can hold it
   kPreemptNoCandidates,  // quota would suffice after preemption, but nobody may be preempted
   kPreempting,           // evictions are issued, or awaited
@@ -25,11 +25,11 @@ enum class Assessment {
   kInvalid               // refused before flavors were looked at
 };
 // "noFit", "preemptNoCandidates", ...
-std::string_view to_text(Assessment outcome);
+std::string_view to_text(AttemptResult outcome);
 
 // Where a Workload went after its evaluation.
-enum class Requeued { kActive, kInadmissible, kNowhere };
-std::string_view to_text(Requeued requeued);
+enum class QueuePosition { kActive, kInadmissible, kNowhere };
+std::string_view to_text(QueuePosition requeued);
 
 // Ordered by severity.
 enum class PendingReason {
@@ -47,7 +47,7 @@ enum class PendingReason {
 std::string_view to_text(PendingReason reason);
 
 // Why one flavor did not do for one resource of one pod set.
-struct Obstacle {
+struct FlavorRejection {
   enum class Kind {
     kNotCovered,     // the ClusterQueue has no such resource
     kFlavorMissing,  // no such ResourceFlavor
@@ -73,14 +73,14 @@ struct Obstacle {
 
 struct PodSetObstacles {
   uint32_t pod_set;  // index
-  std::vector<Obstacle> obstacles;
+  std::vector<FlavorRejection> obstacles;
 };
 
 // The last evaluation of a Workload. It is worded only when somebody wants to read it.
-struct Refusal {
-  Assessment outcome = Assessment::kNoFit;
+struct LastAttempt {
+  AttemptResult outcome = AttemptResult::kNoFit;
   PendingReason reason = PendingReason::kNone;
-  Requeued requeued = Requeued::kNowhere;
+  QueuePosition requeued = QueuePosition::kNowhere;
   std::string invalid{};  // of kInvalid: why
   size_t victims = 0;     // evictions that it waits for
   std::string awaited{};  // of kAwaitingReady: "namespace/name" of the one whose pods must get ready
@@ -92,6 +92,6 @@ struct Refusal {
 };
 
 // "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor f, 2 more needed"
-std::string to_message(const QuotaNames& names, const Workload& workload, const Refusal& refusal);
+std::string to_message(const QuotaIdTable& names, const Workload& workload, const LastAttempt& refusal);
 
 }  // namespace muster

@@ -24,7 +24,7 @@ bool PendingQueue::EarlierHeld::operator()(const WorkloadState* a, const Workloa
   return queued_before(*a, *b);
 }
 
-PendingQueue::Group& PendingQueue::group(const Shape& shape) {
+PendingQueue::Group& PendingQueue::group_of(const Shape& shape) {
   Group& found = groups_[shape];
   found.shape = shape;
   return found;
@@ -32,7 +32,7 @@ PendingQueue::Group& PendingQueue::group(const Shape& shape) {
 
 void PendingQueue::drop_if_empty(Group& group) {
   if (!group.sides[0].empty() || !group.sides[1].empty() || group.waiting) return;
-  drop_hurdles(group);
+  drop_wake_conditions(group);
   groups_.erase(Shape(group.shape));
 }
 
@@ -40,43 +40,43 @@ void PendingQueue::await_waking(Group& group) {
   if (!std::exchange(group.waiting, true)) waiting_.push_back(&group);
 }
 
-void PendingQueue::drop_hurdles(Group& group) {
+void PendingQueue::drop_wake_conditions(Group& group) {
   if (group.indexed != nullptr) {
-    for (const Hurdle& hurdle : *group.hurdles) hurdles_.remove(hurdle, group.shape);
+    for (const WakeCondition& wake_condition : *group.wake_conditions) wake_index_.remove(wake_condition, group.shape);
   }
   group.indexed = nullptr;
-  group.hurdles.reset();
+  group.wake_conditions.reset();
 }
 
 // Brings the index up to date with who is the first that is parked.
 void PendingQueue::index_first(Group& group) {
-  if (!group.hurdles) return;
+  if (!group.wake_conditions) return;
   WorkloadState* first = group.parked().empty() ? nullptr : *group.parked().begin();
   if (first == group.indexed) return;
-  for (const Hurdle& hurdle : *group.hurdles) {
-    if (group.indexed != nullptr) hurdles_.remove(hurdle, group.shape);
-    if (first != nullptr) hurdles_.add(hurdle, group.shape, *first);
+  for (const WakeCondition& wake_condition : *group.wake_conditions) {
+    if (group.indexed != nullptr) wake_index_.remove(wake_condition, group.shape);
+    if (first != nullptr) wake_index_.add(wake_condition, group.shape, *first);
   }
   group.indexed = first;
 }
 
 void PendingQueue::insert(WorkloadState& workload, bool compete) {
-  Group& its = group(workload.shape);
+  Group& group = group_of(workload.shape);
   if (compete) {
-    if (!its.active().empty()) order_.erase(&its);
-    its.active().insert(&workload);
-    order_.insert(&its);
+    if (!group.active().empty()) order_.erase(&group);
+    group.active().insert(&workload);
+    order_.insert(&group);
     ++active_;
   } else {
-    its.parked().insert(&workload);
+    group.parked().insert(&workload);
     ++parked_;
-    if (its.hurdles)
-      index_first(its);
+    if (group.wake_conditions)
+      index_first(group);
     else
-      await_waking(its);
+      await_waking(group);
   }
   workload.place = Place::kQueued;
-  workload.side = static_cast<uint8_t>(compete ? its.competing : 1 - its.competing);
+  workload.side = static_cast<uint8_t>(compete ? group.competing : 1 - group.competing);
 }
 
 bool PendingQueue::competes(const WorkloadState& workload) const {
@@ -105,14 +105,14 @@ void PendingQueue::hold_back(WorkloadState& workload, Timestamp until) {
 void PendingQueue::remove(WorkloadState& workload) {
   if (workload.place == Place::kHeld) held_.erase(&workload);
   if (workload.place == Place::kQueued) {
-    Group& its = group(workload.shape);
-    const bool competed = its.competing == workload.side;
-    if (competed) order_.erase(&its);
-    its.sides[workload.side].erase(&workload);
-    if (competed && !its.active().empty()) order_.insert(&its);
-    if (!competed) index_first(its);
+    Group& group = group_of(workload.shape);
+    const bool competed = group.competing == workload.side;
+    if (competed) order_.erase(&group);
+    group.sides[workload.side].erase(&workload);
+    if (competed && !group.active().empty()) order_.insert(&group);
+    if (!competed) index_first(group);
     --(competed ? active_ : parked_);
-    drop_if_empty(its);
+    drop_if_empty(group);
   }
   workload.place = Place::kNowhere;
 }
@@ -130,23 +130,23 @@ void PendingQueue::join(Members& from, Members& into, int side) {
 }
 
 void PendingQueue::refuse_shape(const Shape& shape) {
-  Group& its = group(shape);
-  drop_hurdles(its);
-  its.refused = true;
-  await_waking(its);
-  if (its.active().empty()) return;
-  order_.erase(&its);
-  active_ -= its.active().size();
-  parked_ += its.active().size();
-  if (its.parked().size() < its.active().size()) its.competing = 1 - its.competing;
-  join(its.active(), its.parked(), 1 - its.competing);
+  Group& group = group_of(shape);
+  drop_wake_conditions(group);
+  group.refused = true;
+  await_waking(group);
+  if (group.active().empty()) return;
+  order_.erase(&group);
+  active_ -= group.active().size();
+  parked_ += group.active().size();
+  if (group.parked().size() < group.active().size()) group.competing = 1 - group.competing;
+  join(group.active(), group.parked(), 1 - group.competing);
 }
 
-void PendingQueue::await(const Shape& shape, std::vector<Hurdle> hurdles) {
-  Group& its = group(shape);
-  drop_hurdles(its);
-  its.hurdles = std::move(hurdles);
-  index_first(its);
+void PendingQueue::await(const Shape& shape, std::vector<WakeCondition> wake_conditions) {
+  Group& group = group_of(shape);
+  drop_wake_conditions(group);
+  group.wake_conditions = std::move(wake_conditions);
+  index_first(group);
 }
 
 bool PendingQueue::refused(const Shape& shape) const {
@@ -154,16 +154,16 @@ bool PendingQueue::refused(const Shape& shape) const {
   return it != groups_.end() && it->second.refused;
 }
 
-void PendingQueue::wake(Group& its) {
-  drop_hurdles(its);
-  its.refused = false;
-  if (its.parked().empty()) return;
-  if (!its.active().empty()) order_.erase(&its);
-  active_ += its.parked().size();
-  parked_ -= its.parked().size();
-  if (its.active().size() < its.parked().size()) its.competing = 1 - its.competing;
-  join(its.parked(), its.active(), its.competing);
-  order_.insert(&its);
+void PendingQueue::wake(Group& group) {
+  drop_wake_conditions(group);
+  group.refused = false;
+  if (group.parked().empty()) return;
+  if (!group.active().empty()) order_.erase(&group);
+  active_ += group.parked().size();
+  parked_ -= group.parked().size();
+  if (group.active().size() < group.parked().size()) group.competing = 1 - group.competing;
+  join(group.parked(), group.active(), group.competing);
+  order_.insert(&group);
 }
 
 void PendingQueue::wake_held(Timestamp now) {
@@ -172,8 +172,8 @@ void PendingQueue::wake_held(Timestamp now) {
 
 void PendingQueue::wake(Timestamp now) {
   waiting_.clear();
-  for (auto its = groups_.begin(); its != groups_.end();) {
-    Group& group = (its++)->second;
+  for (auto next = groups_.begin(); next != groups_.end();) {
+    Group& group = (next++)->second;
     group.waiting = false;
     wake(group);
     drop_if_empty(group);
@@ -182,27 +182,27 @@ void PendingQueue::wake(Timestamp now) {
 }
 
 void PendingQueue::wake_released(Timestamp now) {
-  for (Group* its : std::exchange(waiting_, {})) {
-    its->waiting = false;
-    if (!its->hurdles) wake(*its);
-    drop_if_empty(*its);
+  for (Group* group : std::exchange(waiting_, {})) {
+    group->waiting = false;
+    if (!group->wake_conditions) wake(*group);
+    drop_if_empty(*group);
   }
   wake_held(now);
 }
 
 // One shape at a time: the room that has come is for the first Workload, and the others would be refused again.
-void PendingQueue::wake_first(const HurdleIndex::Reach& reach) {
+void PendingQueue::wake_first(const WakeIndex::Reach& reach) {
   const WorkloadState* competing = front();
   if (competing != nullptr && competing == preferred_) return;
-  WorkloadState* first = hurdles_.first_within(reach);
-  if (first != nullptr && (competing == nullptr || queued_before(*first, *competing))) wake(group(first->shape));
+  WorkloadState* first = wake_index_.first_within(reach);
+  if (first != nullptr && (competing == nullptr || queued_before(*first, *competing))) wake(group_of(first->shape));
 }
 
 std::vector<const WorkloadState*> PendingQueue::list() const {
   std::vector<const WorkloadState*> all;
   all.reserve(active() + parked());
-  for (const auto& [shape, its] : groups_) {
-    for (const Members& side : its.sides) all.insert(all.end(), side.begin(), side.end());
+  for (const auto& [shape, group] : groups_) {
+    for (const Members& side : group.sides) all.insert(all.end(), side.begin(), side.end());
   }
   all.insert(all.end(), held_.begin(), held_.end());
   std::sort(all.begin(), all.end(),
@@ -220,8 +220,8 @@ PendingQueue::Ahead PendingQueue::ahead_of(const WorkloadState& workload, size_t
   const auto consider = [&](const WorkloadState* other) {
     if (other != &workload && comes_before(*other, workload)) before.push_back(other);
   };
-  for (const auto& [shape, its] : groups_) {
-    for (const Members& side : its.sides) {
+  for (const auto& [shape, group] : groups_) {
+    for (const Members& side : group.sides) {
       for (const WorkloadState* other : side) {
         if (other == preferred_) continue;
         if (!queued_before(*other, workload)) break;

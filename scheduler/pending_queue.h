@@ -4,7 +4,7 @@
 // Workloads of one shape are kept together, so that parking a refused shape and waking it
 // again cost the same for one Workload as for ten thousand. Every operation is at most
 // logarithmic in the number of Workloads; waking is linear in the number of parked shapes,
-// but for those that wait for hurdles to fall (scheduler/hurdles.h): they are found one by one.
+// but for those that wait for wake conditions (scheduler/wake conditions.h): they are found one by one.
 // Order: priority, then time, then UID (queued_before); a Workload whose preemptions are
 // under way comes before all (`preferred`). Holds no ownership.
 #pragma once
@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "api/meta/time.h"
-#include "scheduler/hurdles.h"
 #include "scheduler/shape.h"
+#include "scheduler/wake_conditions.h"
 
 namespace muster {
 
@@ -37,15 +37,15 @@ class PendingQueue {
   // Parks all that compete in this shape, and all that come in it until it is woken.
   void refuse_shape(const Shape& shape);
   bool refused(const Shape& shape) const;
-  // A refused shape needs no look after a release as long as these stand: see hurdles_of().
-  void await(const Shape& shape, std::vector<Hurdle> hurdles);
+  // A refused shape needs no look after a release as long as none of these is met: see wake_conditions_of().
+  void await(const Shape& shape, std::vector<WakeCondition> wake_conditions);
   // All that are parked compete again, but for those that are held back.
   void wake(Timestamp now);
-  // The same after a release: what waits for hurdles stays parked.
+  // The same after a release: what waits for wake conditions stays parked.
   void wake_released(Timestamp now);
-  // Of the shapes that wait for hurdles and have one that fell, the one with the first
+  // Of the shapes that wait for wake conditions and have one that is met, the one with the first
   // Workload competes again, if that Workload comes before front().
-  void wake_first(const HurdleIndex::Reach& reach);
+  void wake_first(const WakeIndex::Reach& reach);
 
   void prefer(const WorkloadState* workload) { preferred_ = workload; }
   const WorkloadState* preferred() const { return preferred_; }
@@ -81,8 +81,8 @@ class PendingQueue {
     Members sides[2];
     int competing = 0;  // the side that does; the other one is parked
     bool refused = false;
-    std::optional<std::vector<Hurdle>> hurdles;
-    WorkloadState* indexed = nullptr;  // its first one, as hurdles_ has it
+    std::optional<std::vector<WakeCondition>> wake_conditions;
+    WorkloadState* indexed = nullptr;  // its first one, as wake_index_ has it
     bool waiting = false;              // wake() has to look at it; until then it is not dropped
 
     Members& active() { return sides[competing]; }
@@ -95,10 +95,10 @@ class PendingQueue {
     }
   };
 
-  Group& group(const Shape& shape);
+  Group& group_of(const Shape& shape);
   void drop_if_empty(Group& group);
   void await_waking(Group& group);
-  void drop_hurdles(Group& group);
+  void drop_wake_conditions(Group& group);
   void index_first(Group& group);
   void wake(Group& group);
   void wake_held(Timestamp now);
@@ -109,7 +109,7 @@ class PendingQueue {
   std::unordered_map<Shape, Group, ShapeHash> groups_;
   std::set<Group*, EarlierFront> order_;  // those with Workloads that compete
   std::vector<Group*> waiting_;
-  HurdleIndex hurdles_;
+  WakeIndex wake_index_;
   std::set<WorkloadState*, EarlierHeld> held_;
   const WorkloadState* preferred_ = nullptr;
   size_t active_ = 0;

@@ -31,7 +31,7 @@ void for_each_use(const Workload& workload, const Admission& admission, bool rec
   }
 }
 
-void read_admission_usage(QuotaNames& names, const Workload& workload, const Admission& admission, bool reclaims,
+void read_admission_usage(QuotaIdTable& names, const Workload& workload, const Admission& admission, bool reclaims,
                           Amounts& usage, std::vector<QuotaId>& used) {
   usage.clear();
   used.clear();

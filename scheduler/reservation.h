@@ -14,7 +14,7 @@ namespace muster {
 void for_each_use(const Workload& workload, const Admission& admission, bool reclaims,
                   const std::function<void(const std::string& flavor, const std::string& resource, int64_t)>& visit);
 // The same summed up by quota, and all quotas that it names.
-void read_admission_usage(QuotaNames& names, const Workload& workload, const Admission& admission, bool reclaims,
+void read_admission_usage(QuotaIdTable& names, const Workload& workload, const Admission& admission, bool reclaims,
                           Amounts& usage, std::vector<QuotaId>& used);
 // Pods of one pod set that still count.
 int32_t count_after_reclaim(const Workload& workload, const PodSet& pod_set, bool reclaims);

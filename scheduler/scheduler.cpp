@@ -124,7 +124,7 @@ void Scheduler::remove_cluster_queue(const std::string& name) {
 void Scheduler::drop_if_unused(QueueState& queue) {
   if (queue.object != nullptr || !queue.local_queues.empty() || !queue.reserved.empty()) return;
   released_.erase(&queue);
-  released_late_.erase(&queue);
+  deferred_releases_.erase(&queue);
   forget_protection_end(state_, queue);
   queues_.erase(std::string(queue.name));
 }

@@ -32,12 +32,12 @@
 #include "base/clock.h"
 #include "scheduler/cycle.h"
 #include "scheduler/decision.h"
+#include "scheduler/dirty_trees.h"
 #include "scheduler/explanation.h"
 #include "scheduler/flavor_options.h"
 #include "scheduler/listing.h"
 #include "scheduler/queue_readings.h"
 #include "scheduler/state.h"
-#include "scheduler/stirred_trees.h"
 
 namespace muster {
 
@@ -129,7 +129,7 @@ class Scheduler {
   std::optional<Subject> subject() const;
 
   // Why a Workload waits; nullopt when it is unknown or does not wait.
-  std::optional<Explanation> explain(const std::string& ns, const std::string& name) const;
+  std::optional<SchedulerView> explain(const std::string& ns, const std::string& name) const;
   // The flavors that each pod set of a Workload that waits or has quota could ever have, by resource
   // group; those that have failed for it included. Empty when it is in no queue.
   std::vector<FlavorOptions> flavor_options(const std::string& ns, const std::string& name) const;
@@ -139,7 +139,7 @@ class Scheduler {
   // any more, since the last call: what was said of their wait is void.
   std::vector<std::string> take_left();
   // Where it is: "active", "inadmissible" or "none".
-  Requeued place_of(const std::string& ns, const std::string& name) const;
+  QueuePosition position_of(const std::string& ns, const std::string& name) const;
 
  private:
   QueueState& queue_named(const std::string& name);
@@ -171,7 +171,7 @@ class Scheduler {
   // Waking and turns (scheduler_turns.cpp).
   void structure_changed();
   void released(QueueState& queue, bool by_running_queue);
-  void stir(QueueState& queue);
+  void mark_dirty(QueueState& queue);
   void prepare(Now now, bool only_what_it_helps);
   void refresh_activity();
   void wake_all(QueueState& queue, Timestamp now);
@@ -194,13 +194,13 @@ class Scheduler {
   std::set<QueueState*, ByName> released_;  // their trees are due for a retry
   // The same for what left through a LocalQueue that is stopped or gone. Kueue forgets that
   // retry, and so does cycle(); drain() makes up for it when all else has come to rest.
-  std::set<QueueState*, ByName> released_late_;
+  std::set<QueueState*, ByName> deferred_releases_;
   std::set<LocalQueueState*, ByName> entering_;  // their Workloads enter a queue at the next turn
   std::vector<std::string> left_;                // see take_left()
   // Workloads in a queue whose object does not say what the scheduler thinks of them: it says
   // that they are to be looked at, or what has kept them out before. By "namespace/name".
   std::map<std::string, WorkloadState*> unexplained_;
-  StirredTrees stirred_;
+  DirtyTrees dirty_trees_;
 };
 
 }  // namespace muster

@@ -26,12 +26,12 @@ void Scheduler::structure_changed() {
 }
 
 void Scheduler::released(QueueState& queue, bool by_running_queue) {
-  (by_running_queue ? released_ : released_late_).insert(&queue);
+  (by_running_queue ? released_ : deferred_releases_).insert(&queue);
 }
 
-void Scheduler::stir(QueueState& queue) {
+void Scheduler::mark_dirty(QueueState& queue) {
   if (structure_changed_ || queue.node == kNoNode) return;
-  stirred_.stir(state_.ledger.root(queue.node));
+  dirty_trees_.mark_dirty(state_.ledger.root(queue.node));
 }
 
 std::optional<Scheduler::Inactive> Scheduler::why_inactive(const std::string& cluster_queue) const {
@@ -90,11 +90,11 @@ void Scheduler::prepare(Now clocks, bool only_what_it_helps) {
   const bool everything = std::exchange(structure_changed_, false);
   if (everything) {
     refresh_activity();
-    stirred_.clear();
+    dirty_trees_.clear();
     for (const auto& [name, queue] : queues_) {
       if (queue->node == kNoNode) continue;
       wake_all(*queue, now);
-      stir(*queue);
+      mark_dirty(*queue);
     }
   }
   for (LocalQueueState* local : std::exchange(entering_, {})) {
@@ -105,7 +105,7 @@ void Scheduler::prepare(Now clocks, bool only_what_it_helps) {
   }
   for (QueueState* queue : take_ended_protections(state_, clocks.monotonic)) {
     queue->pending.wake(now);
-    stir(*queue);
+    mark_dirty(*queue);
   }
   // What is released in a ClusterQueue can be borrowed in its whole tree (KEP-79).
   std::set<NodeId> roots;
@@ -114,7 +114,7 @@ void Scheduler::prepare(Now clocks, bool only_what_it_helps) {
   }
   roots.erase(kNoNode);
   for (const NodeId root : roots) {
-    stirred_.stir(root);
+    dirty_trees_.mark_dirty(root);
     if (everything) continue;
     for (const NodeId node : state_.ledger.queues_of_tree(root)) {
       QueueState& queue = *state_.queue_at(node);
@@ -180,7 +180,7 @@ std::vector<Decision> Scheduler::turn(const std::vector<QueueState*>& queues, No
     decisions = cycle.run();
   }
   state_.subject = nullptr;
-  if (settle) stirred_.settle(cycle.entries(), state_.ledger);
+  if (settle) dirty_trees_.drop_quiescent(cycle.entries(), state_.ledger);
   return decisions;
 }
 
@@ -189,8 +189,8 @@ void Scheduler::await_ready(const std::string& workload) {
   state_.awaited = workload;
   for (const auto& [name, queue] : queues_) {
     const WorkloadState* head = queue->active ? queue->pending.front() : nullptr;
-    const Refusal* refusal = head == nullptr ? nullptr : head->refusal.get();
-    if (refusal != nullptr && refusal->outcome == Assessment::kAwaitingReady) stir(*queue);
+    const LastAttempt* refusal = head == nullptr ? nullptr : head->refusal.get();
+    if (refusal != nullptr && refusal->outcome == AttemptResult::kAwaitingReady) mark_dirty(*queue);
   }
 }
 
@@ -207,17 +207,17 @@ std::vector<Decision> Scheduler::drain(Now now, size_t enough) {
   prepare(now, true);
   std::vector<Decision> all;
   size_t admitted = 0;
-  while (admitted < enough && (!stirred_.empty() || !released_late_.empty())) {
-    if (stirred_.empty()) {
-      released_.swap(released_late_);
+  while (admitted < enough && (!dirty_trees_.empty() || !deferred_releases_.empty())) {
+    if (dirty_trees_.empty()) {
+      released_.swap(deferred_releases_);
       prepare(now, true);
     }
     std::vector<QueueState*> queues;
-    for (const NodeId root : stirred_.roots()) {
+    for (const NodeId root : dirty_trees_.roots()) {
       for (const NodeId node : state_.ledger.queues_of_tree(root)) queues.push_back(state_.queue_at(node));
     }
     if (queues.empty()) {
-      stirred_.clear();
+      dirty_trees_.clear();
       continue;
     }
     for (Decision& decision : turn(queues, now, true)) {
@@ -253,7 +253,7 @@ void Scheduler::tell_bypassed(std::vector<Decision>& decisions) {
                 .cluster_queue = queue.name,
                 .reason = found == PendingReason::kNone ? PendingReason::kWaitingForQuota : found,
                 .message = "Bypassed scheduling evaluation because an equivalent workload recently failed",
-                .requeued = Requeued::kInadmissible,
+                .requeued = QueuePosition::kInadmissible,
                 .evaluated = false});
     it = unexplained_.erase(it);
   }
@@ -268,10 +268,10 @@ std::vector<std::string> Scheduler::take_left() {
   return std::exchange(left_, {});
 }
 
-Requeued Scheduler::place_of(const std::string& ns, const std::string& name) const {
+QueuePosition Scheduler::position_of(const std::string& ns, const std::string& name) const {
   const WorkloadState* workload = find(ns, name);
-  if (workload == nullptr || !workload->in_queue()) return Requeued::kNowhere;
-  return workload->queue->pending.competes(*workload) ? Requeued::kActive : Requeued::kInadmissible;
+  if (workload == nullptr || !workload->in_queue()) return QueuePosition::kNowhere;
+  return workload->queue->pending.competes(*workload) ? QueuePosition::kActive : QueuePosition::kInadmissible;
 }
 
 }  // namespace muster

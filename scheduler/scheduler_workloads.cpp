@@ -192,7 +192,7 @@ void Scheduler::enter_queue(WorkloadState& state, Timestamp now) {
     queue.pending.park(state);
   } else {
     queue.pending.push(state);
-    stir(queue);
+    mark_dirty(queue);
   }
   note_word(state);
 }
@@ -224,7 +224,7 @@ void Scheduler::leave(WorkloadState& state) {
     QueueState& queue = *state.queue;
     queue.pending.remove(state);
     if (queue.pending.preferred() == &state) queue.pending.prefer(nullptr);
-    stir(queue);
+    mark_dirty(queue);
     state.queue = nullptr;
     state.refusal.reset();
     state.awaits_protected_since.reset();
@@ -264,7 +264,7 @@ void Scheduler::take_reservation(WorkloadState& state, Now now) {
   reserve(state_, state, queue);
   // The flavors have other room now: scans of the queue begin at the first one again (flavorFungibility, KEP-582).
   ++queue.generation;
-  stir(queue);
+  mark_dirty(queue);
 }
 
 // A Workload that keeps its reservation: what it uses, and whether it is leaving, may change.
@@ -312,7 +312,7 @@ void Scheduler::undo_assumption(WorkloadState& state, Now now) {
   if (!state.assumed_eviction) return;
   state.assumed_eviction = false;
   state.evicting = state.object->evicted();
-  stir(*state.queue);
+  mark_dirty(*state.queue);
 }
 
 void Scheduler::roll_back(const std::string& ns, const std::string& name, Now now) {

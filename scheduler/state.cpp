@@ -44,11 +44,11 @@ bool QueueState::preempts() const {
                                object->preemption.reclaim_within_cohort != PreemptionPolicy::kNever);
 }
 
-TakenAway::~TakenAway() {
+SimulatedRemoval::~SimulatedRemoval() {
   for (WorkloadState* workload : taken_) workload->taken_away = false;
 }
 
-void TakenAway::take(WorkloadState& workload) {
+void SimulatedRemoval::take(WorkloadState& workload) {
   if (workload.taken_away) return;
   workload.taken_away = true;
   taken_.push_back(&workload);

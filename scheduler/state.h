@@ -36,7 +36,7 @@ struct ResourceAmount {
 
 struct PodSetState {
   int32_t count = 0;                    // without pods that gave their quota back
-  std::vector<ResourceAmount> per_pod;  // by QuotaNames::visiting_order
+  std::vector<ResourceAmount> per_pod;  // by QuotaIdTable::visiting_order
 };
 
 // Where the flavor scan of a pod set's resource stopped; it goes on there at the next
@@ -90,9 +90,9 @@ struct WorkloadState {
   uint8_t side = 0;      // of its group in PendingQueue
   Timestamp held_until;  // while kHeld
   ScanProgress progress;
-  std::unique_ptr<Refusal> refusal;  // of its last evaluation
-  std::string misconfigured;         // why it cannot be admitted at all
-  bool has_claim = false;            // see kEvictionsBeforeClaim
+  std::unique_ptr<LastAttempt> refusal;  // of its last evaluation
+  std::string misconfigured;             // why it cannot be admitted at all
+  bool has_claim = false;                // see kEvictionsBeforeClaim
   // Since it was first refused because Workloads that it could preempt are protected.
   std::optional<MonotonicTime> awaits_protected_since{};
 
@@ -196,7 +196,7 @@ struct SchedulerSettings {
 
 struct SchedulerState {
   SchedulerSettings settings;
-  QuotaNames names;
+  QuotaIdTable names;
   Ledger ledger{names};
   std::vector<FlavorState> flavors;     // by FlavorId
   std::vector<QueueState*> node_queue;  // by NodeId; null for Cohorts
@@ -217,12 +217,12 @@ struct SchedulerState {
 
 // For the length of a simulation: the Workloads hold no quota and are no candidates.
 // End it before the Ledger::Simulation that it runs in.
-class TakenAway {
+class SimulatedRemoval {
  public:
-  explicit TakenAway(SchedulerState& state) : state_(state) {}
-  ~TakenAway();
-  TakenAway(const TakenAway&) = delete;
-  TakenAway& operator=(const TakenAway&) = delete;
+  explicit SimulatedRemoval(SchedulerState& state) : state_(state) {}
+  ~SimulatedRemoval();
+  SimulatedRemoval(const SimulatedRemoval&) = delete;
+  SimulatedRemoval& operator=(const SimulatedRemoval&) = delete;
   void take(WorkloadState& workload);
 
  private:

@@ -40,7 +40,7 @@ class Handler {
     const std::string forbidden =
         "this user cannot get " + resource_name(*key->type) + " \"" + key->name + "\" in namespace \"" + key->ns + "\"";
     if (auto refused = refusal_of(explainer_->authorize(token, "get", *key), forbidden)) return *refused;
-    std::optional<Explained> explained = ask(*key);
+    std::optional<ExplainReply> explained = ask(*key);
     if (!explained) return not_synced();
     keep_secrets(token, *explained);
     return answer_json(200, to_json(*explained));
@@ -48,13 +48,13 @@ class Handler {
 
  private:
   // The engine does nothing else meanwhile, so those who ask much wait for each other.
-  std::optional<Explained> ask(const ObjectKey& key) EXCLUDES(mutex_) {
+  std::optional<ExplainReply> ask(const ObjectKey& key) EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return explainer_->ask(key);
   }
 
   // Workloads are named only to those who may list them.
-  void keep_secrets(std::string_view token, Explained& explained) const {
+  void keep_secrets(std::string_view token, ExplainReply& explained) const {
     const auto may_list = [&](const std::string& ns) {
       return explainer_->authorize(token, "list", {&kWorkloads, ns, ""}) == AuthDecision::kAllowed;
     };

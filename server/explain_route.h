@@ -29,7 +29,7 @@ struct Explainer {
   std::function<AuthDecision(std::string_view token, std::string_view verb, const ObjectKey& object)> authorize;
   // nullopt: not everything was read from the API server yet, or muster is ending. One
   // question at a time is asked.
-  std::function<std::optional<Explained>(const ObjectKey& key)> ask;
+  std::function<std::optional<ExplainReply>(const ObjectKey& key)> ask;
 };
 
 // nullopt: there is no cluster to speak of (--standalone), and every answer is 503.

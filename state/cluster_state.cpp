@@ -7,7 +7,7 @@
 #include "api/meta/constants.h"
 #include "base/overloaded.h"
 #include "jobs/job_kind.h"
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -20,7 +20,7 @@ constexpr Duration kLongestRefusal = std::chrono::minutes(1);
 ClusterState::ClusterState(const QueueSettings& queues)
     : queues_(queues),
       queue_counts_(queues.rules.enabled("ReclaimablePods")),
-      admissions_(std::make_unique<Admissions>(queues)) {}
+      scheduler_driver_(std::make_unique<SchedulerDriver>(queues)) {}
 ClusterState::~ClusterState() = default;
 ClusterState::ClusterState(ClusterState&&) noexcept = default;
 ClusterState& ClusterState::operator=(ClusterState&&) noexcept = default;
@@ -116,7 +116,7 @@ std::optional<ClusterState::Change> ClusterState::set(const TypedObject& object)
     change.after = place;
   } else {
     change.after = &objects.add(object);
-    for_each_index(*change.after, [](auto& index, const auto& its) { index.insert(its); });
+    for_each_index(*change.after, [](auto& index, const auto& indexed) { index.insert(indexed); });
   }
   count_in(object);
   if (!taken_.empty()) taken_.erase(key_of(object));
@@ -140,7 +140,7 @@ std::optional<TypedObject> ClusterState::remove(const ObjectKey& key) {
   const TypedObject* place = kind->second.find({key.ns, key.name});
   if (place == nullptr) return std::nullopt;
   count_out(*place);
-  for_each_index(*place, [](auto& index, const auto& its) { index.erase(its); });
+  for_each_index(*place, [](auto& index, const auto& indexed) { index.erase(indexed); });
   TypedObject removed = *place;
   if (!rejections_.empty()) rejections_.erase(key);
   kind->second.remove({key.ns, key.name});
@@ -230,21 +230,21 @@ std::optional<NamespacedName> ClusterState::serving_set_of(const Workload& workl
 template <class Visit>
 void ClusterState::for_each_index(const TypedObject& object, Visit visit) {
   std::visit(Overloaded{
-                 [&](const JobPtr& its) { visit(jobs_of_jobset_, its); },
-                 [&](const JobSetPtr& its) { visit(jobsets_of_subdomain_, its); },
-                 [&](const DescribedJobPtr& its) { visit(described_jobs_in_, its); },
-                 [&](const WorkloadPtr& its) {
-                   visit(workloads_of_owner_, its);
-                   visit(workloads_of_serving_set_, its);
-                   visit(workloads_in_queue_, its);
-                   visit(workloads_reserving_, its);
+                 [&](const JobPtr& indexed) { visit(jobs_of_jobset_, indexed); },
+                 [&](const JobSetPtr& indexed) { visit(jobsets_of_subdomain_, indexed); },
+                 [&](const DescribedJobPtr& indexed) { visit(described_jobs_in_, indexed); },
+                 [&](const WorkloadPtr& indexed) {
+                   visit(workloads_of_owner_, indexed);
+                   visit(workloads_of_serving_set_, indexed);
+                   visit(workloads_in_queue_, indexed);
+                   visit(workloads_reserving_, indexed);
                  },
-                 [&](const LocalQueuePtr& its) { visit(local_queues_of_, its); },
-                 [&](const LimitRangePtr& its) { visit(limit_ranges_in_, its); },
-                 [&](const QueuedPodPtr& its) {
-                   visit(pods_of_group_, its);
-                   visit(pods_of_stateful_set_, its);
-                   visit(pods_of_leader_worker_set_, its);
+                 [&](const LocalQueuePtr& indexed) { visit(local_queues_of_, indexed); },
+                 [&](const LimitRangePtr& indexed) { visit(limit_ranges_in_, indexed); },
+                 [&](const QueuedPodPtr& indexed) {
+                   visit(pods_of_group_, indexed);
+                   visit(pods_of_stateful_set_, indexed);
+                   visit(pods_of_leader_worker_set_, indexed);
                  },
                  [](const auto&) {},
              },
@@ -256,12 +256,12 @@ TypedObject ClusterState::replace(TypedObject& place, const TypedObject& object)
   const auto differs = [&](const auto& index, const auto& before, const TypedObject& other) {
     return !index.same(*before, *std::get<std::remove_cvref_t<decltype(before)>>(other));
   };
-  for_each_index(place, [&](auto& index, const auto& its) {
-    if (differs(index, its, object)) index.erase(its);
+  for_each_index(place, [&](auto& index, const auto& indexed) {
+    if (differs(index, indexed, object)) index.erase(indexed);
   });
   TypedObject before = std::exchange(place, object);
-  for_each_index(place, [&](auto& index, const auto& its) {
-    if (differs(index, its, before)) index.insert(its);
+  for_each_index(place, [&](auto& index, const auto& indexed) {
+    if (differs(index, indexed, before)) index.insert(indexed);
   });
   return before;
 }

@@ -23,7 +23,7 @@
 
 namespace muster {
 
-class Admissions;
+class SchedulerDriver;
 
 class ClusterState {
  public:
@@ -91,8 +91,8 @@ class ClusterState {
   std::vector<const TypedObject*> select(const ResourceType& type,
                                          const std::function<bool(const TypedObject&)>& wanted) const;
   // What the scheduler has decided and nobody has written.
-  const Admissions& admissions() const { return *admissions_; }
-  Admissions& admissions() { return *admissions_; }
+  const SchedulerDriver& scheduler_driver() const { return *scheduler_driver_; }
+  SchedulerDriver& scheduler_driver() { return *scheduler_driver_; }
   // The Jobs and pods of gangs, counted.
   const GangIndex& gangs() const { return gangs_; }
   // The last create for this object's sake that the API server refused and nobody has repeated with
@@ -197,7 +197,7 @@ class ClusterState {
   std::map<ObjectKey, Refused> refused_;
   GangIndex gangs_;
   TemplatePool templates_;
-  std::unique_ptr<Admissions> admissions_;
+  std::unique_ptr<SchedulerDriver> scheduler_driver_;
 };
 
 }  // namespace muster

@@ -63,14 +63,15 @@ Result<std::vector<Target>> read_targets(const std::vector<std::string>& words) 
   return targets;
 }
 
-Result<Explained> find_answer(MusterReader& reader, const ExplainOptions& options, const Target& target) {
+Result<ExplainReply> find_answer(MusterReader& reader, const ExplainOptions& options, const Target& target) {
   if (target.type == nullptr) return ask_about_unqueued(reader.api(), *target.unqueued, target.ns, target.name);
   return fetch_explanation(reader, {target.type, target.ns, target.name}, options.cluster.local);
 }
 
 // Of the first that exists; else what is said about the first.
-Result<Explained> find_answer(MusterReader& reader, const ExplainOptions& options, const std::vector<Target>& targets) {
-  std::optional<Result<Explained>> first;
+Result<ExplainReply> find_answer(MusterReader& reader, const ExplainOptions& options,
+                                 const std::vector<Target>& targets) {
+  std::optional<Result<ExplainReply>> first;
   for (const Target& target : targets) {
     auto answer = find_answer(reader, options, target);
     if (answer && answer->found) return answer;
@@ -79,12 +80,12 @@ Result<Explained> find_answer(MusterReader& reader, const ExplainOptions& option
   return std::move(*first);
 }
 
-std::string text_of(const Explained& answer, ExplainFormat format) {
+std::string text_of(const ExplainReply& answer, ExplainFormat format) {
   return format == ExplainFormat::kJson ? to_text(to_json(answer)) + "\n" : explain_text(answer);
 }
 
 // Says what has changed since the last answer, until nothing can change any more.
-int watch(MusterReader& reader, const ExplainOptions& options, const std::vector<Target>& targets, Explained last,
+int watch(MusterReader& reader, const ExplainOptions& options, const std::vector<Target>& targets, ExplainReply last,
           std::ostream& out, std::ostream& err) {
   std::string failed;
   while (last.found && last.reason != "Finished") {

@@ -32,29 +32,29 @@ bool is_guess(const std::string& reason, const std::set<std::string_view>& missi
   });
 }
 
-void admit_ignorance(Explained& told) {
-  told.say("Unknown", told.subject() + " is pending; you do not have permission to see why.");
-  told.change = {
+void admit_ignorance(ExplainReply& reply) {
+  reply.say("Unknown", reply.subject() + " is pending; you do not have permission to see why.");
+  reply.change = {
       "Ask muster itself, which needs permission to use its Service (docs/explain.md), or a person who can "
       "list the kinds that are named above."};
-  told.because.clear();
-  for (const ExplainedMoment& moment : told.timeline) {
+  reply.because.clear();
+  for (const ExplainedMoment& moment : reply.timeline) {
     if (moment.what.starts_with("QuotaReserved=False"))
-      told.because.push_back("Its Workload says: " + moment.what + ".");
+      reply.because.push_back("Its Workload says: " + moment.what + ".");
   }
 }
 
 }  // namespace
 
-Result<Explained> explain_locally(kube::KubeApi& api, const ObjectKey& key, const ReconcilerSettings& settings,
-                                  const Clock& clock) {
+Result<ExplainReply> explain_locally(kube::KubeApi& api, const ObjectKey& key, const ReconcilerSettings& settings,
+                                     const Clock& clock) {
   LocalReading reading(settings);
   const auto wanted = [](const ResourceType&) { return true; };
   if (auto read = reading.read(api, *key.type, key.ns, wanted, clock.now()); !read) return fail(read.error().message);
-  Explained told = explain(key, reading.engine().state(), settings, false, clock.now());
-  if (is_guess(told.reason, reading.missing())) admit_ignorance(told);
-  told.notes = reading.notes();
-  return told;
+  ExplainReply reply = explain(key, reading.engine().state(), settings, false, clock.now());
+  if (is_guess(reply.reason, reading.missing())) admit_ignorance(reply);
+  reply.notes = reading.notes();
+  return reply;
 }
 
 }  // namespace muster

@@ -14,7 +14,7 @@ namespace muster {
 // What the user may not list is named in the answer's notes; where it could have been the
 // reason, the answer does not pretend to know. An error when the object's own kind and
 // namespace cannot be read.
-Result<Explained> explain_locally(kube::KubeApi& api, const ObjectKey& key, const ReconcilerSettings& settings,
-                                  const Clock& clock);
+Result<ExplainReply> explain_locally(kube::KubeApi& api, const ObjectKey& key, const ReconcilerSettings& settings,
+                                     const Clock& clock);
 
 }  // namespace muster

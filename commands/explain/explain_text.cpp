@@ -67,7 +67,7 @@ std::string tries_text(const ExplainedTries& tries) {
   return text;
 }
 
-std::string facts_text(const Explained& explained) {
+std::string facts_text(const ExplainReply& explained) {
   std::vector<TableRow> rows;
   for (const ExplainedFact& fact : explained.facts) rows.push_back({fact.name, fact.value});
   if (explained.tries) rows.push_back({"Tries", tries_text(*explained.tries)});
@@ -83,7 +83,7 @@ std::string history(const std::vector<ExplainedMoment>& timeline) {
 
 }  // namespace
 
-std::string explain_text(const Explained& explained) {
+std::string explain_text(const ExplainReply& explained) {
   std::string text = explained.headline + "\n";
   for (const std::string& note : explained.notes) text += "(" + note + ")\n";
   text += section("Why (" + explained.reason + ")", list(explained.because));

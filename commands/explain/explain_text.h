@@ -7,6 +7,6 @@
 
 namespace muster {
 
-std::string explain_text(const Explained& explained);
+std::string explain_text(const ExplainReply& explained);
 
 }  // namespace muster

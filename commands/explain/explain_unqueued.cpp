@@ -28,21 +28,21 @@ std::string workload_of_pod(const json& pod) {
 }
 
 // What is known from the pod alone; how its Workload fares is asked there.
-void tell_of_pod(const json& pod, Explained& told) {
+void tell_of_pod(const json& pod, ExplainReply& reply) {
   bool gated = false;
   for (const json& gate : array_at(pod, {"spec", "schedulingGates"}))
     gated = gated || string_at(gate, {"name"}) == kAdmissionGate;
   const std::string phase(string_at(pod, {"status", "phase"}));
   if (gated)
-    told.because.push_back("The pod waits behind its scheduling gate " + std::string(kAdmissionGate) +
-                           ", which muster takes away when the Workload is admitted.");
+    reply.because.push_back("The pod waits behind its scheduling gate " + std::string(kAdmissionGate) +
+                            ", which muster takes away when the Workload is admitted.");
   else
-    told.because.push_back("The pod has no gate any more: it was started" +
-                           (phase.empty() ? std::string(".") : ", and its phase is " + phase + "."));
+    reply.because.push_back("The pod has no gate any more: it was started" +
+                            (phase.empty() ? std::string(".") : ", and its phase is " + phase + "."));
   const auto count = annotation(pod, kPodGroupTotalCount), role = annotation(pod, kRoleHashAnnotation);
   if (!count) return;
-  told.because.push_back("Its group has " + std::string(*count) + " pods" +
-                         (role ? ", and it counts in the pod set " + std::string(*role) + "." : std::string(".")));
+  reply.because.push_back("Its group has " + std::string(*count) + " pods" +
+                          (role ? ", and it counts in the pod set " + std::string(*role) + "." : std::string(".")));
 }
 
 // muster's webhook has marked the pod templates.
@@ -55,66 +55,67 @@ bool is_queued_set(const UnqueuedKind& kind, const json& object) {
   return false;
 }
 
-void tell_of_set(const UnqueuedKind& kind, const json& object, Explained& told) {
+void tell_of_set(const UnqueuedKind& kind, const json& object, ExplainReply& reply) {
   const JobKind* known = find_job_kind(kind.group, kind.kind);
   const auto ask = [&](const std::string& what) {
-    told.change.push_back("Ask about " + what + " -n " + told.ns + ".");
+    reply.change.push_back("Ask about " + what + " -n " + reply.ns + ".");
   };
   const auto workload = [&](const std::string& owner) {
     const std::string_view uid = string_at(object, {"metadata", "uid"});
     return "workload/" + workload_name({kind.group, kind.kind, owner, uid}, "", max_workload_name(RuleSettings{}));
   };
   if (known == &deployment) {
-    told.say("QueuedAsPods", told.subject() + " is queued pod by pod: each has a Workload.");
+    reply.say("QueuedAsPods", reply.subject() + " is queued pod by pod: each has a Workload.");
     return ask("one of its pods: muster explain pod/NAME");
   }
-  told.say("QueuedAsWorkload", told.subject() + " waits or runs as " +
-                                   (known == &stateful_set ? "its Workload." : "the Workloads of its groups."));
-  if (known == &stateful_set) return ask("that one: muster explain " + workload(told.name));
+  reply.say("QueuedAsWorkload", reply.subject() + " waits or runs as " +
+                                    (known == &stateful_set ? "its Workload." : "the Workloads of its groups."));
+  if (known == &stateful_set) return ask("that one: muster explain " + workload(reply.name));
   const int64_t groups = int_at(object, {"spec", "replicas"}).value_or(1);
-  told.because.push_back("It has " + std::to_string(groups) + " groups, each of which is admitted as a whole.");
-  ask("one of them; the first is: muster explain " + workload(told.name + "-0"));
+  reply.because.push_back("It has " + std::to_string(groups) + " groups, each of which is admitted as a whole.");
+  ask("one of them; the first is: muster explain " + workload(reply.name + "-0"));
 }
 
 }  // namespace
 
-Explained explain_unqueued(const UnqueuedKind& kind, const std::string& ns, const std::string& name, const json& object,
-                           const std::string& why_not) {
-  Explained told;
-  told.kind = kind.kind;
-  told.ns = ns;
-  told.name = name;
+ExplainReply explain_unqueued(const UnqueuedKind& kind, const std::string& ns, const std::string& name,
+                              const json& object, const std::string& why_not) {
+  ExplainReply reply;
+  reply.kind = kind.kind;
+  reply.ns = ns;
+  reply.name = name;
   if (is_queued_pod(kind, object)) {
-    told.say("QueuedAsWorkload", told.subject() + " waits or runs as a part of its Workload.");
-    tell_of_pod(object, told);
-    told.change.push_back("Ask about that one: muster explain workload/" + workload_of_pod(object) + " -n " + ns + ".");
-    return told;
+    reply.say("QueuedAsWorkload", reply.subject() + " waits or runs as a part of its Workload.");
+    tell_of_pod(object, reply);
+    reply.change.push_back("Ask about that one: muster explain workload/" + workload_of_pod(object) + " -n " + ns +
+                           ".");
+    return reply;
   }
   if (is_queued_set(kind, object)) {
-    tell_of_set(kind, object, told);
-    return told;
+    tell_of_set(kind, object, reply);
+    return reply;
   }
-  told.say("KindNotQueued", unqueued_sentence(kind.kind));
-  if (!why_not.empty()) told.notes.push_back("The object could not be read: " + why_not + ".");
+  reply.say("KindNotQueued", unqueued_sentence(kind.kind));
+  if (!why_not.empty()) reply.notes.push_back("The object could not be read: " + why_not + ".");
   if (const auto owner = object.is_object() ? controller_of(object) : std::nullopt) {
-    told.because.push_back(told.subject() + " is part of " + owner->kind.text() + " " + ns + "/" + owner->name +
-                           ", which made it.");
-    told.change.push_back("Ask about that one: what queues it decides when its parts run.");
+    reply.because.push_back(reply.subject() + " is part of " + owner->kind.text() + " " + ns + "/" + owner->name +
+                            ", which made it.");
+    reply.change.push_back("Ask about that one: what queues it decides when its parts run.");
   } else if (object.is_object() && !asks_for_queue(object)) {
-    told.because.push_back(told.subject() + " does not ask for a queue either.");
+    reply.because.push_back(reply.subject() + " does not ask for a queue either.");
   }
-  return told;
+  return reply;
 }
 
-Explained ask_about_unqueued(kube::KubeApi& api, const UnqueuedKind& kind, const std::string& ns,
-                             const std::string& name) {
+ExplainReply ask_about_unqueued(kube::KubeApi& api, const UnqueuedKind& kind, const std::string& ns,
+                                const std::string& name) {
   const kube::Resource resource{std::string(kind.group), std::string(kind.version), std::string(kind.resource), true,
                                 std::string(kind.kind)};
   const auto object = api.get(resource, ns, name);
   if (object) return explain_unqueued(kind, ns, name, *object, "");
-  Explained told = explain_unqueued(kind, ns, name, json(), object.error().message);
-  told.found = object.error().code != 404;
-  return told;
+  ExplainReply reply = explain_unqueued(kind, ns, name, json(), object.error().message);
+  reply.found = object.error().code != 404;
+  return reply;
 }
 
 }  // namespace muster

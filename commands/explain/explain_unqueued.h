@@ -12,12 +12,12 @@
 namespace muster {
 
 // Pure. `object` is null when it could not be read; `why_not` says why then.
-Explained explain_unqueued(const UnqueuedKind& kind, const std::string& ns, const std::string& name,
-                           const nlohmann::json& object, const std::string& why_not);
+ExplainReply explain_unqueued(const UnqueuedKind& kind, const std::string& ns, const std::string& name,
+                              const nlohmann::json& object, const std::string& why_not);
 
 // Reads the object with the credentials of `api`. What keeps it from being read is a note of the
 // answer, but for an object that is not there (`found`).
-Explained ask_about_unqueued(kube::KubeApi& api, const UnqueuedKind& kind, const std::string& ns,
-                             const std::string& name);
+ExplainReply ask_about_unqueued(kube::KubeApi& api, const UnqueuedKind& kind, const std::string& ns,
+                                const std::string& name);
 
 }  // namespace muster

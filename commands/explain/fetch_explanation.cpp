@@ -10,13 +10,13 @@
 namespace muster {
 namespace {
 
-Result<Explained> look_here(MusterReader& reader, const ObjectKey& key) {
+Result<ExplainReply> look_here(MusterReader& reader, const ObjectKey& key) {
   auto settings = reader.settings();
   if (!settings) return fail(settings.error().message);
   return explain_locally(reader.api(), key, *settings, system_clock());
 }
 
-Result<Explained, NoAnswer> ask_muster(MusterReader& reader, const ObjectKey& key) {
+Result<ExplainReply, NoAnswer> ask_muster(MusterReader& reader, const ObjectKey& key) {
   auto answer = reader.ask(explain_path(key), {}, key.ns);
   if (!answer) return fail_with(answer.error());
   auto explained = read_explained(*answer);
@@ -26,8 +26,8 @@ Result<Explained, NoAnswer> ask_muster(MusterReader& reader, const ObjectKey& ke
 
 }  // namespace
 
-Result<Explained> fetch_explanation(MusterReader& reader, const ObjectKey& key, bool local) {
-  return ask_or_look_here<Explained>(
+Result<ExplainReply> fetch_explanation(MusterReader& reader, const ObjectKey& key, bool local) {
+  return ask_or_look_here<ExplainReply>(
       local, [&] { return ask_muster(reader, key); }, [&] { return look_here(reader, key); });
 }
 

@@ -9,6 +9,6 @@
 namespace muster {
 
 // `local`: muster is not asked. The answer's notes say where it comes from.
-Result<Explained> fetch_explanation(MusterReader& reader, const ObjectKey& key, bool local);
+Result<ExplainReply> fetch_explanation(MusterReader& reader, const ObjectKey& key, bool local);
 
 }  // namespace muster

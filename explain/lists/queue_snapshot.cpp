@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "api/workload_conditions.h"
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -27,7 +27,7 @@ bool holds_longer(const HolderEntry& a, const HolderEntry& b) {
 
 QueueListing take_queue_listing(const ClusterState& state, bool leads, Now now) {
   QueueListing taken;
-  taken.listing = state.admissions().scheduler().listing();
+  taken.listing = state.scheduler_driver().scheduler().listing();
   state.for_each_of(kLocalQueues, [&](const TypedObject& object) {
     const LocalQueuePtr& queue = std::get<LocalQueuePtr>(object);
     taken.local_queues.push_back({queue, state.queue_counts().of_local_queue(queue->meta.ns, queue->meta.name)});

@@ -28,7 +28,7 @@ std::string seconds_text(Duration duration) {
   return std::to_string(std::max<int64_t>(std::chrono::ceil<seconds>(duration).count(), 0)) + " s";
 }
 
-std::string timeout_text(const Gathering& g) {
+std::string timeout_text(const GangContext& g) {
   const std::string timeout = std::to_string(g.owner.barrier.timeout_seconds) + " s";
   if (g.taken) {
     return "the group was not released within " + timeout + ": its ConfigMap " + g.owner.barrier.config_map +
@@ -60,8 +60,8 @@ Holder holder_of(const GangOwner& owner, const ConfigMap* config_map, const Clus
 // Decisions that pods bear witness to, for a ConfigMap that was deleted. A waiter that
 // exited 1 may also have given up on an absent muster; then a group that is complete
 // by now still starts.
-GroupLedger decisions_by_pods(const GangOwner& owner, const Gang* gang) {
-  GroupLedger ledger;
+GangDecisions decisions_by_pods(const GangOwner& owner, const Gang* gang) {
+  GangDecisions ledger;
   if (gang == nullptr) return ledger;
   const bool complete = assess(owner, gang, {}).complete();
   for (const auto& [token, run] : gang->runs) {
@@ -75,7 +75,7 @@ GroupLedger decisions_by_pods(const GangOwner& owner, const Gang* gang) {
 }
 
 // kContinue: the ConfigMap can be used, or at least stands in nobody's way.
-Step keep_config_map(Gathering& g, Plan& plan) {
+Step keep_config_map(GangContext& g, Plan& plan) {
   const ObjectKey key = g.owner.config_map();
   const ConfigMap* present = g.state.config_map(key.ns, key.name);
   switch (holder_of(g.owner, present, g.state)) {
@@ -105,7 +105,7 @@ Step keep_config_map(Gathering& g, Plan& plan) {
 // --- The decision ---
 
 // `message`: of the log's line; null when nothing was decided.
-Write write_ledger(const Gathering& g, GroupLedger ledger, std::vector<ObjectEvent> events, const char* message) {
+Write write_ledger(const GangContext& g, GangDecisions ledger, std::vector<ObjectEvent> events, const char* message) {
   prune(ledger, g.gang);
   std::vector<LoggedDecision> decisions;
   if (message != nullptr)
@@ -131,8 +131,8 @@ bool bears_witness(const GangRun& run) {
   return false;
 }
 
-std::optional<Write> decide_started(const Gathering& g) {
-  GroupLedger ledger = g.ledger;
+std::optional<Write> decide_started(const GangContext& g) {
+  GangDecisions ledger = g.ledger;
   const bool complete = g.progress.complete();
   for (const std::string& token : g.progress.undecided) {
     if (complete || bears_witness(g.gang->runs.find(token)->second)) ledger.started.push_back(token);
@@ -145,9 +145,9 @@ std::optional<Write> decide_started(const Gathering& g) {
                       "gang started");
 }
 
-std::optional<Write> decide_expired(const Gathering& g) {
+std::optional<Write> decide_expired(const GangContext& g) {
   if (!g.deadline || g.now.wall < *g.deadline) return std::nullopt;
-  GroupLedger ledger = g.ledger;
+  GangDecisions ledger = g.ledger;
   for (const std::string& token : g.progress.undecided) {
     ledger.expired.push_back(token);
     ledger.deadlines.emplace(token, *g.deadline);
@@ -159,8 +159,8 @@ std::optional<Write> decide_expired(const Gathering& g) {
 
 // The run's clock starts with its first waiter, and must not start again in a process
 // that comes later or sees fewer pods.
-std::optional<Write> store_deadline(const Gathering& g) {
-  GroupLedger ledger = g.ledger;
+std::optional<Write> store_deadline(const GangContext& g) {
+  GangDecisions ledger = g.ledger;
   bool is_new = false;
   for (const std::string& token : g.progress.undecided) {
     if (g.gang->runs.find(token)->second.first_started) is_new |= ledger.deadlines.emplace(token, *g.deadline).second;
@@ -182,8 +182,8 @@ std::optional<Write> store_deadline(const Gathering& g) {
 // A suspended owner's runs are over. Its resume gets a new epoch from the webhook; where the
 // webhook was passed by, the pods of the next run bear the old token, and wait all the same.
 // What runs on in spite of the suspension bears witness to its own start.
-std::optional<Write> end_runs(const Gathering& g) {
-  GroupLedger ledger = g.ledger;
+std::optional<Write> end_runs(const GangContext& g) {
+  GangDecisions ledger = g.ledger;
   ledger.started.clear();
   // A ConfigMap can hold ten thousands of lines: no search in a list for each.
   const std::unordered_set<std::string_view> expired(ledger.expired.begin(), ledger.expired.end());
@@ -192,7 +192,7 @@ std::optional<Write> end_runs(const Gathering& g) {
   return write_ledger(g, std::move(ledger), {}, nullptr);
 }
 
-std::optional<Write> decide(const Gathering& g, Plan& plan) {
+std::optional<Write> decide(const GangContext& g, Plan& plan) {
   if (g.progress.undecided.empty()) return std::nullopt;
   if (auto write = decide_started(g)) return write;
   if (auto write = decide_expired(g)) return write;
@@ -204,7 +204,7 @@ std::optional<Write> decide(const Gathering& g, Plan& plan) {
 // --- The end of an owner whose time is over ---
 
 // First the condition, which names the missing, then the end: both are writes to one object.
-std::optional<Write> end(const Gathering& g) {
+std::optional<Write> end(const GangContext& g) {
   const Condition* present = find_condition(g.owner.conditions(), kGroupStartedCondition);
   if (present == nullptr || present->reason != kGroupSchedulingTimeout) {
     auto write = write_group_started(g.owner, false, kGroupSchedulingTimeout, timeout_text(g), g.now.wall);
@@ -219,7 +219,7 @@ std::optional<Write> end(const Gathering& g) {
 
 // --- The pods ---
 
-void nudge_started(const Gathering& g, Plan& plan) {
+void nudge_started(const GangContext& g, Plan& plan) {
   if (g.gang == nullptr) return;
   for (const auto& [token, run] : g.gang->runs) {
     if (!run.waiting.empty() && g.ledger.verdict(token) == GroupVerdict::kStarted)
@@ -229,7 +229,7 @@ void nudge_started(const Gathering& g, Plan& plan) {
 
 // After the owner has ended: its end deletes the pods, and a waiter that exits before
 // would look like a failure of the Job, to be retried. This is for pods that stay.
-void nudge_expired(const Gathering& g, Plan& plan) {
+void nudge_expired(const GangContext& g, Plan& plan) {
   if (g.gang == nullptr || g.config_map == nullptr) return;
   for (const auto& [token, run] : g.gang->runs) {
     if (run.waiting.empty() || g.ledger.verdict(token) != GroupVerdict::kExpired) continue;
@@ -246,7 +246,7 @@ void add(Plan& plan, std::optional<Write> write) {
   if (write) plan.writes.push_back(std::move(*write));
 }
 
-void reconcile_resting(Gathering& g, Plan& plan) {
+void reconcile_resting(GangContext& g, Plan& plan) {
   const ConfigMap* present = g.state.config_map(g.owner.meta().ns, g.owner.barrier.config_map);
   if (holder_of(g.owner, present, g.state) == Holder::kUs) {
     g.config_map = present;
@@ -258,7 +258,7 @@ void reconcile_resting(Gathering& g, Plan& plan) {
   nudge_expired(g, plan);
 }
 
-void reconcile_active(Gathering& g, Plan& plan) {
+void reconcile_active(GangContext& g, Plan& plan) {
   if (keep_config_map(g, plan) == Step::kDone) return;
   g.progress = assess(g.owner, g.gang, g.ledger);
   g.deadline = deadline_of(g.owner, g.progress, g.ledger, g.now.wall);
@@ -279,12 +279,12 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   if (!settings.group_scheduling) return plan;
   const auto owner = find_gang_owner(key, state);
   if (!owner) return plan;
-  Gathering g{.owner = *owner,
-              .state = state,
-              .queues = settings.queues,
-              .now = now,
-              .gang = state.gangs().find(owner->meta()),
-              .config_map = nullptr};
+  GangContext g{.owner = *owner,
+                .state = state,
+                .queues = settings.queues,
+                .now = now,
+                .gang = state.gangs().find(owner->meta()),
+                .config_map = nullptr};
   if (owner->ends() || owner->suspended()) {
     reconcile_resting(g, plan);
   } else {
@@ -302,7 +302,7 @@ void add_owners_of_name(const ConfigMap& config_map, std::vector<ObjectKey>& key
   }
 }
 
-void concerns(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
   std::optional<ObjectKey> owner;
   if (std::holds_alternative<JobSetPtr>(object)) {
     owner = key_of(object);
@@ -319,6 +319,6 @@ void concerns(const ClusterState&, const TypedObject& object, std::vector<Object
 }  // namespace
 
 const Reconciler group_scheduling_reconciler = {
-    .name = "group_scheduling", .concerns = concerns, .reconcile = reconcile};
+    .name = "group_scheduling", .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster

@@ -15,7 +15,7 @@ using std::chrono::seconds;
 constexpr Duration kMessageInterval = seconds(5);
 // How often it follows the reasons alone, while as many pods have started as before.
 constexpr Duration kReasonsInterval = seconds(15);
-std::optional<Write> write_taken(const Gathering& g) {
+std::optional<Write> write_taken(const GangContext& g) {
   const std::string note = "the ConfigMap " + g.owner.barrier.config_map +
                            " of this group cannot be made: somebody else's object has that name, and muster does not "
                            "touch it; remove or rename it, or the group ends at its timeout";
@@ -24,7 +24,7 @@ std::optional<Write> write_taken(const Gathering& g) {
   return write;
 }
 
-std::optional<Write> write_waiting(const Gathering& g, Plan& plan) {
+std::optional<Write> write_waiting(const GangContext& g, Plan& plan) {
   const Condition* present = find_condition(g.owner.conditions(), kGroupStartedCondition);
   const bool follows = present == nullptr || present->reason == kWaitingForPods;
   WaitingText last;
@@ -49,11 +49,11 @@ std::optional<Write> write_waiting(const Gathering& g, Plan& plan) {
   return write_group_started(g.owner, false, kWaitingForPods, waiting_message(text), g.now.wall);
 }
 
-std::optional<Write> write_all_started(const Gathering& g) {
+std::optional<Write> write_all_started(const GangContext& g) {
   return write_group_started(g.owner, true, kAllPodsStarted, "all pods of the group have started", g.now.wall);
 }
 
-bool last_run_started(const Gathering& g) {
+bool last_run_started(const GangContext& g) {
   const int64_t attempt = g.owner.jobset != nullptr ? g.owner.jobset->status.restarts : 0;
   const std::string prefix = group_token(g.owner.meta().uid, std::to_string(attempt), "");
   return std::any_of(g.ledger.started.begin(), g.ledger.started.end(),
@@ -66,7 +66,7 @@ std::string count_of_pods(const GroupProgress& progress) {
   return std::to_string(progress.started) + " of " + std::to_string(progress.expected) + " pods have started";
 }
 
-std::optional<Write> write_condition(const Gathering& g, Plan& plan) {
+std::optional<Write> write_condition(const GangContext& g, Plan& plan) {
   if (g.taken) return g.progress.waits() ? write_taken(g) : std::nullopt;
   if (g.progress.waits()) return write_waiting(g, plan);
   if (!g.progress.released) return std::nullopt;
@@ -75,7 +75,7 @@ std::optional<Write> write_condition(const Gathering& g, Plan& plan) {
   return write_all_started(g);
 }
 
-std::optional<Write> write_ended(const Gathering& g) {
+std::optional<Write> write_ended(const GangContext& g) {
   const Condition* present = find_condition(g.owner.conditions(), kGroupStartedCondition);
   if (!g.owner.finished() || present == nullptr) return std::nullopt;
   if (present->reason != kWaitingForPods && present->reason != kConfigMapNameTaken) return std::nullopt;

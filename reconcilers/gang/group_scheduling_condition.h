@@ -12,7 +12,7 @@
 namespace muster {
 
 // One gang, while it is looked at.
-struct Gathering {
+struct GangContext {
   const GangOwner& owner;
   const ClusterState& state;
   const QueueSettings& queues;
@@ -20,7 +20,7 @@ struct Gathering {
   const Gang* gang;             // may be null
   const ConfigMap* config_map;  // ours, or null
   bool taken = false;           // the name is somebody else's
-  GroupLedger ledger{};
+  GangDecisions ledger{};
   GroupProgress progress{};
   // Of the undecided, as stored or, where nothing is stored, as it would be.
   std::optional<TimePoint> deadline{};
@@ -30,8 +30,8 @@ struct Gathering {
 std::string count_of_pods(const GroupProgress& progress);
 
 // Of an owner that may run. Nothing when the condition says so already, or will be said later.
-std::optional<Write> write_condition(const Gathering& g, Plan& plan);
+std::optional<Write> write_condition(const GangContext& g, Plan& plan);
 // Of an owner that has ended: what was last said of a group that waits is not true for ever.
-std::optional<Write> write_ended(const Gathering& g);
+std::optional<Write> write_ended(const GangContext& g);
 
 }  // namespace muster

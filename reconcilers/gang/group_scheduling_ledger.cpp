@@ -34,18 +34,18 @@ bool lists(const std::vector<std::string>& tokens, std::string_view token) {
 
 }  // namespace
 
-GroupVerdict GroupLedger::verdict(std::string_view token) const {
+GroupVerdict GangDecisions::verdict(std::string_view token) const {
   if (lists(started, token)) return GroupVerdict::kStarted;
   return lists(expired, token) ? GroupVerdict::kExpired : GroupVerdict::kUndecided;
 }
 
-std::optional<TimePoint> GroupLedger::deadline(std::string_view token) const {
+std::optional<TimePoint> GangDecisions::deadline(std::string_view token) const {
   const auto found = deadlines.find(token);
   return found == deadlines.end() ? std::nullopt : std::optional(found->second);
 }
 
-GroupLedger read_ledger(const ConfigMap& config_map) {
-  GroupLedger ledger;
+GangDecisions read_ledger(const ConfigMap& config_map) {
+  GangDecisions ledger;
   ledger.started = lines_at(config_map, kGroupStartedKey);
   ledger.expired = lines_at(config_map, kGroupExpiredKey);
   for (const std::string& line : lines_at(config_map, kGroupDeadlinesKey)) {
@@ -57,7 +57,7 @@ GroupLedger read_ledger(const ConfigMap& config_map) {
   return ledger;
 }
 
-nlohmann::json to_data(const GroupLedger& ledger) {
+nlohmann::json to_data(const GangDecisions& ledger) {
   std::vector<std::string> deadlines;
   for (const auto& [token, time] : ledger.deadlines)
     deadlines.push_back(token + " " + format_rfc3339(to_timestamp(time)));
@@ -66,7 +66,7 @@ nlohmann::json to_data(const GroupLedger& ledger) {
           {kGroupDeadlinesKey, to_lines(deadlines)}};
 }
 
-void prune(GroupLedger& ledger, const Gang* gang) {
+void prune(GangDecisions& ledger, const Gang* gang) {
   const auto is_gone = [&](const std::string& token) { return gang == nullptr || !gang->runs.contains(token); };
   std::erase_if(ledger.started, is_gone);
   std::erase_if(ledger.expired, is_gone);

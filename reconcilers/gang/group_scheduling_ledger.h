@@ -17,7 +17,7 @@ namespace muster {
 
 enum class GroupVerdict { kUndecided, kStarted, kExpired };
 
-struct GroupLedger {
+struct GangDecisions {
   std::vector<std::string> started;
   std::vector<std::string> expired;
   std::map<std::string, TimePoint, std::less<>> deadlines;
@@ -27,11 +27,11 @@ struct GroupLedger {
   std::optional<TimePoint> deadline(std::string_view token) const;
 };
 
-GroupLedger read_ledger(const ConfigMap& config_map);
+GangDecisions read_ledger(const ConfigMap& config_map);
 // The three keys, whole.
-nlohmann::json to_data(const GroupLedger& ledger);
+nlohmann::json to_data(const GangDecisions& ledger);
 // Leaves out the runs of which neither Job nor pod is left, so that a gang that restarts
 // for ever does not fill its ConfigMap. `gang` may be null.
-void prune(GroupLedger& ledger, const Gang* gang);
+void prune(GangDecisions& ledger, const Gang* gang);
 
 }  // namespace muster

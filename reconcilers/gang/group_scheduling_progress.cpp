@@ -184,7 +184,7 @@ void add_job(const GangJob& gang_job, MissingList& missing) {
 
 }  // namespace
 
-GroupProgress assess(const GangOwner& owner, const Gang* gang, const GroupLedger& ledger) {
+GroupProgress assess(const GangOwner& owner, const Gang* gang, const GangDecisions& ledger) {
   GroupProgress progress;
   progress.expected = pods_of_missing_jobs(owner, gang, progress.blocked);
   if (gang == nullptr) return progress;
@@ -200,7 +200,7 @@ namespace {
 // Of the newest attempt, by name; null: released.
 using KnownJobs = std::map<std::string_view, const GangJob*>;
 
-KnownJobs known_jobs(const Gang* gang, const GroupLedger& ledger) {
+KnownJobs known_jobs(const Gang* gang, const GangDecisions& ledger) {
   KnownJobs jobs;
   if (gang == nullptr) return jobs;
   for (const auto& [token, run] : gang->runs) {
@@ -241,7 +241,7 @@ void add_target(const JobSet& owner, const ReplicatedJob& target, const std::set
 
 }  // namespace
 
-std::string missing_pods(const GangOwner& owner, const Gang* gang, const GroupLedger& ledger) {
+std::string missing_pods(const GangOwner& owner, const Gang* gang, const GangDecisions& ledger) {
   const KnownJobs jobs = known_jobs(gang, ledger);
   MissingList missing;
   if (owner.jobset != nullptr) {
@@ -259,7 +259,7 @@ std::string missing_pods(const GangOwner& owner, const Gang* gang, const GroupLe
   return missing.text();
 }
 
-std::optional<TimePoint> deadline_of(const GangOwner& owner, const GroupProgress& progress, const GroupLedger& ledger,
+std::optional<TimePoint> deadline_of(const GangOwner& owner, const GroupProgress& progress, const GangDecisions& ledger,
                                      TimePoint now) {
   std::optional<TimePoint> earliest;
   for (const std::string& token : progress.undecided) {

@@ -10,16 +10,16 @@
 #include "jobs/prebuilt_workload.h"
 #include "reconcilers/in_use.h"
 #include "reconcilers/job/job_workload_choice.h"
+#include "reconcilers/job/job_workload_context.h"
 #include "reconcilers/job/job_workload_make.h"
 #include "reconcilers/job/job_workload_owner.h"
 #include "reconcilers/job/job_workload_parts.h"
 #include "reconcilers/job/job_workload_run.h"
-#include "reconcilers/job/job_workload_scene.h"
 #include "reconcilers/job/job_workload_standing.h"
 #include "reconcilers/workload/flavor_clock.h"
 #include "reconcilers/workload/job_workload_status.h"
 #include "reconcilers/workload/workload_queues.h"
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 #include "state/unsupported.h"
 
 namespace muster {
@@ -31,45 +31,45 @@ constexpr Duration kUndecidedInterval = std::chrono::seconds(5);
 constexpr Duration kTakenInterval = std::chrono::seconds(30);
 
 // Its Workloads hold back nothing: garbage collection has the job's own order.
-void let_go(const JobScene& scene, Plan& plan) {
-  for (const Workload* workload : scene.state.workloads_of_owner(scene.job.meta().uid)) {
+void let_go(const JobContext& context, Plan& plan) {
+  for (const Workload* workload : context.state.workloads_of_owner(context.job.meta().uid)) {
     drop_in_use_finalizer(kWorkloads, workload->meta, plan);
   }
 }
 
 // --- A job without a Workload ---
 
-void create(const JobScene& scene, Plan& plan) {
+void create(const JobContext& context, Plan& plan) {
   // A namespace that is going takes nothing new, and takes the job along.
-  const TypedObject* ns = scene.state.find(kNamespaces, "", scene.job.meta().ns);
+  const TypedObject* ns = context.state.find(kNamespaces, "", context.job.meta().ns);
   if (ns != nullptr && meta_of(*ns).deleting) return;
-  const std::string name = name_of_workload(scene);
-  const ObjectKey key{&kWorkloads, scene.job.meta().ns, name};
-  if (const Workload* stranger = scene.state.workload(key.ns, key.name)) {
-    plan.wake_at(scene.now.wall + kTakenInterval);
-    plan.events.push_back(scene.event(kWarningEvent, "WorkloadNameTaken",
-                                      "Workload " + path_of(stranger->meta) +
-                                          " exists and does not belong to this job; delete it, and this job gets one "
-                                          "of that name"));
+  const std::string name = name_of_workload(context);
+  const ObjectKey key{&kWorkloads, context.job.meta().ns, name};
+  if (const Workload* stranger = context.state.workload(key.ns, key.name)) {
+    plan.wake_at(context.now.wall + kTakenInterval);
+    plan.events.push_back(context.event(kWarningEvent, "WorkloadNameTaken",
+                                        "Workload " + path_of(stranger->meta) +
+                                            " exists and does not belong to this job; delete it, and this job gets one "
+                                            "of that name"));
     return;
   }
-  const auto priority = priority_of(scene, plan);
+  const auto priority = priority_of(context, plan);
   if (!priority) return;
   plan.writes.push_back(
       {.verb = Verb::kCreate,
        .target = key,
-       .body = make_workload(scene, *priority),
-       .events = {scene.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path_of(key.ns, name))},
-       .refusal = scene.event(kWarningEvent, "WorkloadCreationFailed",
-                              "Workload " + path_of(key.ns, name) + " cannot be created: ")});
+       .body = make_workload(context, *priority),
+       .events = {context.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path_of(key.ns, name))},
+       .refusal = context.event(kWarningEvent, "WorkloadCreationFailed",
+                                "Workload " + path_of(key.ns, name) + " cannot be created: ")});
 }
 
-Step follow_without_workload(const JobScene& scene, Plan& plan) {
-  if (scene.job.end()) return Step::kDone;
+Step follow_without_workload(const JobContext& context, Plan& plan) {
+  if (context.job.end()) return Step::kDone;
   // Its making leads back here.
-  if (prebuilt_workload_name_of(scene.settings.rules, scene.job.meta()))
-    return advance_stop(scene, nullptr, "missing workload", plan);
-  if (!scene.job.active()) create(scene, plan);
+  if (prebuilt_workload_name_of(context.settings.rules, context.job.meta()))
+    return advance_stop(context, nullptr, "missing workload", plan);
+  if (!context.job.active()) create(context, plan);
   return Step::kDone;
 }
 
@@ -81,10 +81,10 @@ std::string name_in_events(const Workload& workload) {
 
 }  // namespace
 
-void tell_end(const JobScene& scene, const Workload& workload, const JobEnd& job_end, Plan& plan) {
+void tell_end(const JobContext& context, const Workload& workload, const JobEnd& job_end, Plan& plan) {
   const std::string_view reason = job_end.success ? kSucceededReason : kFailedReason;
-  Write write = write_status(workload, finished_status(workload, reason, job_end.message, scene.stamp()));
-  write.events = {scene.event(kNormalEvent, "FinishedWorkload", name_in_events(workload))};
+  Write write = write_status(workload, finished_status(workload, reason, job_end.message, context.stamp()));
+  write.events = {context.event(kNormalEvent, "FinishedWorkload", name_in_events(workload))};
   plan.writes.push_back(std::move(write));
 }
 
@@ -99,10 +99,10 @@ bool same_pods(std::vector<ReclaimablePod> one, std::vector<ReclaimablePod> othe
 
 }  // namespace
 
-Step tell_reclaimable(const JobScene& scene, const Workload& workload, Plan& plan) {
-  if (!scene.settings.rules.enabled("ReclaimablePods")) return Step::kContinue;
+Step tell_reclaimable(const JobContext& context, const Workload& workload, Plan& plan) {
+  if (!context.settings.rules.enabled("ReclaimablePods")) return Step::kContinue;
   WorkloadStatus status = workload.status;
-  status.reclaimable_pods = scene.job.reclaimable_pods();
+  status.reclaimable_pods = context.job.reclaimable_pods();
   if (same_pods(status.reclaimable_pods, workload.status.reclaimable_pods)) return Step::kContinue;
   plan.writes.push_back(write_status(workload, status));
   return Step::kDone;
@@ -112,23 +112,23 @@ namespace {
 
 // The scheduler has something to say of it, or will: the first word on its pods goes along
 // (reconcilers/workload/admission.cpp), which saves a write for every job.
-bool is_about_to_be_judged(const JobScene& scene, const Workload& workload) {
-  const Admissions& admissions = scene.state.admissions();
+bool is_about_to_be_judged(const JobContext& context, const Workload& workload) {
+  const SchedulerDriver& driver = context.state.scheduler_driver();
   return !workload.has_quota_reserved() &&
-         (admissions.ruling_on(workload.meta.ns, workload.meta.name) != nullptr ||
-          admissions.scheduler().place_of(workload.meta.ns, workload.meta.name) == Requeued::kActive);
+         (driver.pending_decision_on(workload.meta.ns, workload.meta.name) != nullptr ||
+          driver.scheduler().position_of(workload.meta.ns, workload.meta.name) == QueuePosition::kActive);
 }
 
 }  // namespace
 
-Step tell_ready(const JobScene& scene, const Workload& workload, Plan& plan) {
-  const bool for_all = scene.settings.wait_for_pods_ready.has_value();
-  if (!for_all && !tracks_flavors(workload, queues_of(workload, scene.state).cluster)) return Step::kContinue;
-  Condition wanted = pods_ready_condition(workload, scene.job, scene.stamp());
+Step tell_ready(const JobContext& context, const Workload& workload, Plan& plan) {
+  const bool for_all = context.settings.wait_for_pods_ready.has_value();
+  if (!for_all && !tracks_flavors(workload, queues_of(workload, context.state).cluster)) return Step::kContinue;
+  Condition wanted = pods_ready_condition(workload, context.job, context.stamp());
   const Condition* present = find_condition(workload.status.conditions, kPodsReadyCondition);
   if (present != nullptr && present->status == wanted.status && present->reason == wanted.reason)
     return Step::kContinue;
-  if (present == nullptr && is_about_to_be_judged(scene, workload)) return Step::kContinue;
+  if (present == nullptr && is_about_to_be_judged(context, workload)) return Step::kContinue;
   // For its flavors the first word comes with their quota.
   if (present == nullptr && !for_all && !workload.has_quota_reserved()) return Step::kContinue;
   plan.writes.push_back(write_status(workload, status_with_pods(workload, std::move(wanted))));
@@ -138,42 +138,42 @@ Step tell_ready(const JobScene& scene, const Workload& workload, Plan& plan) {
 namespace {
 
 // What a JobSet's status says of its Jobs comes late; they themselves know.
-bool has_pods(const JobScene& scene) {
-  if (scene.job.active()) return true;
-  if (scene.job.type().plural != kJobSets.plural) return false;
-  const ObjectMeta& meta = scene.job.meta();
-  const std::vector<const Job*> jobs = scene.state.jobs_of_jobset(meta.ns, meta.name);
+bool has_pods(const JobContext& context) {
+  if (context.job.active()) return true;
+  if (context.job.type().plural != kJobSets.plural) return false;
+  const ObjectMeta& meta = context.job.meta();
+  const std::vector<const Job*> jobs = context.state.jobs_of_jobset(meta.ns, meta.name);
   return std::any_of(jobs.begin(), jobs.end(), [&](const Job* job) {
     const bool will_stop = !job->suspended && !end_of(*job);
     return will_stop || job->status.active > 0;
   });
 }
 
-Step follow_eviction(const JobScene& scene, const Workload& workload, Plan& plan) {
+Step follow_eviction(const JobContext& context, const Workload& workload, Plan& plan) {
   const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
   if (evicted == nullptr || !evicted->is_true()) return Step::kContinue;
-  if (advance_stop(scene, &workload, evicted->message, plan) == Step::kDone) return Step::kDone;
+  if (advance_stop(context, &workload, evicted->message, plan) == Step::kDone) return Step::kDone;
   // Pods that run still need their quota.
-  if (!workload.has_quota_reserved() || has_pods(scene)) return Step::kDone;
-  const Duration admitted_for = scene.state.admissions().admitted_for(workload, scene.now);
-  plan.writes.push_back(write_status(workload, released_status(workload, *evicted, admitted_for, scene.stamp())));
+  if (!workload.has_quota_reserved() || has_pods(context)) return Step::kDone;
+  const Duration admitted_for = context.state.scheduler_driver().admitted_for(workload, context.now);
+  plan.writes.push_back(write_status(workload, released_status(workload, *evicted, admitted_for, context.stamp())));
   return Step::kDone;
 }
 
-void tell_of_checks(const JobScene& scene, const Workload& workload, Plan& plan) {
+void tell_of_checks(const JobContext& context, const Workload& workload, Plan& plan) {
   std::string text;
   for (const AdmissionCheckState& check : workload.status.admission_checks) {
     if (check.state != kCheckPending || check.message.empty()) continue;
     text += (text.empty() ? "" : "; ") + check.name + ": " + check.message;
   }
-  if (!text.empty()) plan.events.push_back(scene.event(kNormalEvent, "UpdatedAdmissionCheck", std::move(text)));
+  if (!text.empty()) plan.events.push_back(context.event(kNormalEvent, "UpdatedAdmissionCheck", std::move(text)));
 }
 
 }  // namespace
 
-void wait_for_admission(const JobScene& scene, const Workload& workload, Plan& plan) {
-  if (workload.has_quota_reserved()) tell_of_checks(scene, workload, plan);
-  const std::string queue(scene.job.queue_name());
+void wait_for_admission(const JobContext& context, const Workload& workload, Plan& plan) {
+  if (workload.has_quota_reserved()) tell_of_checks(context, workload, plan);
+  const std::string queue(context.job.queue_name());
   if (workload.queue_name == queue) return;
   // No queue is no field: an empty name is refused.
   const nlohmann::json name = queue.empty() ? nlohmann::json() : nlohmann::json(queue);
@@ -182,43 +182,43 @@ void wait_for_admission(const JobScene& scene, const Workload& workload, Plan& p
 
 namespace {
 
-Step let_go_finished(const JobScene& scene, const Workload& workload, Plan& plan) {
+Step let_go_finished(const JobContext& context, const Workload& workload, Plan& plan) {
   if (!workload.finished()) return Step::kContinue;
   drop_in_use_finalizer(kWorkloads, workload.meta, plan,
-                        {scene.event(kNormalEvent, "FinishedWorkload", name_in_events(workload))});
+                        {context.event(kNormalEvent, "FinishedWorkload", name_in_events(workload))});
   return Step::kDone;
 }
 
-Step stop_with_deleted(const JobScene& scene, const Workload& workload, Plan& plan) {
+Step stop_with_deleted(const JobContext& context, const Workload& workload, Plan& plan) {
   if (!workload.meta.deleting) return Step::kContinue;
-  if (advance_stop(scene, &workload, "Workload is deleted", plan) == Step::kContinue)
+  if (advance_stop(context, &workload, "Workload is deleted", plan) == Step::kContinue)
     drop_in_use_finalizer(kWorkloads, workload.meta, plan);
   return Step::kDone;
 }
 
-Step follow_end(const JobScene& scene, const Workload& workload, Plan& plan) {
-  const auto job_end = scene.job.end();
+Step follow_end(const JobContext& context, const Workload& workload, Plan& plan) {
+  const auto job_end = context.job.end();
   if (!job_end) return Step::kContinue;
-  tell_end(scene, workload, *job_end, plan);
+  tell_end(context, workload, *job_end, plan);
   return Step::kDone;
 }
 
-Step start_or_wait(const JobScene& scene, const Workload& workload, Plan& plan) {
-  if (!scene.job.stopped()) return Step::kContinue;
+Step start_or_wait(const JobContext& context, const Workload& workload, Plan& plan) {
+  if (!context.job.stopped()) return Step::kContinue;
   if (workload.admitted())
-    start(scene, workload, plan);
+    start(context, workload, plan);
   else
-    wait_for_admission(scene, workload, plan);
+    wait_for_admission(context, workload, plan);
   return Step::kDone;
 }
 
 // A stop that was begun is completed; the Workload may have been admitted again since.
-Step stop_unadmitted(const JobScene& scene, const Workload& workload, Plan& plan) {
-  if (workload.admitted() && !scene.job.suspended()) return Step::kContinue;
-  return advance_stop(scene, &workload, "Not admitted by cluster queue", plan);
+Step stop_unadmitted(const JobContext& context, const Workload& workload, Plan& plan) {
+  if (workload.admitted() && !context.job.suspended()) return Step::kContinue;
+  return advance_stop(context, &workload, "Not admitted by cluster queue", plan);
 }
 
-constexpr Step (*kStepsWithWorkload[])(const JobScene&, const Workload&, Plan&) = {
+constexpr Step (*kStepsWithWorkload[])(const JobContext&, const Workload&, Plan&) = {
     let_go_finished, stop_with_deleted, follow_end,    tell_reclaimable,
     tell_ready,      follow_eviction,   start_or_wait, stop_unadmitted};
 
@@ -232,8 +232,8 @@ bool is_never_run(const QueuedJob& job, const ClusterState& state, const Reconci
 }
 
 // It neither waits for quota nor holds any.
-void withdraw(const JobScene& scene, Plan& plan) {
-  for (const Workload* workload : scene.state.workloads_of_owner(scene.job.meta().uid)) {
+void withdraw(const JobContext& context, Plan& plan) {
+  for (const Workload* workload : context.state.workloads_of_owner(context.job.meta().uid)) {
     drop_in_use_finalizer(kWorkloads, workload->meta, plan);
     if (workload->meta.deleting) continue;
     plan.writes.push_back({.verb = Verb::kDelete,
@@ -243,49 +243,49 @@ void withdraw(const JobScene& scene, Plan& plan) {
   }
 }
 
-using JobStep = Step (*)(const JobScene&, const ReconcilerSettings&, Plan&);
+using JobStep = Step (*)(const JobContext&, const ReconcilerSettings&, Plan&);
 
-Step let_go_when_deleted(const JobScene& scene, const ReconcilerSettings&, Plan& plan) {
-  if (!scene.job.meta().deleting) return Step::kContinue;
+Step let_go_when_deleted(const JobContext& context, const ReconcilerSettings&, Plan& plan) {
+  if (!context.job.meta().deleting) return Step::kContinue;
   const bool works =
-      scene.job.works_while_deleted() && scene.settings.rules.enabled("DeferRayServiceFinalizationForRedisCleanup");
-  if (!works) let_go(scene, plan);
+      context.job.works_while_deleted() && context.settings.rules.enabled("DeferRayServiceFinalizationForRedisCleanup");
+  if (!works) let_go(context, plan);
   return Step::kDone;
 }
 
-Step leave_alone(const JobScene& scene, const ReconcilerSettings&, Plan&) {
-  const QueuedJob& job = scene.job;
+Step leave_alone(const JobContext& context, const ReconcilerSettings&, Plan&) {
+  const QueuedJob& job = context.job;
   if (!job.kind().is_managed_by(job.managed_by())) return Step::kDone;
-  const bool unused = job.left_alone() && scene.state.workloads_of_owner(job.meta().uid).empty();
+  const bool unused = job.left_alone() && context.state.workloads_of_owner(job.meta().uid).empty();
   return unused ? Step::kDone : Step::kContinue;
 }
 
-Step follow_standing(const JobScene& scene, const ReconcilerSettings&, Plan& plan) {
-  const auto standing = standing_of(scene);
-  if (!standing) plan.wake_at(scene.now.wall + kUndecidedInterval);
+Step follow_standing(const JobContext& context, const ReconcilerSettings&, Plan& plan) {
+  const auto standing = standing_of(context);
+  if (!standing) plan.wake_at(context.now.wall + kUndecidedInterval);
   if (!standing || *standing == Standing::kOutside) return Step::kDone;
   if (*standing == Standing::kQueued) return Step::kContinue;
-  if (*standing == Standing::kHeld) hold(scene, plan);
-  if (plan.writes.empty()) leave_queue(scene, plan);
+  if (*standing == Standing::kHeld) hold(context, plan);
+  if (plan.writes.empty()) leave_queue(context, plan);
   return Step::kDone;
 }
 
-Step leave_never_run(const JobScene& scene, const ReconcilerSettings& settings, Plan& plan) {
-  const QueuedJob& job = scene.job;
-  if (!is_never_run(job, scene.state, settings) || !job.suspended() || has_pods(scene)) return Step::kContinue;
-  if (!job.end()) withdraw(scene, plan);
+Step leave_never_run(const JobContext& context, const ReconcilerSettings& settings, Plan& plan) {
+  const QueuedJob& job = context.job;
+  if (!is_never_run(job, context.state, settings) || !job.suspended() || has_pods(context)) return Step::kContinue;
+  if (!job.end()) withdraw(context, plan);
   return Step::kDone;
 }
 
-Step take_leftovers(const JobScene& scene, const ReconcilerSettings&, Plan& plan) {
-  return take_back_leftovers(scene, plan);
+Step take_leftovers(const JobContext& context, const ReconcilerSettings&, Plan& plan) {
+  return take_back_leftovers(context, plan);
 }
 
-Step follow_workload(const JobScene& scene, const ReconcilerSettings&, Plan& plan) {
-  const WorkloadChoice choice = choose_workload(scene, plan);
+Step follow_workload(const JobContext& context, const ReconcilerSettings&, Plan& plan) {
+  const WorkloadChoice choice = choose_workload(context, plan);
   if (choice.settled) return Step::kDone;
-  if (choice.workload == nullptr) return follow_without_workload(scene, plan);
-  return take_steps(kStepsWithWorkload, scene, *choice.workload, plan);
+  if (choice.workload == nullptr) return follow_without_workload(context, plan);
+  return take_steps(kStepsWithWorkload, context, *choice.workload, plan);
 }
 
 constexpr JobStep kSteps[] = {let_go_when_deleted, leave_alone,    follow_standing,
@@ -295,8 +295,8 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   Plan plan;
   const auto job = find_job(key, state);
   if (!job || !settings.queues.rules.frameworks.contains(job->kind().framework)) return plan;
-  const JobScene scene{*job, state, settings.queues, now};
-  run_pass(kSteps, scene, settings, plan);
+  const JobContext context{*job, state, settings.queues, now};
+  run_pass(kSteps, context, settings, plan);
   return plan;
 }
 
@@ -316,30 +316,30 @@ void add_key(const QueuedJob& job, std::vector<ObjectKey>& keys) {
 }
 
 // A Workload that nobody controls may be the one that a job names.
-void concern_who_names(const ClusterState& state, const ObjectMeta& workload, std::vector<ObjectKey>& keys) {
+void enqueue_jobs_that_name(const ClusterState& state, const ObjectMeta& workload, std::vector<ObjectKey>& keys) {
   for (ObjectKey& key : state.jobs_naming_workload(workload.ns, workload.name)) {
     if (!find_job_kind(*key.type)->has_own_reconciler()) keys.push_back(std::move(key));
   }
 }
 
-void concern_workload(const ClusterState& state, const ObjectMeta& workload, std::vector<ObjectKey>& keys) {
-  if (!workload.controller) return concern_who_names(state, workload, keys);
+void enqueue_for_workload(const ClusterState& state, const ObjectMeta& workload, std::vector<ObjectKey>& keys) {
+  if (!workload.controller) return enqueue_jobs_that_name(state, workload, keys);
   const OwnerReference& owner = *workload.controller;
   const JobKind* kind = find_job_kind(group_of(owner.api_version), owner.kind);
   if (kind != nullptr && !kind->has_own_reconciler()) keys.push_back({&kind->type, workload.ns, owner.name});
 }
 
 // PodsReady of Workloads with quota is told from now on, or no more.
-void concern_fallback(const ClusterState& state, const ClusterQueue& queue, std::vector<ObjectKey>& keys) {
+void enqueue_for_fallback(const ClusterState& state, const ClusterQueue& queue, std::vector<ObjectKey>& keys) {
   const ClusterQueue* present = state.cluster_queue(queue.meta.name);
   if (present == nullptr || present->fallback.has_value() == queue.fallback.has_value()) return;
   for (const Workload* workload : state.workloads_reserving(queue.meta.name))
-    concern_workload(state, workload->meta, keys);
+    enqueue_for_workload(state, workload->meta, keys);
 }
 
 // Jobs of which this object says what their pods are.
-void concern_consulting(const ClusterState& state, const ObjectMeta& consulted, const ResourceType& type,
-                        std::vector<ObjectKey>& keys) {
+void enqueue_consulting_jobs(const ClusterState& state, const ObjectMeta& consulted, const ResourceType& type,
+                             std::vector<ObjectKey>& keys) {
   for (const KindDescriptionPtr& kind : described_kinds()) {
     const bool asks = std::any_of(kind->consulted.begin(), kind->consulted.end(),
                                   [&](const ConsultedKind& each) { return each.type().plural == type.plural; });
@@ -363,28 +363,30 @@ bool uses(const QueuedJob& job, const PriorityClass& priority_class) {
 }
 
 // Jobs that may wait for a class to exist.
-void concern_priority(const ClusterState& state, const PriorityClass& priority_class, std::vector<ObjectKey>& keys) {
+void enqueue_for_priority_class(const ClusterState& state, const PriorityClass& priority_class,
+                                std::vector<ObjectKey>& keys) {
   for_each_job(state, [&](const QueuedJob& job) {
     if (uses(job, priority_class)) add_key(job, keys);
   });
 }
 
-void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (const JobKind* kind = find_job_kind(type_of(object)); kind != nullptr && !kind->has_own_reconciler()) {
     keys.push_back(key_of(object));
   } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
-    concern_workload(state, (*workload)->meta, keys);
+    enqueue_for_workload(state, (*workload)->meta, keys);
   } else if (const auto* queue = std::get_if<ClusterQueuePtr>(&object)) {
-    concern_fallback(state, **queue, keys);
+    enqueue_for_fallback(state, **queue, keys);
   } else if (const auto* priority_class = std::get_if<PriorityClassPtr>(&object)) {
-    concern_priority(state, **priority_class, keys);
+    enqueue_for_priority_class(state, **priority_class, keys);
   } else if (const auto* plain = std::get_if<PlainObjectPtr>(&object)) {
-    if ((*plain)->type->kind != kNamespaces.kind) concern_consulting(state, (*plain)->meta, *(*plain)->type, keys);
+    if ((*plain)->type->kind != kNamespaces.kind) enqueue_consulting_jobs(state, (*plain)->meta, *(*plain)->type, keys);
   }
 }
 
 }  // namespace
 
-const Reconciler job_workload_reconciler = {.name = "job_workload", .concerns = concerns, .reconcile = reconcile};
+const Reconciler job_workload_reconciler = {
+    .name = "job_workload", .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster

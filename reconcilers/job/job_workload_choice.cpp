@@ -30,37 +30,37 @@ void update(const Workload& workload, json spec, std::vector<ObjectEvent> events
 
 // --- A Workload that the user has made ---
 
-void take(const JobScene& scene, const Workload& workload, Plan& plan) {
-  const ObjectMeta& job = scene.job.meta();
-  json metadata = {{"ownerReferences", json::array({controller_reference(scene.job.type(), job, true)})}};
+void take(const JobContext& context, const Workload& workload, Plan& plan) {
+  const ObjectMeta& job = context.job.meta();
+  json metadata = {{"ownerReferences", json::array({controller_reference(context.job.type(), job, true)})}};
   if (is_valid_label_value(job.uid).empty()) metadata["labels"][std::string(kJobUidLabel)] = job.uid;
   plan.writes.push_back(patch_workload(workload, Verb::kPatch, {{"metadata", std::move(metadata)}}));
 }
 
-WorkloadChoice choose_prebuilt(const JobScene& scene, std::string_view name, Plan& plan) {
-  const Workload* workload = scene.state.workload(scene.job.meta().ns, name);
+WorkloadChoice choose_prebuilt(const JobContext& context, std::string_view name, Plan& plan) {
+  const Workload* workload = context.state.workload(context.job.meta().ns, name);
   if (workload == nullptr) return {};
   const auto& controller = workload->meta.controller;
-  if (controller && controller->uid != scene.job.meta().uid) {
-    plan.events.push_back(scene.event(kWarningEvent, "PrebuiltWorkloadTaken",
-                                      "Workload " + path_of(workload->meta) + " belongs to " + controller->kind + " " +
-                                          controller->name + "; name another, or have one made"));
+  if (controller && controller->uid != context.job.meta().uid) {
+    plan.events.push_back(context.event(kWarningEvent, "PrebuiltWorkloadTaken",
+                                        "Workload " + path_of(workload->meta) + " belongs to " + controller->kind +
+                                            " " + controller->name + "; name another, or have one made"));
     return {};
   }
   if (!controller) {
-    take(scene, *workload, plan);
+    take(context, *workload, plan);
     return kSettled;
   }
-  if (workload->finished() || workload->meta.deleting || is_equivalent(scene, *workload) ||
-      is_equivalent(scene, with_container_defaults(*workload)))
+  if (workload->finished() || workload->meta.deleting || is_equivalent(context, *workload) ||
+      is_equivalent(context, with_container_defaults(*workload)))
     return {.workload = workload};
-  Write write =
-      write_status(*workload, finished_status(*workload, kOutOfSyncReason,
-                                              "The prebuilt workload is out of sync with its user job", scene.stamp()));
-  const std::string difference = difference_of_prebuilt(scene, *workload);
-  write.events = {scene.event(kWarningEvent, "PrebuiltWorkloadOutOfSync",
-                              "Workload " + path_of(workload->meta) + " does not suit this job" +
-                                  (difference.empty() ? "" : ": " + difference))};
+  Write write = write_status(
+      *workload, finished_status(*workload, kOutOfSyncReason, "The prebuilt workload is out of sync with its user job",
+                                 context.stamp()));
+  const std::string difference = difference_of_prebuilt(context, *workload);
+  write.events = {context.event(kWarningEvent, "PrebuiltWorkloadOutOfSync",
+                                "Workload " + path_of(workload->meta) + " does not suit this job" +
+                                    (difference.empty() ? "" : ": " + difference))};
   plan.writes.push_back(std::move(write));
   return kSettled;
 }
@@ -74,13 +74,13 @@ bool same_names(const std::vector<PodSet>& one, const std::vector<PodSet>& other
 
 // Pod sets may shrink at any time, and grow while no quota is reserved. nullopt: this is
 // another change, to be treated as that of any job.
-std::optional<WorkloadChoice> choose_elastic(const JobScene& scene, const Workloads& owned, Plan& plan) {
+std::optional<WorkloadChoice> choose_elastic(const JobContext& context, const Workloads& owned, Plan& plan) {
   Workloads alive;
   std::copy_if(owned.begin(), owned.end(), std::back_inserter(alive),
                [](const Workload* workload) { return !workload->finished(); });
   if (alive.size() != 1) return std::nullopt;
   const Workload& workload = *alive.front();
-  const std::vector<PodSet> wanted = scene.job.pod_set_shapes(scene.settings.rules);
+  const std::vector<PodSet> wanted = context.job.pod_set_shapes(context.settings.rules);
   if (!same_names(wanted, workload.pod_sets)) return std::nullopt;
   std::vector<PodSet> counted = workload.pod_sets;
   bool grows = false;
@@ -103,10 +103,10 @@ struct Sorted {
   Workloads others;
 };
 
-Sorted sort(const JobScene& scene, const Workloads& owned) {
+Sorted sort(const JobContext& context, const Workloads& owned) {
   Sorted sorted;
   for (const Workload* workload : owned) {
-    if (sorted.match == nullptr && is_equivalent(scene, *workload)) {
+    if (sorted.match == nullptr && is_equivalent(context, *workload)) {
       sorted.match = workload;
     } else {
       sorted.others.push_back(workload);
@@ -115,79 +115,80 @@ Sorted sort(const JobScene& scene, const Workloads& owned) {
   return sorted;
 }
 
-WorkloadChoice make_match(const JobScene& scene, const Workload& workload, Plan& plan) {
-  if (const auto priority = priority_of(scene, plan)) {
-    update(workload, remake_spec(scene, *priority),
-           {scene.event(kNormalEvent, "UpdatedWorkload",
-                        "Updated not matching Workload for suspended job: " + path_of(workload.meta))},
+WorkloadChoice make_match(const JobContext& context, const Workload& workload, Plan& plan) {
+  if (const auto priority = priority_of(context, plan)) {
+    update(workload, remake_spec(context, *priority),
+           {context.event(kNormalEvent, "UpdatedWorkload",
+                          "Updated not matching Workload for suspended job: " + path_of(workload.meta))},
            plan);
   }
   return kSettled;
 }
 
 // The priority class of a job may change while it waits or runs.
-WorkloadChoice keep_priority(const JobScene& scene, const Workload& workload, Plan& plan) {
-  if (!names_other_class(scene, workload)) return {.workload = &workload};
-  if (const auto priority = priority_of(scene, plan)) {
-    update(workload, to_json(*priority),
-           {scene.event(kNormalEvent, "UpdatedWorkload", "Updated workload priority class: " + path_of(workload.meta))},
-           plan);
+WorkloadChoice keep_priority(const JobContext& context, const Workload& workload, Plan& plan) {
+  if (!names_other_class(context, workload)) return {.workload = &workload};
+  if (const auto priority = priority_of(context, plan)) {
+    update(
+        workload, to_json(*priority),
+        {context.event(kNormalEvent, "UpdatedWorkload", "Updated workload priority class: " + path_of(workload.meta))},
+        plan);
   }
   return kSettled;
 }
 
 // While it runs, a job without its Workload is stopped.
-Step stop_without_match(const JobScene& scene, const Workloads& others, Plan& plan) {
-  if (scene.job.stopped() || scene.job.end()) return Step::kContinue;
+Step stop_without_match(const JobContext& context, const Workloads& others, Plan& plan) {
+  if (context.job.stopped() || context.job.end()) return Step::kContinue;
   // Of several nobody knows which one the job was started by.
   const Workload* like = others.size() == 1 ? others.front() : nullptr;
   const char* note = like == nullptr ? "Missing Workload; unable to restore pod templates"
                                      : "No matching Workload; restoring pod templates according to existent Workload";
-  return advance_stop(scene, like, note, plan);
+  return advance_stop(context, like, note, plan);
 }
 
-WorkloadChoice choose_made(const JobScene& scene, const Workloads& owned, Plan& plan) {
-  Sorted sorted = sort(scene, owned);
+WorkloadChoice choose_made(const JobContext& context, const Workloads& owned, Plan& plan) {
+  Sorted sorted = sort(context, owned);
   const Workload* to_update = nullptr;
   if (sorted.match == nullptr) {
-    if (!sorted.others.empty() && scene.job.stopped() && !sorted.others.front()->has_quota_reserved() &&
+    if (!sorted.others.empty() && context.job.stopped() && !sorted.others.front()->has_quota_reserved() &&
         !sorted.others.front()->finished() && !sorted.others.front()->meta.deleting) {
       to_update = sorted.others.front();
       sorted.others.erase(sorted.others.begin());
-    } else if (stop_without_match(scene, sorted.others, plan) == Step::kDone) {
+    } else if (stop_without_match(context, sorted.others, plan) == Step::kDone) {
       return kSettled;
     }
   }
-  for (const Workload* other : sorted.others) remove_workload(scene, *other, plan);
+  for (const Workload* other : sorted.others) remove_workload(context, *other, plan);
   if (!sorted.others.empty()) return kSettled;
-  if (to_update != nullptr) return make_match(scene, *to_update, plan);
+  if (to_update != nullptr) return make_match(context, *to_update, plan);
   if (sorted.match == nullptr) return {};
   const bool over = sorted.match->finished() || sorted.match->meta.deleting;
-  return over ? WorkloadChoice{.workload = sorted.match} : keep_priority(scene, *sorted.match, plan);
+  return over ? WorkloadChoice{.workload = sorted.match} : keep_priority(context, *sorted.match, plan);
 }
 
 }  // namespace
 
-void remove_workload(const JobScene& scene, const Workload& workload, Plan& plan) {
+void remove_workload(const JobContext& context, const Workload& workload, Plan& plan) {
   drop_in_use_finalizer(kWorkloads, workload.meta, plan);
   if (workload.meta.deleting) return;
   plan.writes.push_back({.verb = Verb::kDelete,
                          .target = key_of(kWorkloads, workload.meta),
                          .body = with_version(workload.meta, {}),
                          .uid = workload.meta.uid,
-                         .events = {scene.event(kNormalEvent, "DeletedWorkload",
-                                                "Deleted not matching Workload: " + path_of(workload.meta))}});
+                         .events = {context.event(kNormalEvent, "DeletedWorkload",
+                                                  "Deleted not matching Workload: " + path_of(workload.meta))}});
 }
 
-WorkloadChoice choose_workload(const JobScene& scene, Plan& plan) {
-  const RuleSettings& rules = scene.settings.rules;
-  if (const auto prebuilt = prebuilt_workload_name_of(rules, scene.job.meta()))
-    return choose_prebuilt(scene, prebuilt->name, plan);
-  const Workloads owned = scene.state.workloads_of_owner(scene.job.meta().uid);
-  if (scene.job.elastic(rules)) {
-    if (const auto choice = choose_elastic(scene, owned, plan)) return *choice;
+WorkloadChoice choose_workload(const JobContext& context, Plan& plan) {
+  const RuleSettings& rules = context.settings.rules;
+  if (const auto prebuilt = prebuilt_workload_name_of(rules, context.job.meta()))
+    return choose_prebuilt(context, prebuilt->name, plan);
+  const Workloads owned = context.state.workloads_of_owner(context.job.meta().uid);
+  if (context.job.elastic(rules)) {
+    if (const auto choice = choose_elastic(context, owned, plan)) return *choice;
   }
-  return choose_made(scene, owned, plan);
+  return choose_made(context, owned, plan);
 }
 
 }  // namespace muster

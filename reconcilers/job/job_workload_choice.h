@@ -3,7 +3,7 @@
 // Source: Kueue, jobframework.
 #pragma once
 
-#include "reconcilers/job/job_workload_scene.h"
+#include "reconcilers/job/job_workload_context.h"
 
 namespace muster {
 
@@ -13,8 +13,8 @@ struct WorkloadChoice {
   const Workload* workload = nullptr;  // none: there is none yet
 };
 
-WorkloadChoice choose_workload(const JobScene& scene, Plan& plan);
+WorkloadChoice choose_workload(const JobContext& context, Plan& plan);
 // Deletes a Workload that is not what the job asks for (any more), and says so.
-void remove_workload(const JobScene& scene, const Workload& workload, Plan& plan);
+void remove_workload(const JobContext& context, const Workload& workload, Plan& plan);
 
 }  // namespace muster

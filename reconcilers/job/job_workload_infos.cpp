@@ -19,22 +19,22 @@ void put(Labels& map, std::string_view key, std::string_view value) {
   map.insert_or_assign(std::string(key), std::string(value));
 }
 
-void put_identity(const JobScene& scene, const Workload& workload, PodSetInfo& info) {
-  const RuleSettings& rules = scene.settings.rules;
+void put_identity(const JobContext& context, const Workload& workload, PodSetInfo& info) {
+  const RuleSettings& rules = context.settings.rules;
   put(info.labels, kPodSetLabel, info.name);
   if (rules.enabled("TopologyAwareScheduling")) put(info.annotations, kWorkloadAnnotation, workload.meta.name);
-  if (scene.job.elastic(rules)) put(info.annotations, kWorkloadSliceNameAnnotation, slice_name(workload));
+  if (context.job.elastic(rules)) put(info.annotations, kWorkloadSliceNameAnnotation, slice_name(workload));
   if (!rules.enabled("AssignQueueLabelsForPods")) return;
   put(info.labels, kLocalQueueLabel, workload.queue_name);
   const std::string& cluster_queue = workload.status.admission->cluster_queue;
   if (is_dns1123_label(cluster_queue).empty()) put(info.labels, kClusterQueueLabel, cluster_queue);
 }
 
-Outcome<> put_flavors(const JobScene& scene, const PodSetAssignment& assignment, PodSetInfo& info) {
+Outcome<> put_flavors(const JobContext& context, const PodSetAssignment& assignment, PodSetInfo& info) {
   std::set<std::string_view> done;
   for (const auto& [resource, name] : assignment.flavors) {
     if (!done.insert(name).second) continue;
-    const ResourceFlavor* flavor = scene.state.resource_flavor(name);
+    const ResourceFlavor* flavor = context.state.resource_flavor(name);
     if (flavor == nullptr) return fail("ResourceFlavor " + name + " does not exist");
     info.node_selector.insert(flavor->node_labels.begin(), flavor->node_labels.end());
     info.tolerations.insert(info.tolerations.end(), flavor->tolerations.begin(), flavor->tolerations.end());
@@ -98,10 +98,10 @@ bool same_as_stored(const std::vector<PodSet>& wanted, const Workload& workload)
 }
 
 // nullopt: nothing runs by its admission, so what is stored counts.
-std::optional<bool> same_as_running(const JobScene& scene, const std::vector<PodSet>& wanted,
+std::optional<bool> same_as_running(const JobContext& context, const std::vector<PodSet>& wanted,
                                     const Workload& workload) {
   if (!workload.has_quota_reserved() || !workload.status.admission) return std::nullopt;
-  const auto infos = infos_of_admission(scene, workload);
+  const auto infos = infos_of_admission(context, workload);
   if (!infos || infos->empty()) return std::nullopt;
   std::vector<PodSet> pod_sets;
   std::vector<std::vector<Toleration>> tolerations(workload.pod_sets.size());
@@ -115,7 +115,7 @@ std::optional<bool> same_as_running(const JobScene& scene, const std::vector<Pod
 
 }  // namespace
 
-Result<std::vector<PodSetInfo>, NoInfos> infos_of_admission(const JobScene& scene, const Workload& workload) {
+Result<std::vector<PodSetInfo>, NoInfos> infos_of_admission(const JobContext& context, const Workload& workload) {
   std::vector<PodSetInfo> infos;
   if (!workload.status.admission) return infos;
   for (const PodSetAssignment& assignment : workload.status.admission->pod_sets) {
@@ -123,21 +123,21 @@ Result<std::vector<PodSetInfo>, NoInfos> infos_of_admission(const JobScene& scen
     PodSetInfo info;
     info.name = assignment.name;
     info.count = assignment.count.value_or(pod_set == nullptr ? 0 : pod_set->count);
-    if (auto found = put_flavors(scene, assignment, info); !found)
+    if (auto found = put_flavors(context, assignment, info); !found)
       return fail_with(NoInfos{found.error().message, true});
-    put_identity(scene, workload, info);
+    put_identity(context, workload, info);
     if (auto merged = put_updates(workload, info); !merged) return fail_with(NoInfos{merged.error().message, false});
     infos.push_back(std::move(info));
   }
   return infos;
 }
 
-bool is_equivalent(const JobScene& scene, const Workload& workload) {
-  if (workload.maximum_execution_seconds != scene.job.maximum_execution_seconds()) return false;
-  const std::vector<PodSet> wanted = scene.job.pod_set_shapes(scene.settings.rules);
-  if (!scene.job.kind().start_shows_in_templates()) return same_as_stored(wanted, workload);
-  const auto runs = same_as_running(scene, wanted, workload);
-  if (runs && (*runs || !scene.job.stopped())) return *runs;
+bool is_equivalent(const JobContext& context, const Workload& workload) {
+  if (workload.maximum_execution_seconds != context.job.maximum_execution_seconds()) return false;
+  const std::vector<PodSet> wanted = context.job.pod_set_shapes(context.settings.rules);
+  if (!context.job.kind().start_shows_in_templates()) return same_as_stored(wanted, workload);
+  const auto runs = same_as_running(context, wanted, workload);
+  if (runs && (*runs || !context.job.stopped())) return *runs;
   return same_as_stored(wanted, workload);
 }
 

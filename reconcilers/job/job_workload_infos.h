@@ -8,7 +8,7 @@
 
 #include "api/workload.h"
 #include "base/result.h"
-#include "reconcilers/job/job_workload_scene.h"
+#include "reconcilers/job/job_workload_context.h"
 
 namespace muster {
 
@@ -21,10 +21,10 @@ struct NoInfos {
 // One for each pod set of the admission, in order: node labels and tolerations of its
 // flavors, what admission checks want, and who counts these pods. Where two flavors set a
 // node label, that of the resource first by name wins.
-Result<std::vector<PodSetInfo>, NoInfos> infos_of_admission(const JobScene& scene, const Workload& workload);
+Result<std::vector<PodSetInfo>, NoInfos> infos_of_admission(const JobContext& context, const Workload& workload);
 
 // Pod sets and the longest time to run are the same; those of a job that runs as its
 // admission has made them.
-bool is_equivalent(const JobScene& scene, const Workload& workload);
+bool is_equivalent(const JobContext& context, const Workload& workload);
 
 }  // namespace muster

@@ -22,34 +22,34 @@ WorkloadPriority priority_by(const PriorityClass& priority_class) {
               .group = std::string(type.group), .kind = std::string(type.kind), .name = priority_class.meta.name}};
 }
 
-std::string_view pod_priority_class(const JobScene& scene) {
-  if (!scene.job.readable()) return {};
-  if (const std::string_view name = scene.job.pod_priority_class(); !name.empty()) return name;
+std::string_view pod_priority_class(const JobContext& context) {
+  if (!context.job.readable()) return {};
+  if (const std::string_view name = context.job.pod_priority_class(); !name.empty()) return name;
   // A view into the job: the copies of the pod sets share their specs with it.
-  for (const PodSet& pod_set : scene.job.pod_set_shapes(scene.settings.rules)) {
+  for (const PodSet& pod_set : context.job.pod_set_shapes(context.settings.rules)) {
     if (!pod_set.pod_template.spec->priority_class.empty()) return pod_set.pod_template.spec->priority_class;
   }
   return {};
 }
 
-Labels labels_for(const JobScene& scene) {
-  const ObjectMeta& meta = scene.job.meta();
+Labels labels_for(const JobContext& context) {
+  const ObjectMeta& meta = context.job.meta();
   Labels labels;
-  for (const std::string& key : scene.settings.label_keys_to_copy) {
+  for (const std::string& key : context.settings.label_keys_to_copy) {
     if (const auto found = meta.labels.find(key); found != meta.labels.end()) labels.insert(*found);
   }
   if (is_valid_label_value(meta.uid).empty()) labels.insert_or_assign(std::string(kJobUidLabel), meta.uid);
   return labels;
 }
 
-Labels annotations_for(const JobScene& scene, const std::string& name) {
-  const RuleSettings& rules = scene.settings.rules;
+Labels annotations_for(const JobContext& context, const std::string& name) {
+  const RuleSettings& rules = context.settings.rules;
   Labels annotations;
-  for (const auto& [key, value] : scene.job.meta().annotations) {
+  for (const auto& [key, value] : context.job.meta().annotations) {
     const bool gate = key == kAdmissionGatedByAnnotation && rules.enabled("AdmissionGatedBy");
     if (gate || key.starts_with(kAdmissionRequestPrefix)) annotations.emplace(key, value);
   }
-  if (scene.job.elastic(rules)) {
+  if (context.job.elastic(rules)) {
     annotations.insert_or_assign(std::string(kElasticJobAnnotation), "true");
     annotations.insert_or_assign(std::string(kWorkloadSliceNameAnnotation), name);
   }
@@ -58,28 +58,28 @@ Labels annotations_for(const JobScene& scene, const std::string& name) {
 
 }  // namespace
 
-std::optional<WorkloadPriority> priority_of(const JobScene& scene, Plan& plan) {
-  const std::string name(scene.job.priority_class());
+std::optional<WorkloadPriority> priority_of(const JobContext& context, Plan& plan) {
+  const std::string name(context.job.priority_class());
   if (!name.empty()) {
-    if (const PriorityClass* found = scene.state.priority_class(kWorkloadPriorityClasses, name))
+    if (const PriorityClass* found = context.state.priority_class(kWorkloadPriorityClasses, name))
       return priority_by(*found);
-    plan.events.push_back(scene.event(kWarningEvent, "WorkloadPriorityClassNotFound",
-                                      "WorkloadPriorityClass \"" + name + "\" not found"));
+    plan.events.push_back(context.event(kWarningEvent, "WorkloadPriorityClassNotFound",
+                                        "WorkloadPriorityClass \"" + name + "\" not found"));
     return std::nullopt;
   }
-  if (const std::string_view of_pods = pod_priority_class(scene); !of_pods.empty()) {
-    const PriorityClass* found = scene.state.priority_class(kPriorityClasses, of_pods);
+  if (const std::string_view of_pods = pod_priority_class(context); !of_pods.empty()) {
+    const PriorityClass* found = context.state.priority_class(kPriorityClasses, of_pods);
     return found == nullptr ? std::nullopt : std::optional(priority_by(*found));
   }
-  const PriorityClass* general = scene.state.default_pod_priority();
+  const PriorityClass* general = context.state.default_pod_priority();
   return general == nullptr ? WorkloadPriority{} : priority_by(*general);
 }
 
-bool names_other_class(const JobScene& scene, const Workload& workload) {
+bool names_other_class(const JobContext& context, const Workload& workload) {
   const auto& source = workload.priority_class;
   if (source && source->kind != kWorkloadPriorityClasses.kind) return false;
   const std::string_view present = source ? std::string_view(source->name) : std::string_view();
-  return present != scene.job.priority_class();
+  return present != context.job.priority_class();
 }
 
 json to_json(const WorkloadPriority& priority) {
@@ -91,34 +91,34 @@ json to_json(const WorkloadPriority& priority) {
   return spec;
 }
 
-std::string name_of_workload(const JobScene& scene) {
-  const RuleSettings& rules = scene.settings.rules;
-  const ObjectMeta& meta = scene.job.meta();
-  const std::string extra = scene.job.elastic(rules) ? std::to_string(meta.generation) : std::string();
-  return workload_name({scene.job.type().group, scene.job.type().kind, meta.name, meta.uid}, extra,
+std::string name_of_workload(const JobContext& context) {
+  const RuleSettings& rules = context.settings.rules;
+  const ObjectMeta& meta = context.job.meta();
+  const std::string extra = context.job.elastic(rules) ? std::to_string(meta.generation) : std::string();
+  return workload_name({context.job.type().group, context.job.type().kind, meta.name, meta.uid}, extra,
                        max_workload_name(rules));
 }
 
-json remake_spec(const JobScene& scene, const WorkloadPriority& priority) {
+json remake_spec(const JobContext& context, const WorkloadPriority& priority) {
   json spec = to_json(priority);
-  const auto seconds = scene.job.maximum_execution_seconds();
-  spec["podSets"] = to_json(scene.job.pod_sets(scene.settings.rules));
-  spec["queueName"] = scene.job.queue_name().empty() ? json() : json(scene.job.queue_name());
+  const auto seconds = context.job.maximum_execution_seconds();
+  spec["podSets"] = to_json(context.job.pod_sets(context.settings.rules));
+  spec["queueName"] = context.job.queue_name().empty() ? json() : json(context.job.queue_name());
   spec["maximumExecutionTimeSeconds"] = seconds ? json(*seconds) : json();
   return spec;
 }
 
-json make_workload(const JobScene& scene, const WorkloadPriority& priority) {
-  const ObjectMeta& job = scene.job.meta();
-  const std::string name = name_of_workload(scene);
+json make_workload(const JobContext& context, const WorkloadPriority& priority) {
+  const ObjectMeta& job = context.job.meta();
+  const std::string name = name_of_workload(context);
   json metadata = {{"name", name},
                    {"namespace", job.ns},
-                   {"labels", labels_for(scene)},
+                   {"labels", labels_for(context)},
                    {"finalizers", json::array({kResourceInUseFinalizer})},
-                   {"ownerReferences", json::array({controller_reference(scene.job.type(), job, true)})}};
-  if (const Labels annotations = annotations_for(scene, name); !annotations.empty())
+                   {"ownerReferences", json::array({controller_reference(context.job.type(), job, true)})}};
+  if (const Labels annotations = annotations_for(context, name); !annotations.empty())
     metadata["annotations"] = annotations;
-  json spec = remake_spec(scene, priority);
+  json spec = remake_spec(context, priority);
   // Null takes a field out of a Workload; a new one has nothing to take out.
   for (auto field = spec.begin(); field != spec.end();) field = field->is_null() ? spec.erase(field) : std::next(field);
   return {{"apiVersion", kWorkloads.api_version},

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "reconcilers/job/job_workload_scene.h"
+#include "reconcilers/job/job_workload_context.h"
 
 namespace muster {
 
@@ -17,18 +17,18 @@ struct WorkloadPriority {
 // The job's WorkloadPriorityClass, else the PriorityClass of the first pod set that names
 // one, else the cluster's default, else 0. nullopt: that class does not exist, which the
 // plan tells about where a user can mend it.
-std::optional<WorkloadPriority> priority_of(const JobScene& scene, Plan& plan);
+std::optional<WorkloadPriority> priority_of(const JobContext& context, Plan& plan);
 
 // The job names another class than its Workload has. The class of its pods cannot change.
-bool names_other_class(const JobScene& scene, const Workload& workload);
+bool names_other_class(const JobContext& context, const Workload& workload);
 
 // The patch of `spec` with a priority; null for what there is not.
 nlohmann::json to_json(const WorkloadPriority& priority);
 
-std::string name_of_workload(const JobScene& scene);
+std::string name_of_workload(const JobContext& context);
 // The whole object.
-nlohmann::json make_workload(const JobScene& scene, const WorkloadPriority& priority);
+nlohmann::json make_workload(const JobContext& context, const WorkloadPriority& priority);
 // Its spec as a merge patch of one that is there, whose `active` stays.
-nlohmann::json remake_spec(const JobScene& scene, const WorkloadPriority& priority);
+nlohmann::json remake_spec(const JobContext& context, const WorkloadPriority& priority);
 
 }  // namespace muster

@@ -2,17 +2,17 @@
 // too. Source: Kueue, jobframework.
 #pragma once
 
-#include "reconcilers/job/job_workload_scene.h"
+#include "reconcilers/job/job_workload_context.h"
 
 namespace muster {
 
 // The job has ended, and so has its Workload.
-void tell_end(const JobScene& scene, const Workload& workload, const JobEnd& job_end, Plan& plan);
+void tell_end(const JobContext& context, const Workload& workload, const JobEnd& job_end, Plan& plan);
 // Quota of pods that have ended.
-Step tell_reclaimable(const JobScene& scene, const Workload& workload, Plan& plan);
+Step tell_reclaimable(const JobContext& context, const Workload& workload, Plan& plan);
 // The condition PodsReady, where somebody asks for it.
-Step tell_ready(const JobScene& scene, const Workload& workload, Plan& plan);
+Step tell_ready(const JobContext& context, const Workload& workload, Plan& plan);
 // Of a job that is not admitted: its queue may have changed, and its checks may have something to say.
-void wait_for_admission(const JobScene& scene, const Workload& workload, Plan& plan);
+void wait_for_admission(const JobContext& context, const Workload& workload, Plan& plan);
 
 }  // namespace muster

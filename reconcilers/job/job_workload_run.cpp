@@ -24,9 +24,10 @@ std::vector<PodSetInfo> infos_like(const Workload* like) {
   return infos;
 }
 
-void add(const JobScene& scene, json patch, std::vector<ObjectEvent> events, Plan& plan) {
-  Write write = patch_job(scene, Verb::kPatch, std::move(patch));
-  const std::string job = scene.job.meta().ns + "/" + std::string(scene.job.type().kind) + "/" + scene.job.meta().name;
+void add(const JobContext& context, json patch, std::vector<ObjectEvent> events, Plan& plan) {
+  Write write = patch_job(context, Verb::kPatch, std::move(patch));
+  const std::string job =
+      context.job.meta().ns + "/" + std::string(context.job.type().kind) + "/" + context.job.meta().name;
   for (const ObjectEvent& event : events)
     write.decisions.push_back(
         {event.reason == kJobStarted ? "job started" : "job stopped", {{"job", job}, {"message", event.note}}});
@@ -45,45 +46,45 @@ bool resumes(const QueuedJob& job, const json& patch) {
   return resumed == patch;
 }
 
-void clear_start_time(const JobScene& scene, Plan& plan) {
-  plan.writes.push_back(patch_job(scene, Verb::kPatchStatus, {{"status", {{"startTime", nullptr}}}}));
+void clear_start_time(const JobContext& context, Plan& plan) {
+  plan.writes.push_back(patch_job(context, Verb::kPatchStatus, {{"status", {{"startTime", nullptr}}}}));
 }
 
 // Suspended first; its templates come when no pod runs any more.
-Step advance_late_stop(const JobScene& scene, std::string note, Plan& plan) {
-  const QueuedJob& job = scene.job;
+Step advance_late_stop(const JobContext& context, std::string note, Plan& plan) {
+  const QueuedJob& job = context.job;
   if (!job.suspended()) {
-    add(scene, job.kind().suspend_patch(true), {scene.event(kNormalEvent, kJobStopped, std::move(note))}, plan);
+    add(context, job.kind().suspend_patch(true), {context.event(kNormalEvent, kJobStopped, std::move(note))}, plan);
     return Step::kDone;
   }
   json restore = job.restore_patch({});
   if (restore.is_null()) return Step::kContinue;
-  if (!job.active()) add(scene, std::move(restore), {}, plan);
+  if (!job.active()) add(context, std::move(restore), {}, plan);
   return Step::kDone;
 }
 
 }  // namespace
 
-Step take_back_leftovers(const JobScene& scene, Plan& plan) {
-  const QueuedJob& job = scene.job;
+Step take_back_leftovers(const JobContext& context, Plan& plan) {
+  const QueuedJob& job = context.job;
   if (!job.kind().restores_once_inactive() || !job.suspended() || job.active() || job.end()) return Step::kContinue;
-  for (const Workload* workload : scene.state.workloads_of_owner(job.meta().uid)) {
+  for (const Workload* workload : context.state.workloads_of_owner(job.meta().uid)) {
     if (workload->has_quota_reserved() && !workload->finished()) return Step::kContinue;
   }
   json restore = job.restore_patch({});
   if (restore.is_null()) return Step::kContinue;
-  add(scene, std::move(restore), {}, plan);
+  add(context, std::move(restore), {}, plan);
   return Step::kDone;
 }
 
-Step advance_stop(const JobScene& scene, const Workload* like, std::string note, Plan& plan) {
-  const QueuedJob& job = scene.job;
-  if (job.kind().restores_once_inactive()) return advance_late_stop(scene, std::move(note), plan);
+Step advance_stop(const JobContext& context, const Workload* like, std::string note, Plan& plan) {
+  const QueuedJob& job = context.job;
+  if (job.kind().restores_once_inactive()) return advance_late_stop(context, std::move(note), plan);
   const bool in_steps = job.kind().stops_in_steps();
   if (!in_steps && job.suspended()) return Step::kContinue;
   json restore = job.restore_patch(infos_like(like));
   const bool marked = job.stopping();
-  std::vector<ObjectEvent> told = {scene.event(kNormalEvent, kJobStopped, std::move(note))};
+  std::vector<ObjectEvent> told = {context.event(kNormalEvent, kJobStopped, std::move(note))};
   if (!job.suspended()) {
     json patch = job.kind().suspend_patch(true);
     const bool at_once = !in_steps || (restore.is_null() && !job.has_start_time());
@@ -94,11 +95,11 @@ Step advance_stop(const JobScene& scene, const Workload* like, std::string note,
       patch.update(stopping_mark("true"), true);
       told.clear();
     }
-    add(scene, std::move(patch), std::move(told), plan);
+    add(context, std::move(patch), std::move(told), plan);
     return Step::kDone;
   }
   if (job.has_start_time()) {
-    clear_start_time(scene, plan);
+    clear_start_time(context, plan);
     return Step::kDone;
   }
   if (restore.is_null() && !marked) return Step::kContinue;
@@ -110,25 +111,26 @@ Step advance_stop(const JobScene& scene, const Workload* like, std::string note,
   } else {
     told.clear();
   }
-  add(scene, std::move(restore), std::move(told), plan);
+  add(context, std::move(restore), std::move(told), plan);
   return Step::kDone;
 }
 
-void start(const JobScene& scene, const Workload& workload, Plan& plan) {
+void start(const JobContext& context, const Workload& workload, Plan& plan) {
   const auto fail_to_start = [&](const std::string& why) {
-    plan.writes.push_back(write_status(workload, finished_status(workload, kFailedToStartReason, why, scene.stamp())));
+    plan.writes.push_back(
+        write_status(workload, finished_status(workload, kFailedToStartReason, why, context.stamp())));
   };
-  const auto infos = infos_of_admission(scene, workload);
-  if (!infos && infos.error().retry) return plan.wake_at(scene.now.wall + kFlavorInterval);
+  const auto infos = infos_of_admission(context, workload);
+  if (!infos && infos.error().retry) return plan.wake_at(context.now.wall + kFlavorInterval);
   if (!infos) return fail_to_start(infos.error().message);
-  auto patch = scene.job.start_patch(*infos);
+  auto patch = context.job.start_patch(*infos);
   if (!patch) return fail_to_start(patch.error().message);
-  if (scene.job.start_time_is_in_the_way() && (*patch)["spec"].contains("template"))
-    return clear_start_time(scene, plan);
-  if (!resumes(scene.job, *patch)) return add(scene, *std::move(patch), {}, plan);
+  if (context.job.start_time_is_in_the_way() && (*patch)["spec"].contains("template"))
+    return clear_start_time(context, plan);
+  if (!resumes(context.job, *patch)) return add(context, *std::move(patch), {}, plan);
   const std::string cluster_queue = workload.status.admission ? workload.status.admission->cluster_queue : "";
-  add(scene, std::move(*patch), {scene.event(kNormalEvent, kJobStarted, "Admitted by clusterQueue " + cluster_queue)},
-      plan);
+  add(context, std::move(*patch),
+      {context.event(kNormalEvent, kJobStarted, "Admitted by clusterQueue " + cluster_queue)}, plan);
 }
 
 }  // namespace muster

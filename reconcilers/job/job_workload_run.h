@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "reconcilers/job/job_workload_scene.h"
+#include "reconcilers/job/job_workload_context.h"
 
 namespace muster {
 
@@ -14,14 +14,14 @@ namespace muster {
 // does not let its template change; then, when no pod of it runs any more, the template
 // becomes what `like` holds (nullptr: nobody knows) and the mark goes. A Job that was never started takes one write, a
 // JobSet too. `note` is told when it is done.
-Step advance_stop(const JobScene& scene, const Workload* like, std::string note, Plan& plan);
+Step advance_stop(const JobContext& context, const Workload* like, std::string note, Plan& plan);
 
 // Starts a job whose Workload is admitted, in one write, or in two where its kind wants it so. What can never be
 // started ends its Workload.
-void start(const JobScene& scene, const Workload& workload, Plan& plan);
+void start(const JobContext& context, const Workload& workload, Plan& plan);
 
 // Takes back what the last start wrote into a stopped job, where that can go only after its pods. While quota is held
 // it may be the first step of a start.
-Step take_back_leftovers(const JobScene& scene, Plan& plan);
+Step take_back_leftovers(const JobContext& context, Plan& plan);
 
 }  // namespace muster

@@ -15,72 +15,72 @@ namespace {
 
 // The Workload of a JobSet counts the Jobs that its controller makes; no controller makes
 // JobSets, so one below another is counted nowhere.
-bool is_covered(const JobScene& scene, const ManagedAncestor& ancestor) {
-  if (scene.job.type().plural == kJobSets.plural) return false;
-  const std::vector<const Workload*> workloads = scene.state.workloads_of_owner(ancestor.uid);
+bool is_covered(const JobContext& context, const ManagedAncestor& ancestor) {
+  if (context.job.type().plural == kJobSets.plural) return false;
+  const std::vector<const Workload*> workloads = context.state.workloads_of_owner(ancestor.uid);
   return std::any_of(workloads.begin(), workloads.end(),
                      [](const Workload* workload) { return workload->admitted() && !workload->finished(); });
 }
 
-bool runs_with_quota(const JobScene& scene) {
-  const std::vector<const Workload*> workloads = scene.state.workloads_of_owner(scene.job.meta().uid);
+bool runs_with_quota(const JobContext& context) {
+  const std::vector<const Workload*> workloads = context.state.workloads_of_owner(context.job.meta().uid);
   return std::any_of(workloads.begin(), workloads.end(), [](const Workload* workload) {
     return workload->admitted() && !workload->finished() && !workload->evicted() && !workload->meta.deleting;
   });
 }
 
-void remove(const JobScene& scene, const Workload& workload, Plan& plan) {
+void remove(const JobContext& context, const Workload& workload, Plan& plan) {
   drop_in_use_finalizer(kWorkloads, workload.meta, plan);
   if (workload.meta.deleting) return;
   plan.writes.push_back(
       {.verb = Verb::kDelete,
        .target = key_of(kWorkloads, workload.meta),
        .uid = workload.meta.uid,
-       .events = {scene.event(kNormalEvent, "DeletedWorkload",
-                              "Deleted Workload of a job that is in no queue any more: " + path_of(workload.meta))}});
+       .events = {context.event(kNormalEvent, "DeletedWorkload",
+                                "Deleted Workload of a job that is in no queue any more: " + path_of(workload.meta))}});
 }
 
 }  // namespace
 
-Result<Standing, Undecided> standing_of(const JobScene& scene) {
-  const RuleSettings& rules = scene.settings.rules;
-  const ObjectMeta& meta = scene.job.meta();
-  const TypedObject* ns = scene.state.find(kNamespaces, "", meta.ns);
+Result<Standing, Undecided> standing_of(const JobContext& context) {
+  const RuleSettings& rules = context.settings.rules;
+  const ObjectMeta& meta = context.job.meta();
+  const TypedObject* ns = context.state.find(kNamespaces, "", meta.ns);
   const auto managed = in_managed_namespace(rules, meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
   if (!managed) return fail_with(managed.error());
   if (!*managed) return Standing::kOutside;
   const MaybeAncestor ancestor =
-      managed_ancestor(rules, owners_in(scene.state, rules, meta.ns), meta.uid, meta.controller);
+      managed_ancestor(rules, owners_in(context.state, rules, meta.ns), meta.uid, meta.controller);
   if (!ancestor) return fail_with(ancestor.error());
-  if (*ancestor) return is_covered(scene, **ancestor) ? Standing::kCovered : Standing::kHeld;
-  if (scene.job.queue_name().empty() && !rules.manage_jobs_without_queue_name) return Standing::kFree;
-  if (scene.job.readable()) return Standing::kQueued;
+  if (*ancestor) return is_covered(context, **ancestor) ? Standing::kCovered : Standing::kHeld;
+  if (context.job.queue_name().empty() && !rules.manage_jobs_without_queue_name) return Standing::kFree;
+  if (context.job.readable()) return Standing::kQueued;
   // What it runs on is counted already.
-  const bool awaits = !scene.job.awaited().empty() && runs_with_quota(scene);
+  const bool awaits = !context.job.awaited().empty() && runs_with_quota(context);
   return awaits ? Standing::kOutside : Standing::kHeld;
 }
 
-void hold(const JobScene& scene, Plan& plan) {
-  if (scene.job.suspended() || scene.job.end()) return;
-  Write write = patch_job(scene, Verb::kPatch, scene.job.kind().suspend_patch(true));
-  const std::string why = scene.job.why_unreadable();
-  write.events = {why.empty() ? scene.event(kNormalEvent, "Suspended", "Kueue managed child job suspended")
-                              : scene.event(kWarningEvent, "InvalidPodSets", "It cannot be queued: " + why)};
+void hold(const JobContext& context, Plan& plan) {
+  if (context.job.suspended() || context.job.end()) return;
+  Write write = patch_job(context, Verb::kPatch, context.job.kind().suspend_patch(true));
+  const std::string why = context.job.why_unreadable();
+  write.events = {why.empty() ? context.event(kNormalEvent, "Suspended", "Kueue managed child job suspended")
+                              : context.event(kWarningEvent, "InvalidPodSets", "It cannot be queued: " + why)};
   plan.writes.push_back(std::move(write));
 }
 
-void leave_queue(const JobScene& scene, Plan& plan) {
-  if (prebuilt_workload_name_of(scene.settings.rules, scene.job.meta())) return;
-  const auto job_end = scene.job.end();
-  for (const Workload* workload : scene.state.workloads_of_owner(scene.job.meta().uid)) {
+void leave_queue(const JobContext& context, Plan& plan) {
+  if (prebuilt_workload_name_of(context.settings.rules, context.job.meta())) return;
+  const auto job_end = context.job.end();
+  for (const Workload* workload : context.state.workloads_of_owner(context.job.meta().uid)) {
     if (workload->finished()) {
       drop_in_use_finalizer(kWorkloads, workload->meta, plan);
     } else if (job_end) {
       const std::string_view reason = job_end->success ? kSucceededReason : kFailedReason;
       plan.writes.push_back(
-          write_status(*workload, finished_status(*workload, reason, job_end->message, scene.stamp())));
-    } else if (scene.job.suspended() && !scene.job.active()) {
-      remove(scene, *workload, plan);
+          write_status(*workload, finished_status(*workload, reason, job_end->message, context.stamp())));
+    } else if (context.job.suspended() && !context.job.active()) {
+      remove(context, *workload, plan);
     }
   }
 }

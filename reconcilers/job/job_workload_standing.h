@@ -5,7 +5,7 @@
 #pragma once
 
 #include "jobs/management.h"
-#include "reconcilers/job/job_workload_scene.h"
+#include "reconcilers/job/job_workload_context.h"
 
 namespace muster {
 
@@ -18,12 +18,12 @@ enum class Standing {
   // what its pods ask for is not known.
   kHeld,
 };
-Result<Standing, Undecided> standing_of(const JobScene& scene);
+Result<Standing, Undecided> standing_of(const JobContext& context);
 
 // Suspends what is kHeld.
-void hold(const JobScene& scene, Plan& plan);
+void hold(const JobContext& context, Plan& plan);
 // Workloads of its own that a job no longer needs: ended with it, or deleted while it does
 // not run. While it does, they keep their quota, as its pods keep their nodes.
-void leave_queue(const JobScene& scene, Plan& plan);
+void leave_queue(const JobContext& context, Plan& plan);
 
 }  // namespace muster

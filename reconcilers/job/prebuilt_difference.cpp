@@ -90,13 +90,13 @@ Workload with_container_defaults(const Workload& workload) {
   return made;
 }
 
-std::string difference_of_prebuilt(const JobScene& scene, const Workload& workload) {
+std::string difference_of_prebuilt(const JobContext& context, const Workload& workload) {
   const auto seconds = [](const std::optional<int32_t>& limit) { return limit ? json(*limit) : json(); };
-  if (workload.maximum_execution_seconds != scene.job.maximum_execution_seconds()) {
+  if (workload.maximum_execution_seconds != context.job.maximum_execution_seconds()) {
     return told("spec.maximumExecutionTimeSeconds", seconds(workload.maximum_execution_seconds),
-                seconds(scene.job.maximum_execution_seconds()));
+                seconds(context.job.maximum_execution_seconds()));
   }
-  const std::vector<PodSet> wanted = scene.job.pod_sets(scene.settings.rules);
+  const std::vector<PodSet> wanted = context.job.pod_sets(context.settings.rules);
   if (wanted.size() != workload.pod_sets.size())
     return told("the number of spec.podSets", workload.pod_sets.size(), wanted.size());
   for (size_t i = 0; i < wanted.size(); ++i) {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "reconcilers/job/job_workload_scene.h"
+#include "reconcilers/job/job_workload_context.h"
 
 namespace muster {
 
@@ -16,6 +16,6 @@ Workload with_container_defaults(const Workload& workload);
 
 // The first field in which it differs from the job, with both values:
 // "spec.podSets[0].count is 2, and the job's is 1". Empty when none of those that a user writes does.
-std::string difference_of_prebuilt(const JobScene& scene, const Workload& workload);
+std::string difference_of_prebuilt(const JobContext& context, const Workload& workload);
 
 }  // namespace muster

@@ -8,11 +8,11 @@
 #include "jobs/job_kind.h"
 #include "jobs/jobset/jobset_fields.h"
 #include "jobs/size_limit.h"
+#include "reconcilers/jobset/jobset_attempt.h"
 #include "reconcilers/jobset/jobset_child.h"
 #include "reconcilers/jobset/jobset_crd.h"
 #include "reconcilers/jobset/jobset_gang.h"
 #include "reconcilers/jobset/jobset_policies.h"
-#include "reconcilers/jobset/jobset_run.h"
 #include "reconcilers/jobset/jobset_status.h"
 #include "reconcilers/step.h"
 #include "state/unsupported.h"
@@ -28,12 +28,12 @@ constexpr size_t kCreatesAtOnce = 500;
 constexpr size_t kCreatedBytesAtOnce = 4 << 20;
 
 // One look at one JobSet.
-struct Scene {
+struct JobSetContext {
   const JobSet& jobset;
   const ClusterState& state;
   const ReconcilerSettings& settings;
   Now now;
-  JobSetRun run;
+  JobSetAttempt run;
 };
 
 void delete_jobs(const std::vector<const Job*>& jobs, Plan& plan) {
@@ -65,12 +65,12 @@ Timestamp finished_at(const JobSet& jobset) {
   return {};
 }
 
-void expire(const Scene& scene, Plan& plan) {
-  const JobSet& jobset = scene.jobset;
+void expire(const JobSetContext& context, Plan& plan) {
+  const JobSet& jobset = context.jobset;
   const Timestamp finished = finished_at(jobset);
   if (!jobset.ttl_seconds_after_finished || finished.is_zero()) return;
   const TimePoint expiry = to_time_point(finished) + std::chrono::seconds(*jobset.ttl_seconds_after_finished);
-  if (scene.now.wall < expiry) return plan.wake_at(expiry);
+  if (context.now.wall < expiry) return plan.wake_at(expiry);
   plan.writes.push_back({.verb = Verb::kDelete,
                          .target = key_of(kJobSets, jobset.meta),
                          .body = with_version(jobset.meta, {}),
@@ -78,31 +78,31 @@ void expire(const Scene& scene, Plan& plan) {
                          .propagation = Propagation::kForeground});
 }
 
-Plan tidy_up(const Scene& scene) {
+Plan tidy_up(const JobSetContext& context) {
   Plan plan;
-  delete_jobs(scene.run.active, plan);
-  delete_jobs(scene.run.older, plan);
-  settle_counts_of_finished(scene.jobset, plan);
-  if (plan.writes.empty()) expire(scene, plan);
+  delete_jobs(context.run.active, plan);
+  delete_jobs(context.run.older, plan);
+  settle_counts_of_finished(context.jobset, plan);
+  if (plan.writes.empty()) expire(context, plan);
   return plan;
 }
 
 // --- Children ---
 
 // The API server has refused it a moment ago. The rest of the JobSet does not wait for it.
-Step wait_for_next_try(const Scene& scene, const ObjectKey& key, Plan& plan) {
-  const auto left = scene.state.refused_for(key, scene.now.monotonic);
+Step wait_for_next_try(const JobSetContext& context, const ObjectKey& key, Plan& plan) {
+  const auto left = context.state.refused_for(key, context.now.monotonic);
   if (!left) return Step::kContinue;
-  plan.wake_at(scene.now.wall + *left);
+  plan.wake_at(context.now.wall + *left);
   return Step::kDone;
 }
 
-void create_service(const Scene& scene, Plan& plan) {
-  const JobSet& jobset = scene.jobset;
+void create_service(const JobSetContext& context, Plan& plan) {
+  const JobSet& jobset = context.jobset;
   const ObjectKey key{&kServices, jobset.meta.ns, jobset.subdomain};
-  if (!jobset.dns_hostnames || scene.state.service(key.ns, key.name) != nullptr) return;
+  if (!jobset.dns_hostnames || context.state.service(key.ns, key.name) != nullptr) return;
   // Somebody else's Service of that name is left alone, as upstream leaves it.
-  if (scene.state.taken(key, scene.now.monotonic) || wait_for_next_try(scene, key, plan) == Step::kDone) return;
+  if (context.state.taken(key, context.now.monotonic) || wait_for_next_try(context, key, plan) == Step::kDone) return;
   plan.writes.push_back({.verb = Verb::kCreate,
                          .target = key,
                          .body = headless_service(jobset),
@@ -121,18 +121,18 @@ void tell_foreign_claim(const JobSet& jobset, const VolumeClaim& claim, const st
 }
 
 // Made once, also while the JobSet is suspended. One that exists is used as it is.
-void create_claims(const Scene& scene, Plan& plan) {
-  const JobSet& jobset = scene.jobset;
+void create_claims(const JobSetContext& context, Plan& plan) {
+  const JobSet& jobset = context.jobset;
   for (const VolumeClaim& claim : jobset.volume_claims) {
     const std::string name = claim_name(jobset.meta.name, claim.name);
     const ObjectKey key{&kPersistentVolumeClaims, jobset.meta.ns, name};
-    const PlainObject* present = scene.state.plain(kPersistentVolumeClaims, key.ns, key.name);
+    const PlainObject* present = context.state.plain(kPersistentVolumeClaims, key.ns, key.name);
     if (present != nullptr && present->meta.controller && present->meta.controller->uid == jobset.meta.uid) continue;
-    if (present != nullptr || scene.state.taken(key, scene.now.monotonic)) {
+    if (present != nullptr || context.state.taken(key, context.now.monotonic)) {
       tell_foreign_claim(jobset, claim, name, plan);
       continue;
     }
-    if (wait_for_next_try(scene, key, plan) == Step::kDone) continue;
+    if (wait_for_next_try(context, key, plan) == Step::kDone) continue;
     plan.writes.push_back(
         {.verb = Verb::kCreate,
          .target = key,
@@ -167,23 +167,24 @@ int32_t priority_of(const ClusterState& state, const ReplicatedJob& replicated) 
   return found == nullptr ? 0 : found->value;
 }
 
-ChildJobOptions options_for(const Scene& scene, const ReplicatedJob& replicated) {
-  return {.labels_job_restarts = scene.settings.labels_job_restarts || scene.jobset.restarts_single_jobs(),
-          .priority = priority_of(scene.state, replicated)};
+ChildJobOptions options_for(const JobSetContext& context, const ReplicatedJob& replicated) {
+  return {.labels_job_restarts = context.settings.labels_job_restarts || context.jobset.restarts_single_jobs(),
+          .priority = priority_of(context.state, replicated)};
 }
 
-void create_jobs_of(const Scene& scene, const ReplicatedJob& replicated, size_t limit, Plan& plan) {
-  const JobSet& jobset = scene.jobset;
+void create_jobs_of(const JobSetContext& context, const ReplicatedJob& replicated, size_t limit, Plan& plan) {
+  const JobSet& jobset = context.jobset;
   std::optional<ChildJobMaker> maker;
   for (int32_t index = 0; index < replicated.replicas && plan.writes.size() < limit; ++index) {
     const ObjectKey key{&kJobs, jobset.meta.ns, child_job_name(jobset.meta.name, replicated.name, index)};
-    if (const Job* present = scene.state.job(key.ns, key.name)) {
+    if (const Job* present = context.state.job(key.ns, key.name)) {
       if (!will_go(*present, jobset)) tell_blocked(jobset, *present, plan);
       continue;
     }
     // Somebody has made one that the watch has not shown yet.
-    if (scene.state.taken(key, scene.now.monotonic) || wait_for_next_try(scene, key, plan) == Step::kDone) continue;
-    if (!maker) maker.emplace(jobset, replicated, options_for(scene, replicated));
+    if (context.state.taken(key, context.now.monotonic) || wait_for_next_try(context, key, plan) == Step::kDone)
+      continue;
+    if (!maker) maker.emplace(jobset, replicated, options_for(context, replicated));
     plan.writes.push_back({.verb = Verb::kCreate,
                            .target = key,
                            .body = maker->make(index),
@@ -193,7 +194,7 @@ void create_jobs_of(const Scene& scene, const ReplicatedJob& replicated, size_t 
   }
 }
 
-std::map<std::string_view, int64_t> jobs_present(const JobSetRun& run) {
+std::map<std::string_view, int64_t> jobs_present(const JobSetAttempt& run) {
   std::map<std::string_view, int64_t> present;
   for (const auto* jobs : {&run.active, &run.succeeded, &run.failed}) {
     for (const Job* job : *jobs) ++present[job->meta.label(kReplicatedJobNameKey)];
@@ -209,19 +210,19 @@ size_t creates_at_once(const JobSet& jobset) {
   return std::clamp<size_t>(kCreatedBytesAtOnce / largest, 1, kCreatesAtOnce);
 }
 
-void create_jobs(const Scene& scene, const StartupGates& gates, Plan& plan) {
-  const auto& failure = scene.jobset.failure;
+void create_jobs(const JobSetContext& context, const StartupGates& gates, Plan& plan) {
+  const auto& failure = context.jobset.failure;
   const bool blocking = failure && failure->strategy == RestartStrategy::kBlockingRecreate;
-  if (blocking && !scene.run.older.empty()) return;
-  const std::map<std::string_view, int64_t> present = jobs_present(scene.run);
+  if (blocking && !context.run.older.empty()) return;
+  const std::map<std::string_view, int64_t> present = jobs_present(context.run);
   // Whatever is asked for: each is an object that the API server must store.
-  const size_t room = kMostJobsOfAJobSet - std::min<size_t>(kMostJobsOfAJobSet, scene.run.active.size());
-  const size_t limit = plan.writes.size() + std::min(creates_at_once(scene.jobset), room);
+  const size_t room = kMostJobsOfAJobSet - std::min<size_t>(kMostJobsOfAJobSet, context.run.active.size());
+  const size_t limit = plan.writes.size() + std::min(creates_at_once(context.jobset), room);
   for (size_t i = 0; i < gates.open.size(); ++i) {
-    const ReplicatedJob& replicated = scene.jobset.replicated_jobs[i];
+    const ReplicatedJob& replicated = context.jobset.replicated_jobs[i];
     const auto found = present.find(replicated.name);
     const bool complete = found != present.end() && found->second >= replicated.replicas;
-    if (gates.open[i] && !complete) create_jobs_of(scene, replicated, limit, plan);
+    if (gates.open[i] && !complete) create_jobs_of(context, replicated, limit, plan);
   }
 }
 
@@ -263,9 +264,9 @@ bool may_resume(const Job& job, const ReplicatedJob& replicated) {
   return job.status.active == 0 && condition_is_true(job.status.conditions, "Suspended");
 }
 
-void adjust(const Scene& scene, const Job& job, const ReplicatedJob& replicated, bool open, Plan& plan) {
+void adjust(const JobSetContext& context, const Job& job, const ReplicatedJob& replicated, bool open, Plan& plan) {
   json patch;
-  if (job.suspended && !scene.jobset.suspended && open) {
+  if (job.suspended && !context.jobset.suspended && open) {
     if (!may_resume(job, replicated)) return;
     // The template of a Job that has started before cannot change: upstream takes the
     // start time away first, and the Job controller sets it anew.
@@ -273,25 +274,25 @@ void adjust(const Scene& scene, const Job& job, const ReplicatedJob& replicated,
       return patch_job(job, Verb::kPatchStatus, {{"status", {{"startTime", nullptr}}}}, plan);
     }
     patch = resume_patch(job, replicated);
-  } else if (!job.suspended && scene.jobset.suspended) {
+  } else if (!job.suspended && context.jobset.suspended) {
     patch["spec"]["suspend"] = true;
   }
-  if (scene.settings.elastic_jobsets) scale(job, replicated, patch);
+  if (context.settings.elastic_jobsets) scale(job, replicated, patch);
   shrink(job, replicated, patch);
   if (!patch.is_null()) patch_job(job, Verb::kPatch, std::move(patch), plan);
 }
 
-void adjust_jobs(const Scene& scene, const StartupGates& gates, Plan& plan) {
-  for (const Job* job : scene.run.active) {
+void adjust_jobs(const JobSetContext& context, const StartupGates& gates, Plan& plan) {
+  for (const Job* job : context.run.active) {
     if (job->meta.deleting) continue;
-    const ReplicatedJob* replicated = scene.jobset.find(job->meta.label(kReplicatedJobNameKey));
+    const ReplicatedJob* replicated = context.jobset.find(job->meta.label(kReplicatedJobNameKey));
     if (replicated == nullptr) continue;
     if (must_be_remade(*job, *replicated)) {
       delete_jobs({job}, plan);
       continue;
     }
-    const auto index = replicated - scene.jobset.replicated_jobs.data();
-    adjust(scene, *job, *replicated, gates.open[index], plan);
+    const auto index = replicated - context.jobset.replicated_jobs.data();
+    adjust(context, *job, *replicated, gates.open[index], plan);
   }
 }
 
@@ -305,16 +306,16 @@ void set_conditions(const JobSet& jobset, const StartupGates& gates, StatusDraft
 }
 
 // Failures and successes that end or restart the JobSet.
-Step judge(const Scene& scene, const GangFailures& failures, StatusDraft& draft) {
+Step judge(const JobSetContext& context, const GangFailures& failures, StatusDraft& draft) {
   if (failures.being_failed) return Step::kDone;
-  const Verdict verdict = judge_failures(scene.jobset, failures.genuine);
+  const Verdict verdict = judge_failures(context.jobset, failures.genuine);
   if (verdict.kind == Verdict::Kind::kFail) {
     draft.fail(verdict);
   } else if (verdict.kind == Verdict::Kind::kRestart) {
     draft.restart(verdict);
   } else if (verdict.kind == Verdict::Kind::kRestartJob) {
     draft.restart_job(verdict);
-  } else if (scene.run.failed.empty() && has_succeeded(scene.jobset, scene.run.succeeded)) {
+  } else if (context.run.failed.empty() && has_succeeded(context.jobset, context.run.succeeded)) {
     draft.complete();
   } else {
     return Step::kContinue;
@@ -324,17 +325,17 @@ Step judge(const Scene& scene, const GangFailures& failures, StatusDraft& draft)
 
 // One that asks for what muster cannot do. Jobs that are there run to their end: a restart or an end
 // by failure would be a guess. They are stopped when the JobSet is suspended, since their quota goes then.
-Plan hold_jobset(const Scene& scene) {
+Plan hold_jobset(const JobSetContext& context) {
   Plan plan;
-  const std::vector<ReplicatedJobStatus> counts = count_jobs(scene.jobset, scene.run);
-  StartupGates gates = startup_gates(scene.jobset, scene.run, counts);
+  const std::vector<ReplicatedJobStatus> counts = count_jobs(context.jobset, context.run);
+  StartupGates gates = startup_gates(context.jobset, context.run, counts);
   gates.open.assign(gates.open.size(), false);
-  StatusDraft draft(scene.jobset, counts, scene.now);
-  draft.unsupported(scene.jobset.unsupported);
-  if (scene.run.failed.empty() && has_succeeded(scene.jobset, scene.run.succeeded)) {
+  StatusDraft draft(context.jobset, counts, context.now);
+  draft.unsupported(context.jobset.unsupported);
+  if (context.run.failed.empty() && has_succeeded(context.jobset, context.run.succeeded)) {
     draft.complete();
-  } else if (scene.jobset.suspended) {
-    for (const Job* job : scene.run.active) {
+  } else if (context.jobset.suspended) {
+    for (const Job* job : context.run.active) {
       if (!job->suspended && !job->meta.deleting) patch_job(*job, Verb::kPatch, {{"spec", {{"suspend", true}}}}, plan);
     }
     draft.suspend();
@@ -343,22 +344,22 @@ Plan hold_jobset(const Scene& scene) {
   return plan;
 }
 
-Plan run_jobset(const Scene& scene) {
+Plan run_jobset(const JobSetContext& context) {
   Plan plan;
-  delete_jobs(scene.run.older, plan);
-  const std::vector<ReplicatedJobStatus> counts = count_jobs(scene.jobset, scene.run);
-  const StartupGates gates = startup_gates(scene.jobset, scene.run, counts);
-  StatusDraft draft(scene.jobset, counts, scene.now);
+  delete_jobs(context.run.older, plan);
+  const std::vector<ReplicatedJobStatus> counts = count_jobs(context.jobset, context.run);
+  const StartupGates gates = startup_gates(context.jobset, context.run, counts);
+  StatusDraft draft(context.jobset, counts, context.now);
   draft.supported();
-  const GangFailures failures = sort_failures(scene.jobset, scene.run, scene.state);
-  if (judge(scene, failures, draft) == Step::kContinue) {
+  const GangFailures failures = sort_failures(context.jobset, context.run, context.state);
+  if (judge(context, failures, draft) == Step::kContinue) {
     delete_jobs(failures.to_be_remade, plan);
-    create_service(scene, plan);
-    create_claims(scene, plan);
-    create_jobs(scene, gates, plan);
-    adjust_jobs(scene, gates, plan);
-    set_conditions(scene.jobset, gates, draft);
-    if (!scene.jobset.suspended) draft.all_jobs_ready();
+    create_service(context, plan);
+    create_claims(context, plan);
+    create_jobs(context, gates, plan);
+    adjust_jobs(context, gates, plan);
+    set_conditions(context.jobset, gates, draft);
+    if (!context.jobset.suspended) draft.all_jobs_ready();
   }
   draft.write_into(plan, gates);
   return plan;
@@ -369,14 +370,14 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   const JobSet* jobset = state.jobset(key.ns, key.name);
   if (jobset == nullptr || jobset->meta.deleting) return {};
   if (!muster::jobset.is_managed_by(jobset->managed_by) || is_outside_webhooks(key.ns, settings)) return {};
-  const Scene scene{*jobset, state, settings, now, jobs_of(*jobset, state)};
-  if (jobset->finished()) return tidy_up(scene);
-  return jobset->unsupported.empty() ? run_jobset(scene) : hold_jobset(scene);
+  const JobSetContext context{*jobset, state, settings, now, jobs_of(*jobset, state)};
+  if (jobset->finished()) return tidy_up(context);
+  return jobset->unsupported.empty() ? run_jobset(context) : hold_jobset(context);
 }
 
 // A Job's name may be one that a JobSet wants: <jobset>-<replicated job>-<index>, each of
 // which may contain dashes.
-void concern_by_name(const ClusterState& state, const ObjectMeta& job, std::vector<ObjectKey>& keys) {
+void enqueue_by_name(const ClusterState& state, const ObjectMeta& job, std::vector<ObjectKey>& keys) {
   const std::string_view name = job.name;
   size_t end = name.rfind('-');
   while (end != std::string_view::npos && end != 0 && (end = name.rfind('-', end - 1)) != std::string_view::npos) {
@@ -385,20 +386,20 @@ void concern_by_name(const ClusterState& state, const ObjectMeta& job, std::vect
   }
 }
 
-void concern_controller(const ObjectMeta& meta, std::vector<ObjectKey>& keys) {
+void enqueue_controller(const ObjectMeta& meta, std::vector<ObjectKey>& keys) {
   const auto& controller = meta.controller;
   if (controller && job_type_of(*controller) == &kJobSets) keys.push_back({&kJobSets, meta.ns, controller->name});
 }
 
-void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = meta_of(object);
   if (std::holds_alternative<JobSetPtr>(object)) {
     keys.push_back(key_of(object));
   } else if (std::holds_alternative<JobPtr>(object)) {
-    concern_controller(meta, keys);
-    concern_by_name(state, meta, keys);
+    enqueue_controller(meta, keys);
+    enqueue_by_name(state, meta, keys);
   } else if (std::holds_alternative<ConfigMapPtr>(object)) {
-    concern_controller(meta, keys);
+    enqueue_controller(meta, keys);
   } else if (type_of(object).plural == kPersistentVolumeClaims.plural) {
     // One that is deleted is made again, whether the JobSet owned it or not.
     const std::string_view jobset = meta.label(kJobSetNameKey);
@@ -412,6 +413,6 @@ void concerns(const ClusterState& state, const TypedObject& object, std::vector<
 
 }  // namespace
 
-const Reconciler jobset_reconciler = {.name = "jobset", .concerns = concerns, .reconcile = reconcile};
+const Reconciler jobset_reconciler = {.name = "jobset", .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster

@@ -149,7 +149,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   return plan;
 }
 
-void concerns(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (type_of(object).plural == kCustomResourceDefinitions.plural && meta_of(object).name == kJobSetDefinitionName)
     keys.push_back(key_of(object));
 }
@@ -161,6 +161,6 @@ bool definition_is_foreign(const ClusterState& state) {
   return crd != nullptr && crd->meta.label(kAppNameLabel) != kAppName;
 }
 
-const Reconciler jobset_crd_reconciler = {.name = "jobset_crd", .concerns = concerns, .reconcile = reconcile};
+const Reconciler jobset_crd_reconciler = {.name = "jobset_crd", .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster

@@ -16,13 +16,13 @@ class Expiry {
 
   bool operator()(const Job* job) {
     if (!job->barrier) return false;
-    const GroupLedger& ledger = ledger_of(job->barrier->config_map);
+    const GangDecisions& ledger = ledger_of(job->barrier->config_map);
     return !ledger.expired.empty() && ledger.verdict(GangIndex::token_of(*job)) == GroupVerdict::kExpired;
   }
 
  private:
   // Somebody else's ConfigMap decides nothing.
-  const GroupLedger& ledger_of(const std::string& config_map) {
+  const GangDecisions& ledger_of(const std::string& config_map) {
     const auto [entry, is_new] = ledgers_.try_emplace(config_map);
     const ConfigMap* map = is_new ? state_.config_map(owner_.meta.ns, config_map) : nullptr;
     const bool ours = map != nullptr && map->meta.controller && map->meta.controller->uid == owner_.meta.uid;
@@ -32,7 +32,7 @@ class Expiry {
 
   const JobSet& owner_;
   const ClusterState& state_;
-  std::map<std::string, GroupLedger, std::less<>> ledgers_;
+  std::map<std::string, GangDecisions, std::less<>> ledgers_;
 };
 
 // As the gang reconciler sees it: in a queue a gang is always tried again.
@@ -49,7 +49,7 @@ bool may_be_remade(const Job& job, const JobSet& owner) {
 
 }  // namespace
 
-GangFailures sort_failures(const JobSet& owner, const JobSetRun& run, const ClusterState& state) {
+GangFailures sort_failures(const JobSet& owner, const JobSetAttempt& run, const ClusterState& state) {
   Expiry expired(owner, state);
   const auto ends_owner = [&](const Job* job) { return expired(job) && !suspends_on_timeout(*job, owner); };
   GangFailures failures;

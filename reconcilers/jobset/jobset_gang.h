@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "api/jobset.h"
-#include "reconcilers/jobset/jobset_run.h"
+#include "reconcilers/jobset/jobset_attempt.h"
 #include "state/cluster_state.h"
 
 namespace muster {
@@ -23,6 +23,6 @@ struct GangFailures {
   // The rest: the failure policy's.
   std::vector<const Job*> genuine;
 };
-GangFailures sort_failures(const JobSet& owner, const JobSetRun& run, const ClusterState& state);
+GangFailures sort_failures(const JobSet& owner, const JobSetAttempt& run, const ClusterState& state);
 
 }  // namespace muster

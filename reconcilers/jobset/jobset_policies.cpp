@@ -71,7 +71,7 @@ bool ignores_max(FailureAction action) {
          action == FailureAction::kRestartJobAndIgnoreMaxRestarts;
 }
 
-// The Jobs of a run are named and labelled as the JobSet asks for (reconcilers/jobset/jobset_run.h).
+// The Jobs of a run are named and labelled as the JobSet asks for (reconcilers/jobset/jobset_attempt.h).
 int32_t index_of(const Job& job) {
   return whole_number<int32_t>(job.meta.label(kJobIndexKey)).value_or(0);
 }

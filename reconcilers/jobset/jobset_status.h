@@ -22,8 +22,8 @@
 #include "api/jobset.h"
 #include "base/clock.h"
 #include "reconcilers/command.h"
+#include "reconcilers/jobset/jobset_attempt.h"
 #include "reconcilers/jobset/jobset_policies.h"
-#include "reconcilers/jobset/jobset_run.h"
 
 namespace muster {
 

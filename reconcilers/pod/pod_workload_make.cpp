@@ -24,31 +24,31 @@ void drop_metadata(json& pod_sets) {
   for (json& pod_set : pod_sets) pod_set["template"]["metadata"] = json::object();
 }
 
-json body_of_single(const PodScene& scene, const WorkloadPriority& priority) {
-  json body = make_workload(scene.job, priority);
+json body_of_single(const PodContext& context, const WorkloadPriority& priority) {
+  json body = make_workload(context.job, priority);
   drop_metadata(body["spec"]["podSets"]);
   return body;
 }
 
-Labels annotations_for(const PodScene& scene) {
+Labels annotations_for(const PodContext& context) {
   Labels annotations{{std::string(kIsGroupWorkload), "true"}};
-  for (const auto& [key, value] : scene.group.meta.annotations) {
-    const bool gate = key == kAdmissionGatedByAnnotation && scene.rules().enabled("AdmissionGatedBy");
+  for (const auto& [key, value] : context.group.meta.annotations) {
+    const bool gate = key == kAdmissionGatedByAnnotation && context.rules().enabled("AdmissionGatedBy");
     if (gate || key.starts_with(kAdmissionRequestPrefix)) annotations.emplace(key, value);
   }
   return annotations;
 }
 
-json body_of_group(const PodScene& scene, const WorkloadPriority& priority, const Labels& labels) {
+json body_of_group(const PodContext& context, const WorkloadPriority& priority, const Labels& labels) {
   json owners = json::array();
-  for (const QueuedPodPtr& pod : scene.group.pods) owners.push_back(plain_owner(*pod));
-  json metadata = {{"name", scene.group.group},
-                   {"namespace", scene.group.meta.ns},
-                   {"annotations", annotations_for(scene)},
+  for (const QueuedPodPtr& pod : context.group.pods) owners.push_back(plain_owner(*pod));
+  json metadata = {{"name", context.group.group},
+                   {"namespace", context.group.meta.ns},
+                   {"annotations", annotations_for(context)},
                    {"finalizers", json::array({kResourceInUseFinalizer})},
                    {"ownerReferences", std::move(owners)}};
   if (!labels.empty()) metadata["labels"] = labels;
-  json spec = remake_spec(scene.job, priority);
+  json spec = remake_spec(context.job, priority);
   drop_metadata(spec["podSets"]);
   for (auto field = spec.begin(); field != spec.end();) field = field->is_null() ? spec.erase(field) : std::next(field);
   return {{"apiVersion", kWorkloads.api_version},
@@ -57,45 +57,46 @@ json body_of_group(const PodScene& scene, const WorkloadPriority& priority, cons
           {"spec", std::move(spec)}};
 }
 
-void create(const PodScene& scene, std::string name, json body, Plan& plan) {
-  const ObjectKey key{&kWorkloads, scene.group.meta.ns, std::move(name)};
-  if (scene.job.state.workload(key.ns, key.name) != nullptr) {
-    plan.wake_at(scene.job.now.wall + kTakenInterval);
-    plan.events.push_back(scene.job.event(kWarningEvent, "WorkloadNameTaken",
-                                          "Workload " + path_of(key.ns, key.name) +
-                                              " exists and does not belong to this pod; delete it, and this pod gets "
-                                              "one of that name"));
+void create(const PodContext& context, std::string name, json body, Plan& plan) {
+  const ObjectKey key{&kWorkloads, context.group.meta.ns, std::move(name)};
+  if (context.job.state.workload(key.ns, key.name) != nullptr) {
+    plan.wake_at(context.job.now.wall + kTakenInterval);
+    plan.events.push_back(context.job.event(kWarningEvent, "WorkloadNameTaken",
+                                            "Workload " + path_of(key.ns, key.name) +
+                                                " exists and does not belong to this pod; delete it, and this pod gets "
+                                                "one of that name"));
     return;
   }
   const std::string path = path_of(key.ns, key.name);
   plan.writes.push_back({.verb = Verb::kCreate,
                          .target = key,
                          .body = std::move(body),
-                         .events = {scene.job.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path)},
-                         .refusal = scene.job.event(kWarningEvent, "WorkloadCreationFailed",
-                                                    "Workload " + path + " cannot be created: ")});
+                         .events = {context.job.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path)},
+                         .refusal = context.job.event(kWarningEvent, "WorkloadCreationFailed",
+                                                      "Workload " + path + " cannot be created: ")});
 }
 
-std::optional<WorkloadPriority> priority_or_wait(const PodScene& scene, Plan& plan) {
-  auto priority = priority_of(scene.job, plan);
-  if (!priority) plan.wake_at(scene.job.now.wall + kPriorityInterval);
+std::optional<WorkloadPriority> priority_or_wait(const PodContext& context, Plan& plan) {
+  auto priority = priority_of(context.job, plan);
+  if (!priority) plan.wake_at(context.job.now.wall + kPriorityInterval);
   return priority;
 }
 
-void say(const PodScene& scene, const GroupError& error, Plan& plan) {
-  plan.events.push_back(scene.job.event(kWarningEvent, "ErrWorkloadCompose", error.message));
+void say(const PodContext& context, const GroupError& error, Plan& plan) {
+  plan.events.push_back(context.job.event(kWarningEvent, "ErrWorkloadCompose", error.message));
 }
 
-void make_for_members(const PodScene& scene, Plan& plan) {
-  const auto pod_sets = pod_sets_of(scene.group);
-  if (!pod_sets) return say(scene, pod_sets.error(), plan);
+void make_for_members(const PodContext& context, Plan& plan) {
+  const auto pod_sets = pod_sets_of(context.group);
+  if (!pod_sets) return say(context, pod_sets.error(), plan);
   if (pod_sets->size() > kMostRoles)
-    return say(scene, {"pod group can't include more than " + std::to_string(kMostRoles) + " roles", true, true}, plan);
-  const auto labels = labels_to_copy(scene.group.pods, scene.job.settings.label_keys_to_copy);
-  if (!labels) return say(scene, labels.error(), plan);
-  const auto priority = priority_or_wait(scene, plan);
+    return say(context, {"pod group can't include more than " + std::to_string(kMostRoles) + " roles", true, true},
+               plan);
+  const auto labels = labels_to_copy(context.group.pods, context.job.settings.label_keys_to_copy);
+  if (!labels) return say(context, labels.error(), plan);
+  const auto priority = priority_or_wait(context, plan);
   if (!priority) return;
-  create(scene, scene.group.group, body_of_group(scene, *priority, *labels), plan);
+  create(context, context.group.group, body_of_group(context, *priority, *labels), plan);
 }
 
 }  // namespace
@@ -104,35 +105,35 @@ json plain_owner(const QueuedPod& pod) {
   return {{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", pod.meta.name}, {"uid", pod.meta.uid}};
 }
 
-void make_workload(const PodScene& scene, Plan& plan) {
+void make_workload(const PodContext& context, Plan& plan) {
   // A namespace that is going takes nothing new, and takes the pods along.
-  const TypedObject* ns = scene.job.state.find(kNamespaces, "", scene.group.meta.ns);
+  const TypedObject* ns = context.job.state.find(kNamespaces, "", context.group.meta.ns);
   if (ns != nullptr && meta_of(*ns).deleting) return;
-  if (!scene.is_group()) {
-    if (const auto priority = priority_or_wait(scene, plan))
-      create(scene, name_of_workload(scene.job), body_of_single(scene, *priority), plan);
+  if (!context.is_group()) {
+    if (const auto priority = priority_or_wait(context, plan))
+      create(context, name_of_workload(context.job), body_of_single(context, *priority), plan);
     return;
   }
-  const auto members = members_of(scene.group);
-  if (!members) return say(scene, members.error(), plan);
+  const auto members = members_of(context.group);
+  if (!members) return say(context, members.error(), plan);
   for (const QueuedPodPtr& pod : members->excess) {
     if (!pod->meta.deleting)
       remove_pod(*pod, event_about(*pod, kNormalEvent, "ExcessPodDeleted", "Excess pod deleted"), plan);
   }
-  PodGroup group = scene.group;
+  PodGroup group = context.group;
   group.pods = members->members;
-  with_scene(std::move(group), scene.job.state, scene.job.settings, scene.job.now,
-             [&](const PodScene& kept) { make_for_members(kept, plan); });
+  with_context(std::move(group), context.job.state, context.job.settings, context.job.now,
+               [&](const PodContext& kept) { make_for_members(kept, plan); });
 }
 
-void remake_workload(const PodScene& scene, const Workload& workload, Plan& plan) {
-  const auto priority = priority_or_wait(scene, plan);
+void remake_workload(const PodContext& context, const Workload& workload, Plan& plan) {
+  const auto priority = priority_or_wait(context, plan);
   if (!priority) return;
-  json spec = remake_spec(scene.job, *priority);
+  json spec = remake_spec(context.job, *priority);
   drop_metadata(spec["podSets"]);
   Write write = patch_workload(workload, Verb::kPatch, {{"spec", std::move(spec)}});
-  write.events = {scene.job.event(kNormalEvent, "UpdatedWorkload",
-                                  "Updated not matching Workload for suspended job: " + path_of(workload.meta))};
+  write.events = {context.job.event(kNormalEvent, "UpdatedWorkload",
+                                    "Updated not matching Workload for suspended job: " + path_of(workload.meta))};
   plan.writes.push_back(std::move(write));
 }
 

@@ -17,7 +17,7 @@ using nlohmann::json;
 // A flavor that is missing may come; the events of flavors do not lead to pods.
 constexpr Duration kFlavorInterval = std::chrono::seconds(5);
 
-void mark(const PodScene& scene, const QueuedPod& pod, const std::string& reason, const std::string& message,
+void mark(const PodContext& context, const QueuedPod& pod, const std::string& reason, const std::string& message,
           Plan& plan) {
   json conditions = json::parse(pod.conditions_text);
   conditions.erase(
@@ -28,7 +28,7 @@ void mark(const PodScene& scene, const QueuedPod& pod, const std::string& reason
                  {"status", "True"},
                  {"reason", reason},
                  {"message", message},
-                 {"lastTransitionTime", format_rfc3339(scene.job.stamp())}};
+                 {"lastTransitionTime", format_rfc3339(context.job.stamp())}};
   conditions.insert(conditions.begin(), std::move(target));
   json patch = {{"status", {{"conditions", std::move(conditions)}}}};
   plan.writes.push_back({.verb = Verb::kPatchStatus,
@@ -36,16 +36,16 @@ void mark(const PodScene& scene, const QueuedPod& pod, const std::string& reason
                          .body = with_version(pod.meta, std::move(patch))});
 }
 
-ResourceList needs(const PodScene& scene, const PodSpec& spec) {
-  const ResourceDefaults defaults{.limit_ranges = scene.job.state.limit_ranges_in(scene.group.meta.ns),
-                                  .runtime_class = scene.job.state.runtime_class(spec.runtime_class)};
+ResourceList needs(const PodContext& context, const PodSpec& spec) {
+  const ResourceDefaults defaults{.limit_ranges = context.job.state.limit_ranges_in(context.group.meta.ns),
+                                  .runtime_class = context.job.state.runtime_class(spec.runtime_class)};
   return pod_requests(adjusted_resources(spec, defaults));
 }
 
 // The resource of which it asks for more than the quota counts for a pod of its pod set; empty: none.
-std::string exceeds(const PodScene& scene, const QueuedPod& pod, const PodSet& pod_set) {
-  const ResourceList counted = needs(scene, *pod_set.pod_template.spec);
-  for (const auto& [name, amount] : needs(scene, *pod.spec)) {
+std::string exceeds(const PodContext& context, const QueuedPod& pod, const PodSet& pod_set) {
+  const ResourceList counted = needs(context, *pod_set.pod_template.spec);
+  for (const auto& [name, amount] : needs(context, *pod.spec)) {
     const auto found = counted.find(name);
     const Quantity limit = found == counted.end() ? Quantity() : found->second;
     if (limit < amount) return name + ": it asks for " + amount.text() + ", and " + limit.text() + " is counted";
@@ -53,13 +53,13 @@ std::string exceeds(const PodScene& scene, const QueuedPod& pod, const PodSet& p
   return "";
 }
 
-std::string_view role_in_workload(const PodScene& scene, const QueuedPod& pod) {
-  return scene.is_group() ? std::string_view(pod.role) : std::string_view("main");
+std::string_view role_in_workload(const PodContext& context, const QueuedPod& pod) {
+  return context.is_group() ? std::string_view(pod.role) : std::string_view("main");
 }
 
-void fail_to_start(const PodScene& scene, const Workload& workload, const QueuedPod& pod, const std::string& why,
+void fail_to_start(const PodContext& context, const Workload& workload, const QueuedPod& pod, const std::string& why,
                    Plan& plan) {
-  const auto& pods = scene.group.pods;
+  const auto& pods = context.group.pods;
   const bool some_run = std::any_of(pods.begin(), pods.end(),
                                     [](const QueuedPodPtr& other) { return !other->gated() && !other->terminated(); });
   if (some_run) {
@@ -67,7 +67,7 @@ void fail_to_start(const PodScene& scene, const Workload& workload, const Queued
     return;
   }
   plan.writes.push_back(
-      write_status(workload, finished_status(workload, kFailedToStartReason, why, scene.job.stamp())));
+      write_status(workload, finished_status(workload, kFailedToStartReason, why, context.job.stamp())));
 }
 
 }  // namespace
@@ -76,33 +76,33 @@ bool runs(const QueuedPod& pod) {
   return !pod.gated() && !pod.terminated() && !pod.meta.deleting;
 }
 
-Step stop_pods(const PodScene& scene, WhichPods which, const std::string& reason, const std::string& message,
+Step stop_pods(const PodContext& context, WhichPods which, const std::string& reason, const std::string& message,
                Plan& plan) {
   Step step = Step::kContinue;
-  for (const QueuedPodPtr& pod : scene.group.pods) {
+  for (const QueuedPodPtr& pod : context.group.pods) {
     if (pod->meta.deleting || (which == WhichPods::kRunning && !runs(*pod))) continue;
     step = Step::kDone;
     if (pod->stopping)
       remove_pod(*pod, event_about(*pod, kNormalEvent, "Stopped", message), plan);
     else
-      mark(scene, *pod, reason, message, plan);
+      mark(context, *pod, reason, message, plan);
   }
   return step;
 }
 
-void start_pods(const PodScene& scene, const Workload& workload, Plan& plan) {
-  const auto infos = infos_of_admission(scene.job, workload);
-  if (!infos && infos.error().retry) return plan.wake_at(scene.job.now.wall + kFlavorInterval);
-  if (!infos) return fail_to_start(scene, workload, *scene.group.pods.front(), infos.error().message, plan);
+void start_pods(const PodContext& context, const Workload& workload, Plan& plan) {
+  const auto infos = infos_of_admission(context.job, workload);
+  if (!infos && infos.error().retry) return plan.wake_at(context.job.now.wall + kFlavorInterval);
+  if (!infos) return fail_to_start(context, workload, *context.group.pods.front(), infos.error().message, plan);
   const std::string queue = workload.status.admission ? workload.status.admission->cluster_queue : "";
   std::vector<Write> writes;
-  for (const QueuedPodPtr& pod : scene.group.pods) {
+  for (const QueuedPodPtr& pod : context.group.pods) {
     if (!pod->gated() || pod->terminated()) continue;
-    const std::string_view role = role_in_workload(scene, *pod);
+    const std::string_view role = role_in_workload(context, *pod);
     auto patch = ungate_patch(*pod, role, *infos);
-    if (!patch) return fail_to_start(scene, workload, *pod, patch.error().message, plan);
+    if (!patch) return fail_to_start(context, workload, *pod, patch.error().message, plan);
     const PodSet* pod_set = workload.find(role);
-    if (const std::string more = pod_set == nullptr ? "" : exceeds(scene, *pod, *pod_set); !more.empty()) {
+    if (const std::string more = pod_set == nullptr ? "" : exceeds(context, *pod, *pod_set); !more.empty()) {
       plan.events.push_back(
           event_about(*pod, kWarningEvent, kFailedToStartReason,
                       "The pod asks for more than the pod set " + std::string(role) + " of its Workload: " + more +

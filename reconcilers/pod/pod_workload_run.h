@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "reconcilers/pod/pod_scene.h"
+#include "reconcilers/pod/pod_context.h"
 
 namespace muster {
 
@@ -15,11 +15,11 @@ enum class WhichPods {
   kAll,      // of a Workload that is deleted
 };
 // Marks pods with the condition TerminationTarget and deletes them; kContinue: none is left to delete.
-Step stop_pods(const PodScene& scene, WhichPods which, const std::string& reason, const std::string& message,
+Step stop_pods(const PodContext& context, WhichPods which, const std::string& reason, const std::string& message,
                Plan& plan);
 
 // Takes the gates off, all in one plan. What can never start ends the Workload, unless some of its pods run.
-void start_pods(const PodScene& scene, const Workload& workload, Plan& plan);
+void start_pods(const PodContext& context, const Workload& workload, Plan& plan);
 
 // A pod that is neither gated nor over, and is not being deleted.
 bool runs(const QueuedPod& pod);

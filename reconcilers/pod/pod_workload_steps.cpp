@@ -11,17 +11,17 @@
 #include "reconcilers/job/job_workload_parts.h"
 #include "reconcilers/pod/pod_workload_run.h"
 #include "reconcilers/workload/job_workload_status.h"
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 
 namespace muster {
 
 using nlohmann::json;
 
-void release_evicted(const PodScene& scene, const Workload& workload, const Condition& evicted, Plan& plan) {
-  const Duration admitted_for = scene.job.state.admissions().admitted_for(workload, scene.job.now);
-  WorkloadStatus status = released_status(workload, evicted, admitted_for, scene.job.stamp());
+void release_evicted(const PodContext& context, const Workload& workload, const Condition& evicted, Plan& plan) {
+  const Duration admitted_for = context.job.state.scheduler_driver().admitted_for(workload, context.job.now);
+  WorkloadStatus status = released_status(workload, evicted, admitted_for, context.job.stamp());
   // The pod is deleted, so the Workload goes with it.
-  if (!scene.is_group()) {
+  if (!context.is_group()) {
     if (const Condition* requeued = find_condition(status.conditions, kRequeuedCondition)) {
       Condition never = *requeued;
       never.status = "False";
@@ -33,21 +33,21 @@ void release_evicted(const PodScene& scene, const Workload& workload, const Cond
 
 namespace {
 
-Step follow_eviction(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
+Step follow_eviction(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
   const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
   if (evicted == nullptr || !evicted->is_true()) return Step::kContinue;
   const std::string reason = "WorkloadEvictedDueTo" + evicted->reason.text();
-  if (stop_pods(scene, WhichPods::kRunning, reason, evicted->message, plan) == Step::kDone) return Step::kDone;
+  if (stop_pods(context, WhichPods::kRunning, reason, evicted->message, plan) == Step::kDone) return Step::kDone;
   // Pods that run still need their quota.
-  if (workload.has_quota_reserved() && !scene.group.active) release_evicted(scene, workload, *evicted, plan);
+  if (workload.has_quota_reserved() && !context.group.active) release_evicted(context, workload, *evicted, plan);
   return Step::kDone;
 }
 
 // The condition WaitingForReplacementPods.
-Step tell_replacement(const PodScene& scene, const Workload& workload, int32_t absent, Plan& plan) {
+Step tell_replacement(const PodContext& context, const Workload& workload, int32_t absent, Plan& plan) {
   constexpr std::string_view kType = "WaitingForReplacementPods";
   const Condition* present = find_condition(workload.status.conditions, kType);
-  if (!scene.is_group() || (present == nullptr && absent == 0)) return Step::kContinue;
+  if (!context.is_group() || (present == nullptr && absent == 0)) return Step::kContinue;
   Condition wanted = present == nullptr ? Condition() : *present;
   wanted.type = kType;
   const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
@@ -65,7 +65,7 @@ Step tell_replacement(const PodScene& scene, const Workload& workload, int32_t a
   wanted.status = absent > 0 ? "True" : "False";
   if (present != nullptr && wanted == *present) return Step::kContinue;
   wanted.observed_generation = workload.meta.generation;
-  wanted.last_transition = scene.job.stamp();
+  wanted.last_transition = context.job.stamp();
   WorkloadStatus status = workload.status;
   set_condition(status.conditions, std::move(wanted));
   plan.writes.push_back(write_status(workload, status));
@@ -73,13 +73,13 @@ Step tell_replacement(const PodScene& scene, const Workload& workload, int32_t a
 }
 
 // What a pod's end means for its group is kept in the Workload before anything else follows from it.
-Step record_ends(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
-  if (!scene.is_group()) return Step::kContinue;
+Step record_ends(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
+  if (!context.is_group()) return Step::kContinue;
   json annotations = json::object();
   const SucceededPods known = read_succeeded(workload.meta.annotation(kSucceededPodsAnnotation));
-  if (SucceededPods now_known = succeeded_with(known, scene.group); now_known != known)
+  if (SucceededPods now_known = succeeded_with(known, context.group); now_known != known)
     annotations[std::string(kSucceededPodsAnnotation)] = to_text(now_known);
-  if (is_unretriable(scene.group) && workload.meta.annotation(kRetriableInGroup) != "false" && !annotations.empty())
+  if (is_unretriable(context.group) && workload.meta.annotation(kRetriableInGroup) != "false" && !annotations.empty())
     annotations[std::string(kRetriableInGroup)] = "false";
   if (annotations.empty()) return Step::kContinue;
   plan.writes.push_back(
@@ -87,19 +87,19 @@ Step record_ends(const PodScene& scene, const Workload& workload, int32_t, Plan&
   return Step::kDone;
 }
 
-Step let_go_finished(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
+Step let_go_finished(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
   if (!workload.finished()) return Step::kContinue;
   drop_in_use_finalizer(kWorkloads, workload.meta, plan,
-                        {scene.job.event(kNormalEvent, "FinishedWorkload",
-                                         "Workload '" + path_of(workload.meta) + "' is declared finished")});
-  drop_kueue_finalizers(scene.group.pods, plan);
+                        {context.job.event(kNormalEvent, "FinishedWorkload",
+                                           "Workload '" + path_of(workload.meta) + "' is declared finished")});
+  drop_kueue_finalizers(context.group.pods, plan);
   return Step::kDone;
 }
 
-Step follow_end(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
-  const auto job_end = end_of(scene.group);
+Step follow_end(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
+  const auto job_end = end_of(context.group);
   if (!job_end) return Step::kContinue;
-  tell_end(scene.job, workload, *job_end, plan);
+  tell_end(context.job, workload, *job_end, plan);
   return Step::kDone;
 }
 
@@ -114,74 +114,74 @@ PodGroup who_goes_with(const PodGroup& group, const Workload& workload) {
 }
 
 // Its Workload is being deleted: its pods go first, the ended ones too.
-Step stop_with_deleted(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
+Step stop_with_deleted(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
   if (!workload.meta.deleting) return Step::kContinue;
   const Step stop =
-      with_scene(who_goes_with(scene.group, workload), scene.job.state, scene.job.settings, scene.job.now,
-                 [&](const PodScene& going) {
-                   return stop_pods(going, WhichPods::kAll, "WorkloadDeleted", "Workload is deleted", plan);
-                 });
-  if (stop == Step::kDone || scene.group.active) return Step::kDone;
+      with_context(who_goes_with(context.group, workload), context.job.state, context.job.settings, context.job.now,
+                   [&](const PodContext& going) {
+                     return stop_pods(going, WhichPods::kAll, "WorkloadDeleted", "Workload is deleted", plan);
+                   });
+  if (stop == Step::kDone || context.group.active) return Step::kDone;
   drop_in_use_finalizer(kWorkloads, workload.meta, plan);
-  drop_kueue_finalizers(scene.group.pods, plan);
+  drop_kueue_finalizers(context.group.pods, plan);
   return Step::kDone;
 }
 
-Step keep_priority(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
-  if (scene.is_of_set() || !names_other_class(scene.job, workload)) return Step::kContinue;
-  const auto priority = priority_of(scene.job, plan);
+Step keep_priority(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
+  if (context.is_of_set() || !names_other_class(context.job, workload)) return Step::kContinue;
+  const auto priority = priority_of(context.job, plan);
   if (!priority) return Step::kDone;
   Write write = patch_workload(workload, Verb::kPatch, {{"spec", to_json(*priority)}});
   write.events = {
-      scene.job.event(kNormalEvent, "UpdatedWorkload", "Updated workload priority class: " + path_of(workload.meta))};
+      context.job.event(kNormalEvent, "UpdatedWorkload", "Updated workload priority class: " + path_of(workload.meta))};
   plan.writes.push_back(std::move(write));
   return Step::kDone;
 }
 
-Step tell_job_reclaimable(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
-  return tell_reclaimable(scene.job, workload, plan);
+Step tell_job_reclaimable(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
+  return tell_reclaimable(context.job, workload, plan);
 }
 
-Step tell_job_ready(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
-  return tell_ready(scene.job, workload, plan);
+Step tell_job_ready(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
+  return tell_ready(context.job, workload, plan);
 }
 
-Step stop_or_wait(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
+Step stop_or_wait(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
   if (workload.admitted()) return Step::kContinue;
-  const Step stop = stop_pods(scene, WhichPods::kRunning, "NotAdmitted", "Not admitted by cluster queue", plan);
-  if (stop == Step::kContinue && !scene.is_of_set()) wait_for_admission(scene.job, workload, plan);
+  const Step stop = stop_pods(context, WhichPods::kRunning, "NotAdmitted", "Not admitted by cluster queue", plan);
+  if (stop == Step::kContinue && !context.is_of_set()) wait_for_admission(context.job, workload, plan);
   return Step::kDone;
 }
 
 // The set had another number of pods when quota was reserved, and none of them runs: the quota goes back.
-bool is_of_other_size(const PodScene& scene, const Workload& workload) {
-  if (!scene.is_of_set()) return false;
-  const auto& pods = scene.group.pods;
+bool is_of_other_size(const PodContext& context, const Workload& workload) {
+  if (!context.is_of_set()) return false;
+  const auto& pods = context.group.pods;
   if (std::any_of(pods.begin(), pods.end(),
                   [](const QueuedPodPtr& pod) { return !pod->gated() && !pod->terminated(); }))
     return false;
   int64_t counted = 0;
   for (const PodSet& pod_set : workload.pod_sets) counted += pod_set.count;
-  const auto wanted = total_count(scene.group);
+  const auto wanted = total_count(context.group);
   return !wanted || *wanted != counted;
 }
 
-Step start(const PodScene& scene, const Workload& workload, int32_t, Plan& plan) {
-  if (is_of_other_size(scene, workload)) return Step::kDone;
-  start_pods(scene, workload, plan);
-  if (plan.writes.empty()) drop_kueue_finalizers(scene.group.pods, plan);
+Step start(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
+  if (is_of_other_size(context, workload)) return Step::kDone;
+  start_pods(context, workload, plan);
+  if (plan.writes.empty()) drop_kueue_finalizers(context.group.pods, plan);
   return Step::kDone;
 }
 
 // `absent`: how many pods of the group are missing.
-constexpr Step (*kStepsWithWorkload[])(const PodScene&, const Workload&, int32_t absent, Plan&) = {
+constexpr Step (*kStepsWithWorkload[])(const PodContext&, const Workload&, int32_t absent, Plan&) = {
     let_go_finished, stop_with_deleted,    tell_replacement, follow_end,      record_ends,  //
     keep_priority,   tell_job_reclaimable, tell_job_ready,   follow_eviction, stop_or_wait, start};
 
 }  // namespace
 
-Step follow_workload(const PodScene& scene, const Workload& workload, int32_t absent, Plan& plan) {
-  return take_steps(kStepsWithWorkload, scene, workload, absent, plan);
+Step follow_workload(const PodContext& context, const Workload& workload, int32_t absent, Plan& plan) {
+  return take_steps(kStepsWithWorkload, context, workload, absent, plan);
 }
 
 }  // namespace muster

@@ -2,14 +2,14 @@
 // Source: Kueue, jobframework and pkg/controller/jobs/pod.
 #pragma once
 
-#include "reconcilers/pod/pod_scene.h"
+#include "reconcilers/pod/pod_context.h"
 
 namespace muster {
 
 // `absent`: how many pods of the group are missing.
-Step follow_workload(const PodScene& scene, const Workload& workload, int32_t absent, Plan& plan);
+Step follow_workload(const PodContext& context, const Workload& workload, int32_t absent, Plan& plan);
 
 // The end of the reservation of an evicted Workload: none of its pods runs.
-void release_evicted(const PodScene& scene, const Workload& workload, const Condition& evicted, Plan& plan);
+void release_evicted(const PodContext& context, const Workload& workload, const Condition& evicted, Plan& plan);
 
 }  // namespace muster

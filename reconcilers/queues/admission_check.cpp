@@ -14,7 +14,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   return plan;
 }
 
-void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (std::holds_alternative<AdmissionCheckPtr>(object)) keys.push_back(key_of(object));
   const auto* queue = std::get_if<ClusterQueuePtr>(&object);
   if (queue == nullptr) return;
@@ -27,6 +27,7 @@ void concerns(const ClusterState& state, const TypedObject& object, std::vector<
 
 }  // namespace
 
-const Reconciler admission_check_reconciler = {.name = "admission_check", .concerns = concerns, .reconcile = reconcile};
+const Reconciler admission_check_reconciler = {
+    .name = "admission_check", .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster

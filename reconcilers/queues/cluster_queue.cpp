@@ -5,8 +5,8 @@
 #include "reconcilers/queues/cohort.h"
 #include "reconcilers/queues/queue_status.h"
 #include "scheduler/queue_readiness.h"
-#include "state/admissions.h"
 #include "state/cohorts_above.h"
+#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -45,7 +45,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   show_counts(status, *queue, counts, true);
   status.weighted_share = std::nullopt;
   if (!settings.queues.fair_sharing.empty())
-    status.weighted_share = state.admissions().scheduler().share_of_cluster_queue(key.name);
+    status.weighted_share = state.scheduler_driver().scheduler().share_of_cluster_queue(key.name);
   const QueueReadiness readiness = readiness_of(*queue, surroundings_of(*queue, state));
   set_active(status, queue->meta, readiness.ready, readiness.reason, readiness.message, now);
   write_queue_status(kClusterQueues, queue->meta, queue->status, status, plan);
@@ -60,7 +60,7 @@ void add_all(const ClusterState& state, std::vector<ObjectKey>& keys) {
   state.for_each_of(kClusterQueues, [&](const TypedObject& queue) { keys.push_back(key_of(queue)); });
 }
 
-void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (const auto* changed = std::get_if<ClusterQueuePtr>(&object)) {
     keys.push_back(key_of(object));
     // What it lends is part of the shares of the others.
@@ -85,6 +85,7 @@ void concerns(const ClusterState& state, const TypedObject& object, std::vector<
 
 }  // namespace
 
-const Reconciler cluster_queue_reconciler = {.name = "cluster_queue", .concerns = concerns, .reconcile = reconcile};
+const Reconciler cluster_queue_reconciler = {
+    .name = "cluster_queue", .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster

@@ -4,8 +4,8 @@
 
 #include "api/workload_conditions.h"
 #include "reconcilers/queues/cluster_queue.h"
-#include "state/admissions.h"
 #include "state/cohorts_above.h"
+#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -18,7 +18,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   const Cohort* cohort = state.cohort(key.name);
   if (cohort == nullptr || cohort->meta.deleting) return plan;
   std::optional<int64_t> share;
-  if (!settings.queues.fair_sharing.empty()) share = state.admissions().scheduler().share_of_cohort(key.name);
+  if (!settings.queues.fair_sharing.empty()) share = state.scheduler_driver().scheduler().share_of_cohort(key.name);
   if (share == cohort->weighted_share) return plan;
   json body = {{"status", {{"fairSharing", nullptr}}}};
   if (share) body["status"]["fairSharing"] = {{"weightedShare", *share}};
@@ -33,7 +33,7 @@ void add_all(const ClusterState& state, std::vector<ObjectKey>& keys) {
   state.for_each_of(kCohorts, [&](const TypedObject& cohort) { keys.push_back(key_of(cohort)); });
 }
 
-void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (const auto* cohort = std::get_if<CohortPtr>(&object)) {
     keys.push_back(key_of(object));
     if (changes_quota(**cohort, state)) add_all(state, keys);
@@ -66,6 +66,6 @@ bool changes_quota(const ClusterQueue& queue, const ClusterState& state) {
   return is_other_spec(queue, present) || find_condition(present->status.conditions, kActiveCondition) == nullptr;
 }
 
-const Reconciler cohort_reconciler = {.name = "cohort", .concerns = concerns, .reconcile = reconcile};
+const Reconciler cohort_reconciler = {.name = "cohort", .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster

@@ -43,7 +43,7 @@ bool shows_the_same(const ClusterQueue& a, const ClusterQueue& b) {
   return same_state && a.meta.generation == b.meta.generation;
 }
 
-void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (std::holds_alternative<LocalQueuePtr>(object)) {
     keys.push_back(key_of(object));
   } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
@@ -61,6 +61,6 @@ void concerns(const ClusterState& state, const TypedObject& object, std::vector<
 
 }  // namespace
 
-const Reconciler local_queue_reconciler = {.name = "local_queue", .concerns = concerns, .reconcile = reconcile};
+const Reconciler local_queue_reconciler = {.name = "local_queue", .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster

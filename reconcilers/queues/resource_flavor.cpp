@@ -14,7 +14,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   return plan;
 }
 
-void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (std::holds_alternative<ResourceFlavorPtr>(object)) keys.push_back(key_of(object));
   const auto* queue = std::get_if<ClusterQueuePtr>(&object);
   if (queue == nullptr) return;
@@ -29,6 +29,7 @@ void concerns(const ClusterState& state, const TypedObject& object, std::vector<
 
 }  // namespace
 
-const Reconciler resource_flavor_reconciler = {.name = "resource_flavor", .concerns = concerns, .reconcile = reconcile};
+const Reconciler resource_flavor_reconciler = {
+    .name = "resource_flavor", .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster

@@ -4,7 +4,7 @@
 #include "api/meta/constants.h"
 #include "jobs/management.h"
 #include "reconcilers/job/job_workload_owner.h"
-#include "reconcilers/serving/serving_scene.h"
+#include "reconcilers/serving/serving_context.h"
 
 namespace muster {
 namespace {
@@ -12,24 +12,24 @@ namespace {
 constexpr Duration kUndecidedInterval = std::chrono::seconds(5);
 
 // Whether the queues have to do with it at all.
-Result<bool, Undecided> is_queued(const ServingScene& scene) {
-  const ObjectMeta& meta = scene.set.meta;
-  const MaybeAncestor ancestor =
-      managed_ancestor(scene.rules(), owners_in(scene.job.state, scene.rules(), meta.ns), meta.uid, meta.controller);
+Result<bool, Undecided> is_queued(const ServingContext& context) {
+  const ObjectMeta& meta = context.set.meta;
+  const MaybeAncestor ancestor = managed_ancestor(
+      context.rules(), owners_in(context.job.state, context.rules(), meta.ns), meta.uid, meta.controller);
   if (!ancestor) return fail_with(ancestor.error());
   // The Workload of its owner counts the pods.
-  if (*ancestor || has_other_parent(scene.set)) return false;
-  if (!scene.job.job.queue_name().empty()) return true;
-  if (!scene.rules().manage_jobs_without_queue_name) return false;
-  const TypedObject* ns = scene.job.state.find(kNamespaces, "", meta.ns);
-  return in_managed_namespace(scene.rules(), meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
+  if (*ancestor || has_other_parent(context.set)) return false;
+  if (!context.job.job.queue_name().empty()) return true;
+  if (!context.rules().manage_jobs_without_queue_name) return false;
+  const TypedObject* ns = context.job.state.find(kNamespaces, "", meta.ns);
+  return in_managed_namespace(context.rules(), meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
 }
 
 // A namespace or an owner that is not known yet is asked for again.
-Step leave_unqueued(const ServingScene& scene, Plan& plan) {
-  if (!scene.job.job.readable()) return Step::kDone;
-  const auto queued = is_queued(scene);
-  if (!queued) plan.wake_at(scene.job.now.wall + kUndecidedInterval);
+Step leave_unqueued(const ServingContext& context, Plan& plan) {
+  if (!context.job.job.readable()) return Step::kDone;
+  const auto queued = is_queued(context);
+  if (!queued) plan.wake_at(context.job.now.wall + kUndecidedInterval);
   return queued && *queued ? Step::kContinue : Step::kDone;
 }
 
@@ -44,17 +44,17 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   const DescribedJob& set = *std::get<DescribedJobPtr>(*object);
   const ServingSet wanted = serving_set_of(set);
   const QueuedJob job(*kind, *object);
-  const JobScene job_scene{job, state, settings.queues, now};
-  const ServingScene scene{set, wanted, job_scene};
-  drop_surplus_workloads(scene, plan);
-  if (leave_unqueued(scene, plan) == Step::kDone) return plan;
-  keep_workloads(scene, plan);
-  keep_pods(scene, plan);
+  const JobContext job_context{job, state, settings.queues, now};
+  const ServingContext context{set, wanted, job_context};
+  drop_surplus_workloads(context, plan);
+  if (leave_unqueued(context, plan) == Step::kDone) return plan;
+  keep_workloads(context, plan);
+  keep_pods(context, plan);
   return plan;
 }
 
 // The owner that a Workload names in annotations, for it is no controller.
-void concern_workload(const Workload& workload, std::vector<ObjectKey>& keys) {
+void enqueue_for_workload(const Workload& workload, std::vector<ObjectKey>& keys) {
   if (!workload.of_pod_group()) return;
   const std::string_view gvk = workload.meta.annotation(kJobOwnerGvk);
   const std::string name(workload.meta.annotation(kJobOwnerName));
@@ -64,7 +64,7 @@ void concern_workload(const Workload& workload, std::vector<ObjectKey>& keys) {
   }
 }
 
-void concerns(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (const auto* set = std::get_if<DescribedJobPtr>(&object)) {
     const JobKind* kind = find_job_kind((*set)->kind->type());
     if (kind == &stateful_set || kind == &leader_worker_set)
@@ -77,12 +77,12 @@ void concerns(const ClusterState&, const TypedObject& object, std::vector<Object
     if (parent == kLeaderWorkerSetFramework && !meta.label(kLeaderWorkerSetName).empty())
       keys.push_back({&kLeaderWorkerSets, meta.ns, std::string(meta.label(kLeaderWorkerSetName))});
   } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
-    concern_workload(**workload, keys);
+    enqueue_for_workload(**workload, keys);
   }
 }
 
 }  // namespace
 
-const Reconciler serving_set_reconciler = {.name = "serving_set", .concerns = concerns, .reconcile = reconcile};
+const Reconciler serving_set_reconciler = {.name = "serving_set", .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster

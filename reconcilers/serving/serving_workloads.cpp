@@ -12,10 +12,10 @@
 #include "jobs/pod/pod_group.h"
 #include "reconcilers/job/job_workload_make.h"
 #include "reconcilers/job/job_workload_parts.h"
-#include "reconcilers/serving/serving_scene.h"
+#include "reconcilers/serving/serving_context.h"
 #include "reconcilers/workload/job_workload_status.h"
 #include "reconcilers/workload/workload_draft.h"
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -28,19 +28,19 @@ constexpr size_t kMostAtOnce = 32;
 constexpr Duration kPriorityInterval = std::chrono::seconds(5);
 constexpr Duration kTakenInterval = std::chrono::seconds(30);
 
-json owner_of(const ServingScene& scene) {
-  const ResourceType& type = scene.job.job.type();
+json owner_of(const ServingContext& context) {
+  const ResourceType& type = context.job.job.type();
   return {{"apiVersion", type.api_version},
           {"kind", type.kind},
-          {"name", scene.set.meta.name},
-          {"uid", scene.set.meta.uid}};
+          {"name", context.set.meta.name},
+          {"uid", context.set.meta.uid}};
 }
 
 // A Workload has nothing of the metadata of a StatefulSet's pods, and of the others nothing that is of one group.
-void trim_metadata(const ServingScene& scene, json& pod_sets) {
+void trim_metadata(const ServingContext& context, json& pod_sets) {
   for (json& pod_set : pod_sets) {
     json& metadata = pod_set["template"]["metadata"];
-    if (is_stateful_set(scene.set)) metadata = json::object();
+    if (is_stateful_set(context.set)) metadata = json::object();
     for (const char* field : {"labels", "annotations"}) {
       const auto map = metadata.find(field);
       if (map == metadata.end() || !map->is_object()) continue;
@@ -53,49 +53,52 @@ void trim_metadata(const ServingScene& scene, json& pod_sets) {
   }
 }
 
-json spec_of(const ServingScene& scene, const WorkloadPriority& priority) {
-  json spec = remake_spec(scene.job, priority);
-  trim_metadata(scene, spec["podSets"]);
+json spec_of(const ServingContext& context, const WorkloadPriority& priority) {
+  json spec = remake_spec(context.job, priority);
+  trim_metadata(context, spec["podSets"]);
   return spec;
 }
 
-Labels labels_for(const ServingScene& scene) {
+Labels labels_for(const ServingContext& context) {
   Labels labels;
-  for (const std::string& key : scene.job.settings.label_keys_to_copy) {
-    if (const auto found = scene.set.meta.labels.find(key); found != scene.set.meta.labels.end()) labels.insert(*found);
+  for (const std::string& key : context.job.settings.label_keys_to_copy) {
+    if (const auto found = context.set.meta.labels.find(key); found != context.set.meta.labels.end())
+      labels.insert(*found);
   }
-  labels.insert_or_assign(std::string(kJobUidLabel), scene.set.meta.uid);
+  labels.insert_or_assign(std::string(kJobUidLabel), context.set.meta.uid);
   return labels;
 }
 
-std::string gates_of(const ServingScene& scene) {
-  return scene.rules().enabled("AdmissionGatedBy") ? std::string(scene.set.meta.annotation(kAdmissionGatedByAnnotation))
-                                                   : std::string();
+std::string gates_of(const ServingContext& context) {
+  return context.rules().enabled("AdmissionGatedBy")
+             ? std::string(context.set.meta.annotation(kAdmissionGatedByAnnotation))
+             : std::string();
 }
 
-Labels annotations_for(const ServingScene& scene, int32_t group) {
+Labels annotations_for(const ServingContext& context, int32_t group) {
   Labels annotations{{std::string(kIsGroupWorkload), "true"},
-                     {std::string(kJobOwnerGvk), gvk_of(scene.job.job.type())},
-                     {std::string(kJobOwnerName), scene.set.meta.name}};
-  if (!is_stateful_set(scene.set)) annotations.emplace(kComponentIndex, std::to_string(group));
-  if (const std::string gates = gates_of(scene); !gates.empty())
+                     {std::string(kJobOwnerGvk), gvk_of(context.job.job.type())},
+                     {std::string(kJobOwnerName), context.set.meta.name}};
+  if (!is_stateful_set(context.set)) annotations.emplace(kComponentIndex, std::to_string(group));
+  if (const std::string gates = gates_of(context); !gates.empty())
     annotations.emplace(kAdmissionGatedByAnnotation, gates);
-  for (const auto& [key, value] : scene.set.meta.annotations) {
+  for (const auto& [key, value] : context.set.meta.annotations) {
     if (key.starts_with(kAdmissionRequestPrefix)) annotations.emplace(key, value);
   }
   return annotations;
 }
 
-void make(const ServingScene& scene, int32_t group, std::string name, const WorkloadPriority& priority, Plan& plan) {
-  const std::string& ns = scene.set.meta.ns;
+void make(const ServingContext& context, int32_t group, std::string name, const WorkloadPriority& priority,
+          Plan& plan) {
+  const std::string& ns = context.set.meta.ns;
   const std::string path = path_of(ns, name);
   json metadata = {{"name", name},
                    {"namespace", ns},
-                   {"labels", labels_for(scene)},
-                   {"annotations", annotations_for(scene, group)},
+                   {"labels", labels_for(context)},
+                   {"annotations", annotations_for(context, group)},
                    {"finalizers", json::array({kResourceInUseFinalizer})},
-                   {"ownerReferences", json::array({owner_of(scene)})}};
-  json spec = spec_of(scene, priority);
+                   {"ownerReferences", json::array({owner_of(context)})}};
+  json spec = spec_of(context, priority);
   for (auto field = spec.begin(); field != spec.end();) field = field->is_null() ? spec.erase(field) : std::next(field);
   plan.writes.push_back({.verb = Verb::kCreate,
                          .target = {&kWorkloads, ns, std::move(name)},
@@ -103,26 +106,26 @@ void make(const ServingScene& scene, int32_t group, std::string name, const Work
                                   {"kind", kWorkloads.kind},
                                   {"metadata", std::move(metadata)},
                                   {"spec", std::move(spec)}},
-                         .events = {scene.job.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path)},
-                         .refusal = scene.job.event(kWarningEvent, "WorkloadCreationFailed",
-                                                    "Workload " + path + " cannot be created: ")});
+                         .events = {context.job.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path)},
+                         .refusal = context.job.event(kWarningEvent, "WorkloadCreationFailed",
+                                                      "Workload " + path + " cannot be created: ")});
 }
 
 // --- One that is there ---
 
-bool is_ours(const ServingScene& scene, const Workload& workload) {
-  return workload.of_pod_group() && workload.meta.label(kJobUidLabel) == scene.set.meta.uid;
+bool is_ours(const ServingContext& context, const Workload& workload) {
+  return workload.of_pod_group() && workload.meta.label(kJobUidLabel) == context.set.meta.uid;
 }
 
-bool counts_the_same(const ServingScene& scene, const Workload& workload) {
-  const auto& wanted = scene.set.pod_sets;
+bool counts_the_same(const ServingContext& context, const Workload& workload) {
+  const auto& wanted = context.set.pod_sets;
   return std::equal(wanted.begin(), wanted.end(), workload.pod_sets.begin(), workload.pod_sets.end(),
                     [](const DescribedPodSet& a, const PodSet& b) { return a.name == b.name && a.count == b.count; });
 }
 
-bool asks_the_same(const ServingScene& scene, const Workload& workload) {
-  if (!counts_the_same(scene, workload)) return false;
-  const auto& wanted = scene.set.pod_sets;
+bool asks_the_same(const ServingContext& context, const Workload& workload) {
+  if (!counts_the_same(context, workload)) return false;
+  const auto& wanted = context.set.pod_sets;
   return std::equal(
       wanted.begin(), wanted.end(), workload.pod_sets.begin(), [](const DescribedPodSet& a, const PodSet& b) {
         const PodSpecPtr &one = a.pod_template.spec, &other = b.pod_template.spec;
@@ -133,7 +136,7 @@ bool asks_the_same(const ServingScene& scene, const Workload& workload) {
 
 class Alignment {
  public:
-  Alignment(const ServingScene& scene, const Workload& workload) : scene_(scene), workload_(workload) {}
+  Alignment(const ServingContext& context, const Workload& workload) : context_(context), workload_(workload) {}
 
   // Nothing when the Workload is as it shall be.
   Step write_into(Plan& plan) {
@@ -149,68 +152,71 @@ class Alignment {
   }
 
  private:
-  void tell(std::string note) { events_.push_back(scene_.job.event(kNormalEvent, "UpdatedWorkload", std::move(note))); }
+  void tell(std::string note) {
+    events_.push_back(context_.job.event(kNormalEvent, "UpdatedWorkload", std::move(note)));
+  }
 
   // Its pods own it too.
   void align_owner() {
     json owners = json::parse(workload_.group_owners_text);
-    const bool there = std::any_of(owners.begin(), owners.end(),
-                                   [&](const json& owner) { return string_at(owner, {"uid"}) == scene_.set.meta.uid; });
+    const bool there = std::any_of(owners.begin(), owners.end(), [&](const json& owner) {
+      return string_at(owner, {"uid"}) == context_.set.meta.uid;
+    });
     if (there) return;
-    owners.push_back(owner_of(scene_));
+    owners.push_back(owner_of(context_));
     patch_["metadata"]["ownerReferences"] = std::move(owners);
   }
 
   void align_gates() {
-    const std::string gates = gates_of(scene_);
+    const std::string gates = gates_of(context_);
     if (workload_.has_quota_reserved() || workload_.meta.annotation(kAdmissionGatedByAnnotation) == gates) return;
     patch_["metadata"]["annotations"][std::string(kAdmissionGatedByAnnotation)] = gates.empty() ? json() : json(gates);
     tell("Updated workload AdmissionGatedBy to \"" + gates + "\"");
   }
 
   void align_priority(Plan& plan) {
-    if (!names_other_class(scene_.job, workload_)) return;
-    const auto priority = priority_of(scene_.job, plan);
-    if (!priority) return plan.wake_at(scene_.job.now.wall + kPriorityInterval);
+    if (!names_other_class(context_.job, workload_)) return;
+    const auto priority = priority_of(context_.job, plan);
+    if (!priority) return plan.wake_at(context_.job.now.wall + kPriorityInterval);
     patch_["spec"] = to_json(*priority);
     tell("Updated workload priority class: " + path_of(workload_.meta));
   }
 
   // Its queue and its pod sets, as long as no quota depends on them.
   void align_request(Plan& plan) {
-    const std::string queue(scene_.job.job.queue_name());
+    const std::string queue(context_.job.job.queue_name());
     if (workload_.queue_name != queue) patch_["spec"]["queueName"] = queue.empty() ? json() : json(queue);
-    if (scene_.wanted.groups == 0 || asks_the_same(scene_, workload_)) return;
-    const auto priority = priority_of(scene_.job, plan);
-    if (!priority) return plan.wake_at(scene_.job.now.wall + kPriorityInterval);
-    patch_["spec"]["podSets"] = spec_of(scene_, *priority)["podSets"];
+    if (context_.wanted.groups == 0 || asks_the_same(context_, workload_)) return;
+    const auto priority = priority_of(context_.job, plan);
+    if (!priority) return plan.wake_at(context_.job.now.wall + kPriorityInterval);
+    patch_["spec"]["podSets"] = spec_of(context_, *priority)["podSets"];
     tell("Updated not matching Workload for suspended job: " + path_of(workload_.meta));
   }
 
-  const ServingScene& scene_;
+  const ServingContext& context_;
   const Workload& workload_;
   json patch_;
   std::vector<ObjectEvent> events_;
 };
 
 // Those that may use quota.
-std::vector<QueuedPodPtr> using_quota(const ServingScene& scene, std::vector<QueuedPodPtr> pods) {
+std::vector<QueuedPodPtr> using_quota(const ServingContext& context, std::vector<QueuedPodPtr> pods) {
   std::erase_if(pods, [&](const QueuedPodPtr& pod) {
-    return !uses_node(*pod, scene.rules(), scene.job.now.wall) &&
+    return !uses_node(*pod, context.rules(), context.job.now.wall) &&
            (pod->gated() || pod->terminated() || pod->meta.deleting);
   });
   return pods;
 }
 
-void release(const ServingScene& scene, const Workload& workload, std::string_view reason, const std::string& message,
-             Plan& plan) {
-  WorkloadDraft draft(workload, scene.job.state, scene.job.now);
+void release(const ServingContext& context, const Workload& workload, std::string_view reason,
+             const std::string& message, Plan& plan) {
+  WorkloadDraft draft(workload, context.job.state, context.job.now);
   draft.release(reason, message);
   draft.write_into(plan);
 }
 
-void resume(const ServingScene& scene, const Workload& workload, Plan& plan) {
-  WorkloadDraft draft(workload, scene.job.state, scene.job.now);
+void resume(const ServingContext& context, const Workload& workload, Plan& plan) {
+  WorkloadDraft draft(workload, context.job.state, context.job.now);
   draft.set(kQuotaReservedCondition, false, kPendingEvaluationReason,
             "Workload no longer on hold; waiting for quota reservation");
   draft.sync_admitted();
@@ -218,64 +224,64 @@ void resume(const ServingScene& scene, const Workload& workload, Plan& plan) {
 }
 
 // Quota that no pod uses and that is not what the set asks for goes back.
-void keep_reservation(const ServingScene& scene, const Workload& workload, Plan& plan) {
+void keep_reservation(const ServingContext& context, const Workload& workload, Plan& plan) {
   const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
   const bool leaves = evicted != nullptr && evicted->is_true();
-  const bool fits = counts_the_same(scene, workload);
-  if (scene.wanted.groups > 0 && fits && !leaves) return;
-  const auto pods = scene.job.state.pods_of_group(workload.meta.ns, workload.meta.name);
-  const std::vector<QueuedPodPtr> in_use = using_quota(scene, pods);
+  const bool fits = counts_the_same(context, workload);
+  if (context.wanted.groups > 0 && fits && !leaves) return;
+  const auto pods = context.job.state.pods_of_group(workload.meta.ns, workload.meta.name);
+  const std::vector<QueuedPodPtr> in_use = using_quota(context, pods);
   // Grace periods end without an event.
   for (const QueuedPodPtr& pod : in_use) {
     if (pod->meta.deleting) plan.wake_at(end_of_grace(*pod));
   }
   if (!in_use.empty()) {
-    if (fits || leaves || scene.wanted.groups == 0) return;
-    plan.events.push_back(scene.job.event(kWarningEvent, "ReplicasChanged",
-                                          "Workload " + path_of(workload.meta) +
-                                              " has quota for other pods than there are replicas now; scale to zero, "
-                                              "wait until its pods are gone, and scale up again"));
+    if (fits || leaves || context.wanted.groups == 0) return;
+    plan.events.push_back(context.job.event(kWarningEvent, "ReplicasChanged",
+                                            "Workload " + path_of(workload.meta) +
+                                                " has quota for other pods than there are replicas now; scale to zero, "
+                                                "wait until its pods are gone, and scale up again"));
     return;
   }
   if (leaves) {
     // Where there are pods their group does it.
     if (!pods.empty()) return;
     plan.writes.push_back(write_status(
-        workload,
-        released_status(workload, *evicted, scene.job.state.admissions().admitted_for(workload, scene.job.now),
-                        scene.job.stamp())));
-  } else if (scene.wanted.groups == 0) {
-    release(scene, workload, kOnHoldReason, "StatefulSet scaled to zero; workload on hold", plan);
+        workload, released_status(workload, *evicted,
+                                  context.job.state.scheduler_driver().admitted_for(workload, context.job.now),
+                                  context.job.stamp())));
+  } else if (context.wanted.groups == 0) {
+    release(context, workload, kOnHoldReason, "StatefulSet scaled to zero; workload on hold", plan);
   } else {
-    release(scene, workload, kPendingEvaluationReason, "The set has another number of pods now", plan);
+    release(context, workload, kPendingEvaluationReason, "The set has another number of pods now", plan);
   }
 }
 
-void keep(const ServingScene& scene, const Workload& workload, Plan& plan) {
+void keep(const ServingContext& context, const Workload& workload, Plan& plan) {
   if (workload.finished() || workload.meta.deleting) return;
-  if (Alignment(scene, workload).write_into(plan) == Step::kDone) return;
-  if (workload.has_quota_reserved() && !workload.admitted()) wait_for_admission(scene.job, workload, plan);
-  if (workload.has_quota_reserved()) return keep_reservation(scene, workload, plan);
-  if (is_on_hold(workload) && scene.wanted.groups > 0) resume(scene, workload, plan);
+  if (Alignment(context, workload).write_into(plan) == Step::kDone) return;
+  if (workload.has_quota_reserved() && !workload.admitted()) wait_for_admission(context.job, workload, plan);
+  if (workload.has_quota_reserved()) return keep_reservation(context, workload, plan);
+  if (is_on_hold(workload) && context.wanted.groups > 0) resume(context, workload, plan);
 }
 
-void tell_taken(const ServingScene& scene, const std::string& name, Plan& plan) {
-  plan.wake_at(scene.job.now.wall + kTakenInterval);
-  plan.events.push_back(scene.job.event(
+void tell_taken(const ServingContext& context, const std::string& name, Plan& plan) {
+  plan.wake_at(context.job.now.wall + kTakenInterval);
+  plan.events.push_back(context.job.event(
       kWarningEvent, "WorkloadNameTaken",
-      "Workload " + path_of(scene.set.meta.ns, name) + " exists and does not belong to this set; delete it"));
+      "Workload " + path_of(context.set.meta.ns, name) + " exists and does not belong to this set; delete it"));
 }
 
 }  // namespace
 
-void drop_surplus_workloads(const ServingScene& scene, Plan& plan) {
-  if (is_stateful_set(scene.set)) return;
-  const ObjectMeta& meta = scene.set.meta;
-  for (const Workload* workload : scene.job.state.workloads_of_serving_set(meta.ns, meta.uid)) {
+void drop_surplus_workloads(const ServingContext& context, Plan& plan) {
+  if (is_stateful_set(context.set)) return;
+  const ObjectMeta& meta = context.set.meta;
+  for (const Workload* workload : context.job.state.workloads_of_serving_set(meta.ns, meta.uid)) {
     const auto index = whole_number<int32_t>(workload->meta.annotation(kComponentIndex));
-    if (!index || *index < scene.wanted.groups || workload->meta.deleting) continue;
+    if (!index || *index < context.wanted.groups || workload->meta.deleting) continue;
     // One that only says it is of the set is left alone.
-    if (workload->meta.name != scene.workload_name(*index)) continue;
+    if (workload->meta.name != context.workload_name(*index)) continue;
     plan.writes.push_back({.verb = Verb::kDelete,
                            .target = key_of(kWorkloads, workload->meta),
                            .body = with_version(workload->meta, {}),
@@ -283,31 +289,31 @@ void drop_surplus_workloads(const ServingScene& scene, Plan& plan) {
   }
 }
 
-void keep_workloads(const ServingScene& scene, Plan& plan) {
-  const ObjectMeta& meta = scene.set.meta;
-  const TypedObject* ns = scene.job.state.find(kNamespaces, "", meta.ns);
+void keep_workloads(const ServingContext& context, Plan& plan) {
+  const ObjectMeta& meta = context.set.meta;
+  const TypedObject* ns = context.job.state.find(kNamespaces, "", meta.ns);
   const bool takes_more = ns == nullptr || !meta_of(*ns).deleting;
   std::optional<WorkloadPriority> priority;
   size_t made = 0;
   // A StatefulSet of zero replicas keeps the Workload that it has.
-  const int32_t groups = is_stateful_set(scene.set) ? 1 : scene.wanted.groups;
+  const int32_t groups = is_stateful_set(context.set) ? 1 : context.wanted.groups;
   for (int32_t group = 0; group < groups && made < kMostAtOnce; ++group) {
-    std::string name = scene.workload_name(group);
-    const Workload* workload = scene.job.state.workload(meta.ns, name);
+    std::string name = context.workload_name(group);
+    const Workload* workload = context.job.state.workload(meta.ns, name);
     if (workload != nullptr) {
-      if (is_ours(scene, *workload))
-        keep(scene, *workload, plan);
+      if (is_ours(context, *workload))
+        keep(context, *workload, plan);
       else
-        tell_taken(scene, name, plan);
+        tell_taken(context, name, plan);
       continue;
     }
-    if (scene.wanted.groups == 0 || !takes_more) continue;
-    if (!priority) priority = priority_of(scene.job, plan);
+    if (context.wanted.groups == 0 || !takes_more) continue;
+    if (!priority) priority = priority_of(context.job, plan);
     if (!priority) {
-      plan.wake_at(scene.job.now.wall + kPriorityInterval);
+      plan.wake_at(context.job.now.wall + kPriorityInterval);
       break;
     }
-    make(scene, group, std::move(name), *priority, plan);
+    make(context, group, std::move(name), *priority, plan);
     ++made;
   }
 }

@@ -10,8 +10,8 @@
 #include "reconcilers/workload/workload_checks.h"
 #include "reconcilers/workload/workload_draft.h"
 #include "reconcilers/workload/workload_queues.h"
-#include "state/admissions.h"
 #include "state/metrics/measurements.h"
+#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -102,13 +102,13 @@ json requested(const Workload& workload, const ClusterState& state, const QueueS
   return pod_sets;
 }
 
-void say_refused(const Refused& refused, const QueueSettings& settings, WorkloadDraft& draft) {
+void say_refused(const Inadmissible& refused, const QueueSettings& settings, WorkloadDraft& draft) {
   draft.set(kQuotaReservedCondition, false, refused.reason, refused.message);
   draft.sync_admitted();
   if (settings.wait_for_pods_ready && draft.find(kPodsReadyCondition) == nullptr) await_pods(draft);
 }
 
-void refuse(const Refused& refused, const ClusterState& state, const QueueSettings& settings, Now now,
+void refuse(const Inadmissible& refused, const ClusterState& state, const QueueSettings& settings, Now now,
             WorkloadDraft& draft, Plan& plan) {
   if (is_kept_out(draft.workload(), queues_of(draft.workload(), state))) return;
   const Condition* known = draft.find(kQuotaReservedCondition);
@@ -126,41 +126,41 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   Plan plan;
   if (key.type->plural != kWorkloads.plural) return plan;
   const Workload* workload = state.workload(key.ns, key.name);
-  const Ruling* ruling = state.admissions().ruling_on(key.ns, key.name);
-  if (workload == nullptr || ruling == nullptr || workload->meta.deleting) return plan;
+  const PendingDecision* decision = state.scheduler_driver().pending_decision_on(key.ns, key.name);
+  if (workload == nullptr || decision == nullptr || workload->meta.deleting) return plan;
   WorkloadDraft draft(*workload, state, now);
   std::visit(Overloaded{
                  [&](const Admitted& admitted) { admit(admitted, state, settings.queues, draft); },
                  [&](const Preempted& preempted) { evict(preempted, draft); },
-                 [&](const Refused& refused) { refuse(refused, state, settings.queues, now, draft, plan); },
+                 [&](const Inadmissible& refused) { refuse(refused, state, settings.queues, now, draft, plan); },
              },
-             *ruling);
-  if (const auto* preempted = std::get_if<Preempted>(ruling))
+             *decision);
+  if (const auto* preempted = std::get_if<Preempted>(decision))
     draft.measure(preemption_by(*preempted->preemptor, to_text(preempted->reason), state));
   draft.write_into(plan);
   return plan;
 }
 
-// The keys come from Admissions::decide().
-void concerns(const ClusterState&, const TypedObject&, std::vector<ObjectKey>&) {}
+// The keys come from SchedulerDriver::decide().
+void requests_for(const ClusterState&, const TypedObject&, std::vector<ObjectKey>&) {}
 
 }  // namespace
 
-WorkloadStatus status_after(const Ruling& ruling, const Workload& workload, const ClusterState& state,
+WorkloadStatus status_after(const PendingDecision& decision, const Workload& workload, const ClusterState& state,
                             const QueueSettings& settings, Now now) {
   WorkloadDraft draft(workload, state, now);
   std::visit(Overloaded{
                  [&](const Admitted& admitted) { admit(admitted, state, settings, draft); },
                  [&](const Preempted& preempted) { evict(preempted, draft); },
-                 [&](const Refused& refused) {
+                 [&](const Inadmissible& refused) {
                    if (is_kept_out(workload, queues_of(workload, state))) return;
                    say_refused(refused, settings, draft);
                  },
              },
-             ruling);
+             decision);
   return std::move(draft.status);
 }
 
-const Reconciler admission_reconciler = {.name = "admission", .concerns = concerns, .reconcile = reconcile};
+const Reconciler admission_reconciler = {.name = "admission", .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 // spec.maximumExecutionTimeSeconds: how long a Workload may be admitted, all times together.
 // Earlier times stand in status.accumulatedPastExecutionTimeSeconds; the present one is told by
-// Admissions::admitted_for(), so that a wall clock that is set neither adds nor takes away.
+// SchedulerDriver::admitted_for(), so that a wall clock that is set neither adds nor takes away.
 // Source: Kueue KEP-3125 (field and words).
 #pragma once
 

@@ -7,7 +7,7 @@
 #include "reconcilers/workload/backoff.h"
 #include "reconcilers/workload/flavor_clock.h"
 #include "reconcilers/workload/workload_checks.h"
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -264,7 +264,7 @@ void Fallback::begin_round_when_waited(Plan& plan) {
 
 Options options_of(const WorkloadDraft& draft, const ClusterState& state) {
   const ObjectMeta& meta = draft.workload().meta;
-  return state.admissions().scheduler().flavor_options(meta.ns, meta.name);
+  return state.scheduler_driver().scheduler().flavor_options(meta.ns, meta.name);
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 #include "reconcilers/workload/workload_queues.h"
 #include "reconcilers/workload/workload_timeouts.h"
 #include "state/admission_block.h"
-#include "state/admissions.h"
 #include "state/decision_log.h"
+#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -88,11 +88,11 @@ void tell_admitted(WorkloadDraft& draft) {
 void sync_admission(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
                     const QueueSettings& settings) {
   const ObjectMeta& meta = draft.workload().meta;
-  const Ruling* ruling = state.admissions().ruling_on(meta.ns, meta.name);
-  const Refused* found = ruling == nullptr ? nullptr : std::get_if<Refused>(ruling);
-  if (!draft.is_true(kQuotaReservedCondition)) say_what_blocks(draft, queues, found);
+  const PendingDecision* decision = state.scheduler_driver().pending_decision_on(meta.ns, meta.name);
+  const Inadmissible* found = decision == nullptr ? nullptr : std::get_if<Inadmissible>(decision);
+  if (!draft.is_true(kQuotaReservedCondition)) set_blocked_condition(draft, queues, found);
   // What the scheduler has decided is written by the reconciler of admissions.
-  if (ruling == nullptr && settings.rules.enabled("UnadmittedWorkloadsExplicitStatus")) say_pending(draft);
+  if (decision == nullptr && settings.rules.enabled("UnadmittedWorkloadsExplicitStatus")) say_pending(draft);
   if (draft.find(kQuotaReservedCondition) == nullptr) return;
   draft.sync_admitted();
   if (draft.is_true(kAdmittedCondition)) tell_admitted(draft);
@@ -242,7 +242,7 @@ void add_keys(const std::vector<const Workload*>& workloads, std::vector<ObjectK
   for (const Workload* workload : workloads) keys.push_back(key_of(kWorkloads, workload->meta));
 }
 
-void concern_cluster_queue(const ClusterState& state, const ClusterQueue& queue, std::vector<ObjectKey>& keys) {
+void enqueue_for_cluster_queue(const ClusterState& state, const ClusterQueue& queue, std::vector<ObjectKey>& keys) {
   const std::string& name = queue.meta.name;
   if (!is_news(queue, state.cluster_queue(name))) return;
   add_keys(state.workloads_reserving(name), keys);
@@ -251,7 +251,7 @@ void concern_cluster_queue(const ClusterState& state, const ClusterQueue& queue,
 }
 
 // Whether flavors that have failed have left others may be answered otherwise now.
-void concern_those_with_failed_flavors(const ClusterState& state, const TypedObject& object,
+void enqueue_those_with_failed_flavors(const ClusterState& state, const TypedObject& object,
                                        std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = meta_of(object);
   const TypedObject* present = state.find(type_of(object), meta.ns, meta.name);
@@ -263,7 +263,7 @@ void concern_those_with_failed_flavors(const ClusterState& state, const TypedObj
   for (const TypedObject* workload : state.select(kWorkloads, waits)) keys.push_back(key_of(*workload));
 }
 
-void concerns(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = meta_of(object);
   if (std::holds_alternative<WorkloadPtr>(object)) {
     keys.push_back(key_of(object));
@@ -272,12 +272,12 @@ void concerns(const ClusterState& state, const TypedObject& object, std::vector<
     const TypedObject* present = state.find(type_of(object), meta.ns, meta.name);
     if (present == nullptr || meta_of(*present).uid != meta.uid) add_keys(state.workloads_of_owner(meta.uid), keys);
   } else if (const auto* cluster_queue = std::get_if<ClusterQueuePtr>(&object)) {
-    concern_cluster_queue(state, **cluster_queue, keys);
-    if ((*cluster_queue)->fallback) concern_those_with_failed_flavors(state, object, keys);
+    enqueue_for_cluster_queue(state, **cluster_queue, keys);
+    if ((*cluster_queue)->fallback) enqueue_those_with_failed_flavors(state, object, keys);
   } else if (std::holds_alternative<ResourceFlavorPtr>(object) || std::holds_alternative<CohortPtr>(object)) {
-    concern_those_with_failed_flavors(state, object, keys);
+    enqueue_those_with_failed_flavors(state, object, keys);
   } else if (const auto* priority_class = std::get_if<PriorityClassPtr>(&object)) {
-    concern_priority_class(state, **priority_class, keys);
+    enqueue_for_priority_class(state, **priority_class, keys);
   } else if (const auto* local_queue = std::get_if<LocalQueuePtr>(&object)) {
     if (is_news(**local_queue, state.local_queue(meta.ns, meta.name)))
       add_keys(state.workloads_in_queue(meta.ns, meta.name), keys);
@@ -298,6 +298,6 @@ WorkloadPass pass_over(const Workload& workload, const ClusterState& state, cons
   return passed;
 }
 
-const Reconciler workload_reconciler = {.name = "workload", .concerns = concerns, .reconcile = reconcile};
+const Reconciler workload_reconciler = {.name = "workload", .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster

@@ -6,10 +6,10 @@
 #include "api/texts/workload_texts.h"
 #include "reconcilers/workload/execution_time.h"
 #include "reconcilers/workload/flavor_clock.h"
-#include "state/admissions.h"
 #include "state/cluster_state.h"
 #include "state/decision_log.h"
 #include "state/metrics/measurements.h"
+#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -44,7 +44,7 @@ WorkloadDraft::WorkloadDraft(const Workload& workload, const ClusterState& state
       workload_(workload),
       now_(now.wall),
       stamp_(whole_seconds(now.wall)),
-      admitted_for_(state.admissions().admitted_for(workload, now)) {}
+      admitted_for_(state.scheduler_driver().admitted_for(workload, now)) {}
 
 bool WorkloadDraft::set(std::string_view type, bool is_true, std::string_view reason, std::string_view message) {
   return set_condition(status.conditions, {.type = type,

@@ -22,7 +22,7 @@ class WorkloadDraft {
 
   const Workload& workload() const { return workload_; }
   TimePoint time() const { return now_; }
-  // Since Admitted is True, before this pass; see Admissions::admitted_for().
+  // Since Admitted is True, before this pass; see SchedulerDriver::admitted_for().
   Duration admitted_for() const { return admitted_for_; }
   const Condition* find(std::string_view type) const { return find_condition(status.conditions, type); }
   bool is_true(std::string_view type) const { return condition_is_true(status.conditions, type); }

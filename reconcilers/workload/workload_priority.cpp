@@ -21,8 +21,8 @@ Step reconcile_priority(const Workload& workload, const ClusterState& state, Pla
   return Step::kDone;
 }
 
-void concern_priority_class(const ClusterState& state, const PriorityClass& priority_class,
-                            std::vector<ObjectKey>& keys) {
+void enqueue_for_priority_class(const ClusterState& state, const PriorityClass& priority_class,
+                                std::vector<ObjectKey>& keys) {
   if (priority_class.for_pods) return;
   state.for_each_of(kWorkloads, [&](const TypedObject& object) {
     const Workload& workload = *std::get<WorkloadPtr>(object);

@@ -11,7 +11,7 @@ namespace muster {
 Step reconcile_priority(const Workload& workload, const ClusterState& state, Plan& plan);
 
 // The Workloads that name the class: visits them all, so for events that are rare.
-void concern_priority_class(const ClusterState& state, const PriorityClass& priority_class,
-                            std::vector<ObjectKey>& keys);
+void enqueue_for_priority_class(const ClusterState& state, const PriorityClass& priority_class,
+                                std::vector<ObjectKey>& keys);
 
 }  // namespace muster

@@ -5,7 +5,7 @@
 #include "api/kinds/on_hold.h"
 #include "api/meta/constants.h"
 #include "api/texts/workload_texts.h"
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -37,7 +37,7 @@ Blocker blocker_of(const Workload& workload, const QueuesOf& queues) {
 
 // Set by blocker_of() at some time, and not by the scheduler, which uses some of the
 // reasons for troubles of its own.
-bool is_blockers_word(const Condition& condition) {
+bool is_queue_block_reason(const Condition& condition) {
   if (condition.reason == kDeactivatedReason || condition.reason == kAdmissionGatedReason) return true;
   return (condition.reason == kMisconfiguredReason || condition.reason == kSuspendedReason) &&
          is_queue_message(condition.message);
@@ -100,13 +100,13 @@ bool is_behind(const ClusterQueue& queue) {
   return active != nullptr && active->observed_generation < queue.meta.generation;
 }
 
-void say_what_blocks(WorkloadDraft& draft, const QueuesOf& queues, const Refused* found) {
+void set_blocked_condition(WorkloadDraft& draft, const QueuesOf& queues, const Inadmissible* found) {
   const Condition* present = draft.find(kQuotaReservedCondition);
 
   const bool was_gated = present != nullptr && present->reason == kAdmissionGatedReason;
   Blocker blocker = blocker_of(draft.workload(), queues);
   if (blocker.reason.empty()) {
-    if (present == nullptr || !is_blockers_word(*present)) return;
+    if (present == nullptr || !is_queue_block_reason(*present)) return;
     if (found != nullptr && !was_gated) {
       if (draft.changed()) draft.set(kQuotaReservedCondition, false, found->reason, found->message);
       return;

@@ -8,7 +8,7 @@
 
 namespace muster {
 
-struct Refused;
+struct Inadmissible;
 
 // The queue says that it admits nothing now: it is stopped, going, or not active.
 bool is_inactive(const ClusterQueue& queue);
@@ -29,7 +29,7 @@ bool is_kept_out(const Workload& workload, const QueuesOf& queues);
 // itself stays; what it has `found` and nobody has written yet (null: nothing) replaces the
 // blocker's word, with another change of the draft or else when it has stood a while
 // (reconcilers/workload/admission.cpp).
-void say_what_blocks(WorkloadDraft& draft, const QueuesOf& queues, const Refused* found);
+void set_blocked_condition(WorkloadDraft& draft, const QueuesOf& queues, const Inadmissible* found);
 
 // The gate UnadmittedWorkloadsExplicitStatus: a Workload that nothing blocks and that has no condition yet says
 // at once that its evaluation is pending.

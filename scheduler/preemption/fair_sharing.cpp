@@ -18,7 +18,7 @@ int compare(const DominantShare& a, const DominantShare& b) {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-DominantShare dominant_share(const QuotaNames& names, const Ledger& ledger, NodeId node) {
+DominantShare dominant_share(const QuotaIdTable& names, const Ledger& ledger, NodeId node) {
   DominantShare share{.weight = ledger.weight(node)};
   const NodeId parent = ledger.parent(node);
   if (parent == kNoNode) return share;

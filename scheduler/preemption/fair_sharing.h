@@ -24,7 +24,7 @@ struct DominantShare {
 int compare(const DominantShare& a, const DominantShare& b);
 
 // A root has no share.
-DominantShare dominant_share(const QuotaNames& names, const Ledger& ledger, NodeId node);
+DominantShare dominant_share(const QuotaIdTable& names, const Ledger& ledger, NodeId node);
 
 // One nominated Workload.
 struct Contender {

@@ -103,30 +103,30 @@ const QueueState* FairSearch::next_target_below(NodeId cohort) {
   for (const NodeId child : ledger_.child_queues(cohort)) {
     const QueueState& other = *state_.queue_at(child);
     if (!other.active || done_.contains(child)) continue;
-    const DominantShare its = share(child);
-    if ((!its.borrowing && &other != &queue_) || !has_candidates(other)) {
+    const DominantShare share_of_child = share(child);
+    if ((!share_of_child.borrowing && &other != &queue_) || !has_candidates(other)) {
       done_.insert(child);
       continue;
     }
-    const int order = compare(its, queue_share);
+    const int order = compare(share_of_child, queue_share);
     if (order > 0 ||
         (order == 0 && evicted_before(request_, *left_.at(child).back(), *left_.at(best_queue->node).back()))) {
       best_queue = &other;
-      queue_share = its;
+      queue_share = share_of_child;
     }
   }
   NodeId best_cohort = kNoNode;
   DominantShare cohort_share = less_than_any;
   for (const NodeId child : ledger_.child_cohorts(cohort)) {
     if (done_.contains(child)) continue;
-    const DominantShare its = share(child);
+    const DominantShare share_of_child = share(child);
     bool leads_to_preemptor = false;
     for (NodeId at = queue_.node; at != kNoNode; at = ledger_.parent(at)) leads_to_preemptor |= at == child;
-    if (!its.borrowing && !leads_to_preemptor) {
+    if (!share_of_child.borrowing && !leads_to_preemptor) {
       done_.insert(child);
-    } else if (compare(its, cohort_share) >= 0) {
+    } else if (compare(share_of_child, cohort_share) >= 0) {
       best_cohort = child;
-      cohort_share = its;
+      cohort_share = share_of_child;
     }
   }
   if (best_cohort == kNoNode && best_queue == nullptr) {
@@ -152,9 +152,9 @@ bool FairSearch::within_nominal() const {
 
 // The nodes right below the lowest Cohort that holds both.
 std::pair<NodeId, NodeId> FairSearch::branches(const QueueState& target) const {
-  for (NodeId its = target.node; ledger_.parent(its) != kNoNode; its = ledger_.parent(its)) {
+  for (NodeId theirs = target.node; ledger_.parent(theirs) != kNoNode; theirs = ledger_.parent(theirs)) {
     for (NodeId mine = queue_.node; ledger_.parent(mine) != kNoNode; mine = ledger_.parent(mine)) {
-      if (ledger_.parent(mine) == ledger_.parent(its)) return {mine, its};
+      if (ledger_.parent(mine) == ledger_.parent(theirs)) return {mine, theirs};
     }
   }
   return {queue_.node, target.node};

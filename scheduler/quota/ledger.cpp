@@ -56,7 +56,7 @@ Ledger::Cell& Ledger::own_cell(NodeId node, QuotaId quota) {
   // of the node move then, and the log follows them.
   std::vector<std::pair<Undo*, ptrdiff_t>> logged;
   for (Undo& undo : log_) {
-    const auto place = std::find_if(at.cells.begin(), at.cells.end(), [&](Cell& its) { return &its == undo.cell; });
+    const auto place = std::find_if(at.cells.begin(), at.cells.end(), [&](Cell& cell) { return &cell == undo.cell; });
     if (place != at.cells.end()) logged.emplace_back(&undo, place - at.cells.begin());
   }
   at.quotas.insert(it, quota);

@@ -58,7 +58,7 @@ class Ledger {
   };
   class Simulation;
 
-  explicit Ledger(const QuotaNames& names) : names_(names) {}
+  explicit Ledger(const QuotaIdTable& names) : names_(names) {}
 
   // A ClusterQueue; it keeps its usage through every change.
   NodeId add_queue();
@@ -156,7 +156,7 @@ class Ledger {
   void accumulate(NodeId cohort, NodeId root);
   void take_from_child(Node& parent, const Node& child);
 
-  const QuotaNames& names_;
+  const QuotaIdTable& names_;
   std::vector<Node> nodes_;
   std::vector<NodeId> free_;
   std::map<std::string, NodeId, std::less<>> cohorts_;

@@ -11,24 +11,24 @@ uint64_t key_of(FlavorId flavor, ResourceId resource) {
 
 }  // namespace
 
-uint32_t QuotaNames::Table::id(std::string_view name) {
+uint32_t QuotaIdTable::Table::id(std::string_view name) {
   const auto [it, added] = ids.try_emplace(std::string(name), static_cast<uint32_t>(names.size()));
   if (added) names.emplace_back(name);
   return it->second;
 }
 
-ResourceId QuotaNames::resource(std::string_view name) {
+ResourceId QuotaIdTable::resource(std::string_view name) {
   const ResourceId id = resources_.id(name);
   if (id == visiting_order_.size()) visiting_order_.push_back(fnv1a_64(name));
   return id;
 }
 
-std::optional<FlavorId> QuotaNames::find_flavor(const std::string& name) const {
+std::optional<FlavorId> QuotaIdTable::find_flavor(const std::string& name) const {
   const auto found = flavors_.ids.find(name);
   return found == flavors_.ids.end() ? std::nullopt : std::optional(found->second);
 }
 
-QuotaId QuotaNames::quota(FlavorId flavor, ResourceId resource) {
+QuotaId QuotaIdTable::quota(FlavorId flavor, ResourceId resource) {
   const auto [it, added] = quota_ids_.try_emplace(key_of(flavor, resource), static_cast<QuotaId>(quotas_.size()));
   if (added) quotas_.push_back({flavor, resource});
   return it->second;

@@ -17,7 +17,7 @@ using ResourceId = uint32_t;
 // One resource of one flavor: what a limit, a usage or a request is about.
 using QuotaId = uint32_t;
 
-class QuotaNames {
+class QuotaIdTable {
  public:
   struct Quota {
     FlavorId flavor;

@@ -8,7 +8,7 @@
 #include "api/meta/constants.h"
 #include "jobs/pod/pod_group.h"
 #include "reconcilers/job/job_workload_make.h"
-#include "reconcilers/pod/pod_scene.h"
+#include "reconcilers/pod/pod_context.h"
 #include "reconcilers/pod/pod_workload_make.h"
 
 namespace muster::what_if {
@@ -34,41 +34,41 @@ std::string sentences(const Plan& plan, std::string otherwise) {
 
 }  // namespace
 
-Result<JobShape> shape_of_job(const JobKind& kind, const json& object, const ShapeScene& scene) {
+Result<JobShape> shape_of_job(const JobKind& kind, const json& object, const ShapeContext& context) {
   const TypedObject typed = read_object(kind.type, object);
-  const QueuedJob job(kind, typed, scene.find);
+  const QueuedJob job(kind, typed, context.find);
   if (!job.readable()) {
     if (const std::string why = job.why_unreadable(); !why.empty()) return fail(why);
     if (!job.awaited().empty()) return fail("what it refers to is not in the input: " + std::string(job.awaited()));
     return fail("its pod templates cannot be read");
   }
   if (job.left_alone()) return fail("is part of another job");
-  const JobScene job_scene{job, scene.state, scene.settings, scene.now};
+  const JobContext job_context{job, context.state, context.settings, context.now};
   Plan plan;
-  const auto priority = priority_of(job_scene, plan);
+  const auto priority = priority_of(job_context, plan);
   if (!priority) return fail(sentences(plan, "the PriorityClass of its pods is not in the input"));
-  return shape_with(make_workload(job_scene, *priority), job.meta(), kind.type.kind);
+  return shape_with(make_workload(job_context, *priority), job.meta(), kind.type.kind);
 }
 
-Result<JobShape> shape_of_pods(const std::vector<json>& pods, const ShapeScene& scene) {
+Result<JobShape> shape_of_pods(const std::vector<json>& pods, const ShapeContext& context) {
   std::vector<QueuedPodPtr> read;
   for (const json& pod : pods) read.push_back(read_queued_pod(pod));
   std::sort(read.begin(), read.end(),
             [](const QueuedPodPtr& a, const QueuedPodPtr& b) { return a->meta.name < b->meta.name; });
   const std::string group(read.front()->group());
-  PodGroup made = make_pod_group(std::move(read), group, scene.settings.rules, scene.now.wall);
-  return with_scene(std::move(made), scene.state, scene.settings, scene.now,
-                    [&](const PodScene& pod_scene) -> Result<JobShape> {
-                      Plan plan;
-                      make_workload(pod_scene, plan);
-                      for (Write& write : plan.writes) {
-                        if (write.verb != Verb::kCreate) continue;
-                        ObjectMeta meta = pod_scene.group.meta;
-                        if (!group.empty()) meta.name = group;
-                        return shape_with(std::move(write.body), meta, group.empty() ? "Pod" : "pod group");
-                      }
-                      return fail(sentences(plan, "no Workload is made of these pods"));
-                    });
+  PodGroup made = make_pod_group(std::move(read), group, context.settings.rules, context.now.wall);
+  return with_context(std::move(made), context.state, context.settings, context.now,
+                      [&](const PodContext& pod_scene) -> Result<JobShape> {
+                        Plan plan;
+                        make_workload(pod_scene, plan);
+                        for (Write& write : plan.writes) {
+                          if (write.verb != Verb::kCreate) continue;
+                          ObjectMeta meta = pod_scene.group.meta;
+                          if (!group.empty()) meta.name = group;
+                          return shape_with(std::move(write.body), meta, group.empty() ? "Pod" : "pod group");
+                        }
+                        return fail(sentences(plan, "no Workload is made of these pods"));
+                      });
 }
 
 std::vector<json> pods_of_serving(const JobKind& kind, const json& object) {

@@ -14,7 +14,7 @@
 namespace muster::what_if {
 
 // What is known beside the job: classes of priority, and objects that jobs consult.
-struct ShapeScene {
+struct ShapeContext {
   const ClusterState& state;
   const QueueSettings& settings;
   ConsultedLookup find;
@@ -22,9 +22,9 @@ struct ShapeScene {
 };
 
 // By its kind's own code (jobs/job_kind.h) and that of reconcilers/job. `object` has a uid. Errors are sentences.
-Result<JobShape> shape_of_job(const JobKind& kind, const nlohmann::json& object, const ShapeScene& scene);
+Result<JobShape> shape_of_job(const JobKind& kind, const nlohmann::json& object, const ShapeContext& context);
 // Of a pod by itself, or of the pods of one group.
-Result<JobShape> shape_of_pods(const std::vector<nlohmann::json>& pods, const ShapeScene& scene);
+Result<JobShape> shape_of_pods(const std::vector<nlohmann::json>& pods, const ShapeContext& context);
 // The pods that the controller of a Deployment, StatefulSet or LeaderWorkerSet makes.
 std::vector<nlohmann::json> pods_of_serving(const JobKind& kind, const nlohmann::json& object);
 // A batch/v1 Job, from a row of a table.

@@ -38,16 +38,17 @@ void Runner::come(uint32_t job) {
   history_.jobs[job].fate = Fate::kWaiting;
   history_.usage.add_pending(elapsed_, 1);
   by_path_.emplace(path_of(live->workload->meta), job);
-  Live& its = *live;
+  Live& submitted = *live;
   live_.emplace(job, std::move(live));
-  put(job, its, Workload(*its.workload));
+  put(job, submitted, Workload(*submitted.workload));
 }
 
 void Runner::put(uint32_t job, Live& live, Workload workload) {
   workload.meta.resource_version = ++version_;
   const WorkloadPtr before = live.workload;
   live.workload = std::make_shared<const Workload>(std::move(workload));
-  if (const auto change = state_.put_watched(live.workload)) state_.admissions().put(*change->after, state_, now());
+  if (const auto change = state_.put_watched(live.workload))
+    state_.scheduler_driver().put(*change->after, state_, now());
   note_eviction(job, *before, *live.workload);
   note_quota(live);
   changed_.push_back(job);
@@ -180,7 +181,7 @@ void Runner::release(uint32_t job, Live& live) {
     history_.stays[live.stay].ended_by_eviction = true;
   }
   const Condition evicted = *find_condition(live.workload->status.conditions, kEvictedCondition);
-  const Duration admitted_for = state_.admissions().admitted_for(*live.workload, now());
+  const Duration admitted_for = state_.scheduler_driver().admitted_for(*live.workload, now());
   put_status(job, live, released_status(*live.workload, evicted, admitted_for, stamp()));
 }
 
@@ -204,7 +205,7 @@ void Runner::forget(uint32_t job, Fate fate) {
   Workload gone = *live.workload;
   gone.meta.resource_version = ++version_;
   const TypedObject last = std::make_shared<const Workload>(std::move(gone));
-  if (const auto removed = state_.remove_watched(last)) state_.admissions().remove(*removed, state_, now());
+  if (const auto removed = state_.remove_watched(last)) state_.scheduler_driver().remove(*removed, state_, now());
   live_.erase(found);
   ++over_;
 }

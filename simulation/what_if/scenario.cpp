@@ -3,10 +3,10 @@
 namespace muster::what_if {
 
 std::string job_name(const Scenario& scenario, size_t arrival) {
-  const Arrival& its = scenario.arrivals[arrival];
-  const JobShape& shape = scenario.shapes[its.shape];
-  std::string name = path_of(shape.workload->meta.ns, its.name.empty() ? shape.job : its.name);
-  if (its.serial != 0 && its.name.empty()) name += "-" + std::to_string(its.serial);
+  const Arrival& source = scenario.arrivals[arrival];
+  const JobShape& shape = scenario.shapes[source.shape];
+  std::string name = path_of(shape.workload->meta.ns, source.name.empty() ? shape.job : source.name);
+  if (source.serial != 0 && source.name.empty()) name += "-" + std::to_string(source.serial);
   return name;
 }
 

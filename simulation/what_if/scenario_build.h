@@ -54,7 +54,7 @@ class ScenarioBuild {
 
   // Workloads that a cluster holds, jobs and pods (scenario_jobs.cpp).
   Outcome<> take_workloads();
-  ShapeScene scene_in(std::string_view ns);
+  ShapeContext scene_in(std::string_view ns);
   Outcome<> take_jobs();
   static bool is_known(const nlohmann::json& object);
   Outcome<> take_job(const JobKind& kind, const SourceObject& source);

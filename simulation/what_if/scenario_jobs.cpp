@@ -46,7 +46,7 @@ Duration ScenarioBuild::assumed_run_time(const Workload& workload) {
   return options_.run_time;
 }
 
-ShapeScene ScenarioBuild::scene_in(std::string_view ns) {
+ShapeContext ScenarioBuild::scene_in(std::string_view ns) {
   return {.state = state_,
           .settings = options_.settings.queues,
           .find = [this, ns = std::string(ns)](const ConsultedKind& kind, std::string_view name) -> const json* {

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "api/workload_conditions.h"
-#include "state/admissions.h"
 #include "state/cohorts_above.h"
 #include "state/metrics/measurements.h"
+#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -57,7 +57,8 @@ class GaugeReader {
         shows_cohorts_(settings.rules.enabled("MetricsForCohorts")) {}
 
   std::vector<GaugeReading> read() {
-    const QueueReadings readings = state_.admissions().scheduler().readings(settings_.metrics.cluster_queue_resources);
+    const QueueReadings readings =
+        state_.scheduler_driver().scheduler().readings(settings_.metrics.cluster_queue_resources);
     for (const ClusterQueueReading& reading : readings.cluster_queues) read_cluster_queue(reading);
     for (const LocalQueueReading& reading : readings.local_queues) pending_[reading.key] = reading.pending;
     state_.for_each_of(kLocalQueues,

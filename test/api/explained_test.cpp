@@ -7,8 +7,8 @@
 namespace muster {
 namespace {
 
-Explained full() {
-  Explained made;
+ExplainReply full() {
+  ExplainReply made;
   made.kind = "Job";
   made.ns = "team-a";
   made.name = "train";
@@ -33,12 +33,12 @@ Explained full() {
 }
 
 TEST_CASE("an explanation comes back from JSON as it was") {
-  for (Explained made : {full(), Explained()}) {
+  for (ExplainReply made : {full(), ExplainReply()}) {
     const auto read = read_explained(to_json(made));
     REQUIRE(read.ok());
     CHECK(*read == made);
   }
-  Explained endless = full();
+  ExplainReply endless = full();
   endless.tries->limit.reset();
   endless.tries->next_at = {};
   CHECK(*read_explained(to_json(endless)) == endless);
@@ -54,7 +54,7 @@ TEST_CASE("what is no explanation is refused with a sentence") {
 }
 
 TEST_CASE("hidden names leave their count behind") {
-  Explained made = full();
+  ExplainReply made = full();
   CHECK(namespaces_named(made) == std::vector<std::string>{"a", "b"});
   hide_names(made, [](const std::string& ns) { return ns == "a"; });
   CHECK(made.others[0].count == 5);

@@ -12,7 +12,7 @@
 #include "explain/lists/pending_workloads.h"
 #include "explain/lists/workload_list.h"
 #include "runtime/readers/queue_lists.h"
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 
 using namespace muster;
 using nlohmann::json;
@@ -27,7 +27,7 @@ void put(ClusterState& state, const ResourceType& type, const json& object) {
   const TypedObject typed = read_object(type, object);
   state.put_watched(typed);
   const ObjectKey key = key_of(typed);
-  state.admissions().put(*state.find(type, key.ns, key.name), state, system_clock().now());
+  state.scheduler_driver().put(*state.find(type, key.ns, key.name), state, system_clock().now());
 }
 
 json meta(const std::string& name, const std::string& ns, int version) {
@@ -68,7 +68,7 @@ void fill(ClusterState& state, int count) {
     workload["spec"]["priority"] = i % 10;
     put(state, kWorkloads, workload);
   }
-  state.admissions().follow(system_clock().now());
+  state.scheduler_driver().follow(system_clock().now());
 }
 
 void print(const char* what, std::vector<double> times) {

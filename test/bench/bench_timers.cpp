@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "engine/lanes.h"
+#include "engine/work_queue.h"
 
 namespace {
 
@@ -32,11 +32,11 @@ void set_and_fire(benchmark::State& state) {
   const std::vector<ObjectKey> keys = keys_of_workloads();
   const std::vector<MonotonicTime> when = times(state.range(0) != 0);
   for (auto _ : state) {
-    Lanes lanes;
-    for (int i = 0; i < kPending; ++i) lanes.want_at(keys[i], when[i]);
+    WorkQueue requests;
+    for (int i = 0; i < kPending; ++i) requests.enqueue_at(keys[i], when[i]);
     size_t fired = 0;
     for (int i = 0; i < kPending; i += 1000)
-      fired += lanes.take_due(MonotonicTime(std::chrono::milliseconds(i + 1000))).size();
+      fired += requests.take_ready(MonotonicTime(std::chrono::milliseconds(i + 1000))).size();
     if (fired != kPending) state.SkipWithError("a timer was lost");
   }
   state.SetItemsProcessed(state.iterations() * kPending);
@@ -46,13 +46,13 @@ void set_and_fire(benchmark::State& state) {
 void move_one(benchmark::State& state) {
   const std::vector<ObjectKey> keys = keys_of_workloads();
   const std::vector<MonotonicTime> when = times(false);
-  Lanes lanes;
-  for (int i = 0; i < kPending; ++i) lanes.want_at(keys[i], when[i]);
+  WorkQueue requests;
+  for (int i = 0; i < kPending; ++i) requests.enqueue_at(keys[i], when[i]);
   int next = 0;
   for (auto _ : state) {
-    lanes.want(keys[next]);
-    benchmark::DoNotOptimize(lanes.take_due(MonotonicTime()));
-    lanes.want_at(keys[next], when[next]);
+    requests.enqueue(keys[next]);
+    benchmark::DoNotOptimize(requests.take_ready(MonotonicTime()));
+    requests.enqueue_at(keys[next], when[next]);
     next = (next + 7919) % kPending;
   }
   state.SetItemsProcessed(state.iterations());

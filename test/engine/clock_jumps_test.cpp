@@ -40,11 +40,11 @@ Plan late(const ObjectKey& key, const ClusterState&, const ReconcilerSettings&, 
   return plan;
 }
 
-void all_concern(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for_all(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
   keys.push_back(key_of(object));
 }
 
-const Reconciler kLate{.name = "late", .concerns = all_concern, .reconcile = late};
+const Reconciler kLate{.name = "late", .requests_for = requests_for_all, .reconcile = late};
 const Reconciler* const kLateOnly[] = {&kLate};
 
 Engine engine_with_workload() {

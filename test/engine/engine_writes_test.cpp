@@ -40,11 +40,11 @@ Plan mark(const ObjectKey& target, const ClusterState& state, const ReconcilerSe
   return {.writes = {std::move(write)}};
 }
 
-void jobs_concern(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for_jobs(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (std::holds_alternative<JobPtr>(object)) keys.push_back(key_of(object));
 }
 
-const Reconciler kMark{.name = "mark", .concerns = jobs_concern, .reconcile = mark};
+const Reconciler kMark{.name = "mark", .requests_for = requests_for_jobs, .reconcile = mark};
 const Reconciler* const kMarkOnly[] = {&kMark};
 
 Engine leader(std::span<const Reconciler* const> table = kMarkOnly) {
@@ -150,19 +150,19 @@ Plan make_map(const ObjectKey& target, const ClusterState& state, const Reconcil
   if (state.config_map(map.ns, map.name) != nullptr || state.taken(map, now.monotonic)) return {};
   return {.writes = {{.verb = Verb::kCreate, .target = map, .body = json::object()}}};
 }
-const Reconciler kMakeMap{.name = "make_map", .concerns = jobs_concern, .reconcile = make_map};
+const Reconciler kMakeMap{.name = "make_map", .requests_for = requests_for_jobs, .reconcile = make_map};
 
 // Asks to be called at a stored time, as deadlines are.
 Plan wait_until_noon(const ObjectKey& target, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
   if (now.wall >= at(5000).wall) return mark(target, state, settings, now);
   return {.again_at = at(5000).wall};
 }
-const Reconciler kWait{.name = "wait", .concerns = jobs_concern, .reconcile = wait_until_noon};
+const Reconciler kWait{.name = "wait", .requests_for = requests_for_jobs, .reconcile = wait_until_noon};
 
 Plan always_late(const ObjectKey&, const ClusterState&, const ReconcilerSettings&, Now now) {
   return {.again_at = now.wall - std::chrono::hours(1)};
 }
-const Reconciler kAlwaysLate{.name = "always_late", .concerns = jobs_concern, .reconcile = always_late};
+const Reconciler kAlwaysLate{.name = "always_late", .requests_for = requests_for_jobs, .reconcile = always_late};
 
 }  // namespace
 
@@ -283,7 +283,7 @@ Plan want_config_map(const ObjectKey& target, const ClusterState& state, const R
                                              .note = "ConfigMap cannot be created: "}}}};
 }
 
-const Reconciler kWantConfigMap{.name = "want", .concerns = jobs_concern, .reconcile = want_config_map};
+const Reconciler kWantConfigMap{.name = "want", .requests_for = requests_for_jobs, .reconcile = want_config_map};
 const Reconciler* const kWantOnly[] = {&kWantConfigMap};
 
 }  // namespace
@@ -350,7 +350,7 @@ Plan want_config_map_and_mark(const ObjectKey& target, const ClusterState& state
   return plan;
 }
 
-const Reconciler kBoth{.name = "both", .concerns = jobs_concern, .reconcile = want_config_map_and_mark};
+const Reconciler kBoth{.name = "both", .requests_for = requests_for_jobs, .reconcile = want_config_map_and_mark};
 const Reconciler* const kBothOnly[] = {&kBoth};
 
 }  // namespace

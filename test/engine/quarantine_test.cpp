@@ -29,15 +29,15 @@ Plan fail_over_bad(const ObjectKey& key, const ClusterState& state, const Reconc
 void itself(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (type_of(object).plural == kConfigMaps.plural) keys.push_back(key_of(object));
 }
-void fails_to_concern(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>&) {
+void fails_to_map(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>&) {
   if (meta_of(object).name == "unconcerning") throw std::out_of_range("concerns");
 }
 Plan nothing(const ObjectKey&, const ClusterState&, const ReconcilerSettings&, Now) {
   return {};
 }
 
-const Reconciler kFailing{.name = "failing", .concerns = itself, .reconcile = fail_over_bad};
-const Reconciler kUnconcerning{.name = "unconcerning", .concerns = fails_to_concern, .reconcile = nothing};
+const Reconciler kFailing{.name = "failing", .requests_for = itself, .reconcile = fail_over_bad};
+const Reconciler kUnconcerning{.name = "unconcerning", .requests_for = fails_to_map, .reconcile = nothing};
 const Reconciler* const kTable[] = {&kFailing, &kUnconcerning};
 
 json config_map(const std::string& name, int version, const json& data) {

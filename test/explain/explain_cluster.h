@@ -10,7 +10,7 @@
 
 #include "api/meta/constants.h"
 #include "explain/explain.h"
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 
 namespace muster::test {
 
@@ -105,12 +105,12 @@ class ExplainCluster {
     const TypedObject typed = read_object(type, object);
     state.put_watched(typed);
     const ObjectKey key = key_of(typed);
-    state.admissions().put(*state.find(type, key.ns, key.name), state, now);
+    state.scheduler_driver().put(*state.find(type, key.ns, key.name), state, now);
   }
   void remove(const ResourceType& type, const std::string& name) {
     const auto removed = state.remove({&type, type.namespaced ? "team-a" : "", name});
     REQUIRE(removed);
-    state.admissions().remove(*removed, state, now);
+    state.scheduler_driver().remove(*removed, state, now);
   }
   // Another Workload of the queue, created so many minutes after train's.
   void put_other(const std::string& name, int minutes, const std::string& cpu, const json& patch = json::object()) {
@@ -123,11 +123,11 @@ class ExplainCluster {
   // What the leader does; a follower only follows.
   void decide() {
     std::vector<ObjectKey> keys;
-    state.admissions().decide(now, SIZE_MAX, keys);
+    state.scheduler_driver().decide(now, SIZE_MAX, keys);
   }
-  void follow() { state.admissions().follow(now); }
+  void follow() { state.scheduler_driver().follow(now); }
 
-  Explained ask(const ResourceType& type = kJobs, const std::string& name = "train", bool leads = true) const {
+  ExplainReply ask(const ResourceType& type = kJobs, const std::string& name = "train", bool leads = true) const {
     return explain({&type, "team-a", name}, state, settings, leads, now);
   }
 

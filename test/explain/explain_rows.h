@@ -39,14 +39,14 @@ inline void check_row(const ExplainRow& row, ExplainCluster cluster) {
   INFO(std::string(row.name));
   row.arrange(cluster);
   cluster.decide();
-  const Explained told = cluster.ask(*row.type, row.type == &kWorkloads ? "job-train" : "train");
-  const std::string all = to_json(told).dump();
+  const ExplainReply reply = cluster.ask(*row.type, row.type == &kWorkloads ? "job-train" : "train");
+  const std::string all = to_json(reply).dump();
   INFO(all);
-  CHECK(told.reason == row.reason);
-  CHECK(told.headline.find(row.headline) != std::string::npos);
+  CHECK(reply.reason == row.reason);
+  CHECK(reply.headline.find(row.headline) != std::string::npos);
   for (const char* part : row.also) CHECK_MESSAGE(all.find(part) != std::string::npos, part);
-  CHECK(told.headline.ends_with("."));
-  for (const std::string& sentence : told.because) CHECK(sentence.find("..") == std::string::npos);
+  CHECK(reply.headline.ends_with("."));
+  for (const std::string& sentence : reply.because) CHECK(sentence.find("..") == std::string::npos);
 }
 
 }  // namespace muster::test

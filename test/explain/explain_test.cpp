@@ -246,15 +246,15 @@ TEST_CASE("explain: backoff says which try comes next and when") {
                                    cluster.condition("Requeued", false, "PodsReadyTimeout", "late"),
                                    cluster.condition("QuotaReserved", false, "PendingEvaluation", "late")}}}}}));
   cluster.follow();
-  const Explained told = cluster.ask();
-  CHECK(told.reason == "Backoff");
-  CHECK(told.headline ==
+  const ExplainReply reply = cluster.ask();
+  CHECK(reply.reason == "Backoff");
+  CHECK(reply.headline ==
         "Job team-a/train waits before its next attempt: attempt 3 begins at 2026-01-01T12:00:12Z, in 12s.");
-  REQUIRE(told.tries);
-  CHECK(told.tries->failed == 2);
-  CHECK(told.tries->limit == 4);
-  CHECK(format_rfc3339(told.tries->next_at) == "2026-01-01T12:00:12Z");
-  CHECK(told.timeline.front().what == "Workload created");
+  REQUIRE(reply.tries);
+  CHECK(reply.tries->failed == 2);
+  CHECK(reply.tries->limit == 4);
+  CHECK(format_rfc3339(reply.tries->next_at) == "2026-01-01T12:00:12Z");
+  CHECK(reply.timeline.front().what == "Workload created");
   cluster.now.wall += 12s;
   cluster.follow();
   CHECK(cluster.ask().reason != "Backoff");
@@ -281,11 +281,11 @@ TEST_CASE("explain: what is deactivated says by what and how it comes back") {
                 ExplainCluster::workload(
                     {{"spec", {{"active", false}}},
                      {"status", {{"conditions", {cluster.condition("Evicted", true, row.evicted, "why")}}}}}));
-    const Explained told = cluster.ask();
-    CHECK(told.reason == row.evicted);
-    CHECK(told.headline.find(row.headline) != std::string::npos);
-    REQUIRE(told.change.size() == 1);
-    CHECK(told.change[0].find("patch workload job-train --type merge -p '{\"spec\":{\"active\":true}}'") !=
+    const ExplainReply reply = cluster.ask();
+    CHECK(reply.reason == row.evicted);
+    CHECK(reply.headline.find(row.headline) != std::string::npos);
+    REQUIRE(reply.change.size() == 1);
+    CHECK(reply.change[0].find("patch workload job-train --type merge -p '{\"spec\":{\"active\":true}}'") !=
           std::string::npos);
   }
 }
@@ -305,10 +305,10 @@ TEST_CASE("explain: a gang outside of queues says how many have started and unti
                                          {"annotations", {{kGroupEpochAnnotation, "e"}}}};
   job["status"] = {{"active", 1}};
   cluster.put(kJobs, job);
-  const Explained told = cluster.ask();
-  INFO(to_json(told).dump());
-  CHECK(told.reason == "StartBarrier");
-  CHECK(told.headline == "Job team-a/train waits at its start barrier: 0 of 2 pods have started.");
+  const ExplainReply reply = cluster.ask();
+  INFO(to_json(reply).dump());
+  CHECK(reply.reason == "StartBarrier");
+  CHECK(reply.headline == "Job team-a/train waits at its start barrier: 0 of 2 pods have started.");
 
   // A kubelet's clock is ahead by an hour: the start counts as now, as it does for the end itself.
   json pod = {{"metadata",
@@ -327,7 +327,7 @@ TEST_CASE("explain: a gang outside of queues says how many have started and unti
                  json::array({{{"name", kGroupInitContainer},
                                {"state", {{"running", {{"startedAt", "2026-01-01T13:00:00Z"}}}}}}})}}}};
   cluster.put(kPods, pod);
-  const Explained started = cluster.ask();
+  const ExplainReply started = cluster.ask();
   CHECK(started.headline == "Job team-a/train waits at its start barrier: 1 of 2 pods have started.");
   const auto fact =
       std::find_if(started.facts.begin(), started.facts.end(), [](const auto& each) { return each.name == "Barrier"; });
@@ -341,18 +341,18 @@ TEST_CASE("explain: what muster does not do and what the API server refuses is t
   ExplainCluster cluster(settings);
   cluster.put(kJobSets, {{"metadata", {{"name", "sets"}, {"labels", {{kQueueNameLabel, "lq"}}}}},
                          {"spec", {{"failurePolicy", {{"restartStrategy", "InPlaceRestart"}}}}}});
-  Explained told = cluster.ask(kJobSets, "sets");
-  CHECK(told.reason == "Unsupported");
-  CHECK(told.headline == "JobSet team-a/sets asks for what muster does not do.");
-  REQUIRE(told.because.size() == 1);
-  CHECK(told.because[0].starts_with("spec.failurePolicy.restartStrategy: InPlaceRestart is not supported"));
+  ExplainReply reply = cluster.ask(kJobSets, "sets");
+  CHECK(reply.reason == "Unsupported");
+  CHECK(reply.headline == "JobSet team-a/sets asks for what muster does not do.");
+  REQUIRE(reply.because.size() == 1);
+  CHECK(reply.because[0].starts_with("spec.failurePolicy.restartStrategy: InPlaceRestart is not supported"));
 
   cluster.put(kJobs, ExplainCluster::job());
   cluster.state.note_rejection({&kJobs, "team-a", "train"}, {&kWorkloads, "team-a", "job-train"},
                                "exceeded quota: small");
-  told = cluster.ask();
-  CHECK(told.reason == "CreationRefused");
-  CHECK(told.headline == "Job team-a/train needs Workload job-train, which cannot be created: exceeded quota: small");
+  reply = cluster.ask();
+  CHECK(reply.reason == "CreationRefused");
+  CHECK(reply.headline == "Job team-a/train needs Workload job-train, which cannot be created: exceeded quota: small");
   cluster.put(kWorkloads, ExplainCluster::workload());
   CHECK(cluster.ask().reason != "CreationRefused");
 }

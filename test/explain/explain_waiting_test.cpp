@@ -22,22 +22,22 @@ TEST_CASE("explain: a Workload that waits for quota has the numbers and who is a
   cluster.put_other("holder", -30, "3", cluster.admitted());
   cluster.put_other("early", -20, "3");
   cluster.decide();
-  const Explained told = cluster.ask();
-  CHECK(told.reason == "WaitingForQuota");
-  CHECK(told.headline ==
+  const ExplainReply reply = cluster.ask();
+  CHECK(reply.reason == "WaitingForQuota");
+  CHECK(reply.headline ==
         "Job team-a/train waits for quota in ClusterQueue cq: asks for 6 of cpu, 4 are free in flavor f1.");
-  REQUIRE(told.flavors.size() == 1);
-  CHECK(told.flavors[0] == ExplainedFlavor{.pod_set = "main",
-                                           .resource = "cpu",
-                                           .flavor = "f1",
-                                           .requested = "6",
-                                           .free = "4",
-                                           .nominal = "10",
-                                           .most = "10",
-                                           .verdict = "asks for 6, 4 are free"});
-  REQUIRE(told.others.size() == 1);
-  CHECK(told.others[0] == ExplainedOthers{.role = "ahead", .count = 1, .names = {{"team-a", "early"}}});
-  CHECK(told.facts[0] == ExplainedFact{"Workload", "job-train"});
+  REQUIRE(reply.flavors.size() == 1);
+  CHECK(reply.flavors[0] == ExplainedFlavor{.pod_set = "main",
+                                            .resource = "cpu",
+                                            .flavor = "f1",
+                                            .requested = "6",
+                                            .free = "4",
+                                            .nominal = "10",
+                                            .most = "10",
+                                            .verdict = "asks for 6, 4 are free"});
+  REQUIRE(reply.others.size() == 1);
+  CHECK(reply.others[0] == ExplainedOthers{.role = "ahead", .count = 1, .names = {{"team-a", "early"}}});
+  CHECK(reply.facts[0] == ExplainedFact{"Workload", "job-train"});
 }
 
 TEST_CASE("explain: a follower that has read what the leader wrote says the same") {
@@ -53,11 +53,11 @@ TEST_CASE("explain: a follower that has read what the leader wrote says the same
   ExplainCluster follower;
   fill(follower, {{"conditions", {follower.condition("QuotaReserved", false, "WaitingForQuota", "m")}}});
   follower.follow();
-  const Explained told = follower.ask(kJobs, "train", false);
-  CHECK(told.reason == "WaitingForQuota");
-  CHECK(told.headline == leader.ask().headline);
-  CHECK(told.flavors == leader.ask().flavors);
-  CHECK(told.others == leader.ask().others);
+  const ExplainReply reply = follower.ask(kJobs, "train", false);
+  CHECK(reply.reason == "WaitingForQuota");
+  CHECK(reply.headline == leader.ask().headline);
+  CHECK(reply.flavors == leader.ask().flavors);
+  CHECK(reply.others == leader.ask().others);
 }
 
 TEST_CASE("explain: a follower without any word of the leader finds by the numbers what can never start") {
@@ -68,9 +68,9 @@ TEST_CASE("explain: a follower without any word of the leader finds by the numbe
   CHECK(cluster.ask(kJobs, "train", false).reason == "ExceedsMaxQuota");
   cluster.put(kWorkloads, ExplainCluster::workload());
   cluster.follow();
-  const Explained told = cluster.ask(kJobs, "train", false);
-  CHECK(told.reason == "PendingEvaluation");
-  CHECK(told.notes.size() == 1);
+  const ExplainReply reply = cluster.ask(kJobs, "train", false);
+  CHECK(reply.reason == "PendingEvaluation");
+  CHECK(reply.notes.size() == 1);
 }
 
 TEST_CASE("explain: what the scheduler refuses is told with what would change it") {
@@ -160,10 +160,10 @@ TEST_CASE("explain: a preemptor names whom it waits for") {
                     cluster.admitted({cluster.condition("Evicted", true, "Preempted", message),
                                       cluster.condition("Preempted", true, "InClusterQueue", message)}));
   cluster.decide();
-  const Explained told = cluster.ask();
-  CHECK(told.headline == "Job team-a/train waits for 1 preempted Workload(s) to stop.");
-  REQUIRE_FALSE(told.others.empty());
-  CHECK(told.others[0] == ExplainedOthers{.role = "victim", .count = 1, .names = {{"team-a", "low"}}});
+  const ExplainReply reply = cluster.ask();
+  CHECK(reply.headline == "Job team-a/train waits for 1 preempted Workload(s) to stop.");
+  REQUIRE_FALSE(reply.others.empty());
+  CHECK(reply.others[0] == ExplainedOthers{.role = "victim", .count = 1, .names = {{"team-a", "low"}}});
   CHECK(cluster.ask(kWorkloads, "low").reason == "Stopping");
 }
 
@@ -180,9 +180,9 @@ TEST_CASE("explain: what was preempted earlier and is evicted for another reason
                     cluster.admitted({cluster.condition("Evicted", true, "PodsReadyTimeout", "too late"),
                                       cluster.condition("Preempted", false, "QuotaReserved", before)}));
   cluster.decide();
-  const Explained told = cluster.ask();
-  CHECK(told.reason == "WaitingForPreemptedWorkloads");
-  CHECK(told.headline == "Job team-a/train waits for preempted Workloads to stop.");
+  const ExplainReply reply = cluster.ask();
+  CHECK(reply.reason == "WaitingForPreemptedWorkloads");
+  CHECK(reply.headline == "Job team-a/train waits for preempted Workloads to stop.");
 }
 
 TEST_CASE("explain: a preemptor whose victims are protected is told until when") {
@@ -200,22 +200,22 @@ TEST_CASE("explain: a preemptor whose victims are protected is told until when")
   ExplainCluster leader;
   fill(leader, json::object());
   leader.decide();
-  const Explained told = leader.ask();
-  CHECK(told.reason == "WaitingForProtectedWorkloads");
-  CHECK(told.headline ==
+  const ExplainReply reply = leader.ask();
+  CHECK(reply.reason == "WaitingForProtectedWorkloads");
+  CHECK(reply.headline ==
         "Job team-a/train waits because the Workloads that it could preempt in ClusterQueue cq or its cohort have "
         "started recently and are protected.");
-  REQUIRE(told.because.size() == 1);
-  CHECK(told.because[0].find("are protected, the first of them until 2026-01-01T") != std::string::npos);
-  REQUIRE(told.change.size() == 2);
-  CHECK(told.change[0].starts_with("Is evaluated again at 2026-01-01T"));
+  REQUIRE(reply.because.size() == 1);
+  CHECK(reply.because[0].find("are protected, the first of them until 2026-01-01T") != std::string::npos);
+  REQUIRE(reply.change.size() == 2);
+  CHECK(reply.change[0].starts_with("Is evaluated again at 2026-01-01T"));
 
   ExplainCluster follower;
   fill(follower,
        {{"conditions", {follower.condition("QuotaReserved", false, "WaitingForProtectedWorkloads", "until 9")}}});
   follower.follow();
-  const Explained same = follower.ask(kJobs, "train", false);
-  CHECK(same.headline == told.headline);
+  const ExplainReply same = follower.ask(kJobs, "train", false);
+  CHECK(same.headline == reply.headline);
   CHECK(same.because == std::vector<std::string>{"until 9"});
 }
 
@@ -230,11 +230,11 @@ TEST_CASE("explain: with blockAdmission the Workloads that are not ready are nam
                                                                           "waits for Workload secret")}}}}}));
   cluster.put_other("slow", -30, "1", cluster.admitted());
   cluster.follow();
-  const Explained told = cluster.ask();
-  CHECK(told.reason == "WaitingForPodsReady");
-  REQUIRE_FALSE(told.others.empty());
-  CHECK(told.others[0] == ExplainedOthers{.role = "blocker", .count = 1, .names = {{"team-a", "slow"}}});
-  CHECK(to_json(told).dump().find("secret") == std::string::npos);
+  const ExplainReply reply = cluster.ask();
+  CHECK(reply.reason == "WaitingForPodsReady");
+  REQUIRE_FALSE(reply.others.empty());
+  CHECK(reply.others[0] == ExplainedOthers{.role = "blocker", .count = 1, .names = {{"team-a", "slow"}}});
+  CHECK(to_json(reply).dump().find("secret") == std::string::npos);
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ class Replay {
   const PendingEntry* first_active(const ListedClusterQueue& queue) const {
     const PendingEntry* first = nullptr;
     for (const PendingEntry& entry : queue.pending) {
-      if (scheduler_.place_of(entry.object->meta.ns, entry.object->meta.name) != Requeued::kActive) continue;
+      if (scheduler_.position_of(entry.object->meta.ns, entry.object->meta.name) != QueuePosition::kActive) continue;
       if (first == nullptr || comes_before(entry, *first)) first = &entry;
     }
     return first;

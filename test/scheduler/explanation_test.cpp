@@ -19,14 +19,14 @@ TEST_CASE("explanation: every flavor of every resource has its numbers before an
   REQUIRE(told);
   CHECK(told->reason == "");
   REQUIRE(told->flavors.size() == 2);
-  const FlavorExplanation& first = told->flavors[0];
+  const FlavorRow& first = told->flavors[0];
   CHECK(first.flavor == "default");
   CHECK(first.requested == 5000);
   CHECK(first.free == 4000);
   CHECK(first.most == 4000);
   CHECK(first.suitable);
   CHECK_FALSE(first.could_fit());
-  const FlavorExplanation& second = told->flavors[1];
+  const FlavorRow& second = told->flavors[1];
   CHECK(second.flavor == "spot");
   CHECK(second.free == 9000);
   CHECK_FALSE(second.suitable);

@@ -173,7 +173,7 @@ TEST_CASE("flavors: a search that one resource group ends leaves nothing to go o
   cluster.scheduler.put(std::make_shared<const Workload>(workload("greedy", "a")), {{{"cpu", 3000}, {"memory", 1}}},
                         at(0));
   CHECK(cluster.cycle() == "?greedy:noFit");
-  CHECK(cluster.scheduler.place_of("team", "greedy") == Requeued::kInadmissible);
+  CHECK(cluster.scheduler.position_of("team", "greedy") == QueuePosition::kInadmissible);
 }
 
 TEST_CASE("flavors: a resource that the queue does not cover is refused unless it is to be ignored") {

@@ -10,7 +10,7 @@ using namespace muster;
 namespace {
 
 struct Tree {
-  QuotaNames names;
+  QuotaIdTable names;
   Ledger ledger{names};
   QuotaId cpu = names.quota(names.flavor("default"), names.resource("cpu"));
 

@@ -36,7 +36,7 @@ TEST_CASE("one by one: of all queues one Workload is admitted and the others wai
   CHECK(reason_of(first, "two") ==
         "WaitingForPodsReady: Workload fits, and waits until all pods of the admitted workload team/one are ready");
   CHECK(cluster.drain(1).empty());
-  CHECK(cluster.scheduler.place_of("team", "two") == Requeued::kActive);
+  CHECK(cluster.scheduler.position_of("team", "two") == QueuePosition::kActive);
 
   cluster.scheduler.await_ready("team/one");
   CHECK(cluster.drain(2).empty());

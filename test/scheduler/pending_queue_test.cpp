@@ -126,7 +126,7 @@ TEST_CASE("pending queue: any sequence of pushes and parkings and refusals and w
   CHECK(holds);
 }
 
-TEST_CASE("pending queue: of shapes that wait for hurdles only the first wakes when one falls") {
+TEST_CASE("pending queue: of shapes that wait for quota only the first wakes when its condition is met") {
   PendingQueue queue;
   const auto small = waiting("a", 1, 1), large = waiting("b", 5, 2), medium = waiting("c", 3, 3);
   for (const auto* workload : {&small, &large, &medium}) {
@@ -150,7 +150,7 @@ TEST_CASE("pending queue: of shapes that wait for hurdles only the first wakes w
   CHECK(queue.active() == 2);
 }
 
-TEST_CASE("pending queue: a shape that waits for hurdles is known by the first of it that is left") {
+TEST_CASE("pending queue: a shape that waits for quota is known by the first of it that is left") {
   PendingQueue queue;
   const auto first = waiting("a", 9, 1), second = waiting("b", 3, 1), other = waiting("c", 5, 2);
   for (const auto* workload : {&first, &other}) {

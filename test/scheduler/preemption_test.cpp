@@ -174,7 +174,7 @@ TEST_CASE("fair sharing: a share is what is borrowed of what can be lent and by 
                       {"at weight zero without end", 11, 0, INFINITY}};
   for (const Row& row : rows) {
     INFO(std::string(row.what));
-    QuotaNames names;
+    QuotaIdTable names;
     Ledger ledger(names);
     const QuotaId cpu = names.quota(names.flavor("default"), names.resource("cpu"));
     const NodeId queue = ledger.add_queue(), lender = ledger.add_queue();

@@ -32,14 +32,14 @@ TEST_CASE("scheduler: a ClusterQueue says why it takes nothing and takes Workloa
 TEST_CASE("scheduler: queues may come after their Workloads and go before them") {
   Cluster cluster;
   cluster.put(workload("early", "a"), 1);
-  CHECK(cluster.scheduler.place_of("team", "early") == Requeued::kNowhere);
+  CHECK(cluster.scheduler.position_of("team", "early") == QueuePosition::kNowhere);
   cluster.put(cluster_queue("a", "", {{.nominal = 4}}));
   const Admitted admitted = admission(cluster.scheduler.drain(at(0)));
   cluster.confirm(admitted, 1);
   cluster.put(workload("late", "a"), 4);
   cluster.scheduler.remove_cluster_queue("a");
   CHECK(cluster.drain() == "");
-  CHECK(cluster.scheduler.place_of("team", "late") == Requeued::kNowhere);
+  CHECK(cluster.scheduler.position_of("team", "late") == QueuePosition::kNowhere);
   cluster.put(cluster_queue("a", "", {{.nominal = 4}}));
   CHECK(test::usage_of(cluster.scheduler, "a", "default", "cpu") == 1000);
   CHECK(cluster.drain() == "?late:preemptNoCandidates");

@@ -130,7 +130,7 @@ class World {
     }
     RC_ASSERT(sum <= quota);
     for (const auto& [name, cores] : waiting_)
-      RC_ASSERT(cluster_.scheduler.place_of("team", name) != Requeued::kNowhere);
+      RC_ASSERT(cluster_.scheduler.position_of("team", name) != QueuePosition::kNowhere);
   }
 
   test::Cluster cluster_;

@@ -155,7 +155,8 @@ TEST_CASE("scheduler: StrictFIFO waits for its head and BestEffortFIFO passes it
     cluster.put(workload("small", "a", 0, 3), 1);
     CHECK_EQ(cluster.drain(), std::string(strict ? "+running ?large:preemptNoCandidates"
                                                  : "+running ?large:preemptNoCandidates +small"));
-    CHECK(cluster.scheduler.place_of("team", "large") == (strict ? Requeued::kActive : Requeued::kInadmissible));
+    CHECK(cluster.scheduler.position_of("team", "large") ==
+          (strict ? QueuePosition::kActive : QueuePosition::kInadmissible));
   }
 }
 
@@ -185,7 +186,7 @@ TEST_CASE("scheduler: equal Workloads are refused once and wake together") {
   for (int i = 0; i < 5; ++i) cluster.put(workload("w" + std::to_string(i), "a", 0, 2 + i), 2, 1);
   CHECK(cluster.drain(1) == "?w0:preemptNoCandidates");
   for (int i = 0; i < 5; ++i)
-    CHECK(cluster.scheduler.place_of("team", "w" + std::to_string(i)) == Requeued::kInadmissible);
+    CHECK(cluster.scheduler.position_of("team", "w" + std::to_string(i)) == QueuePosition::kInadmissible);
   cluster.scheduler.remove_workload("team", "running");
   CHECK(cluster.drain(2) == "+w0 +w1 ?w2:preemptNoCandidates");
 }
@@ -198,7 +199,7 @@ TEST_CASE("scheduler: a Workload that was held back waits for its time") {
       RequeueState{.count = 1, .requeue_at = to_timestamp(at(60).wall), .first_admitted_at = {}};
   cluster.put(late, 1);
   CHECK(cluster.drain(0) == "");
-  CHECK(cluster.scheduler.place_of("team", "late") == Requeued::kInadmissible);
+  CHECK(cluster.scheduler.position_of("team", "late") == QueuePosition::kInadmissible);
   cluster.put(late, 1, 60);
   late.status.requeue_state.reset();
   cluster.put(late, 1, 60);

@@ -260,7 +260,7 @@ json Harness::final_pending() const {
   for (const auto& [name, job] : jobs_) {
     const WorkloadPtr workload = read_workload(job.object);
     if (workload->finished() || workload->has_quota_reserved()) continue;
-    json entry = {{"where", to_text(scheduler_.place_of(workload->meta.ns, workload->meta.name))}};
+    json entry = {{"where", to_text(scheduler_.position_of(workload->meta.ns, workload->meta.name))}};
     const Condition* reserved = find_condition(workload->status.conditions, "QuotaReserved");
     if (reserved != nullptr) entry["reason"] = reserved->reason;
     pending[name] = entry;

@@ -13,8 +13,8 @@ using nlohmann::json;
 
 constexpr const char* kTrain = "/explain/v1/namespaces/team-a/jobs/train";
 
-Explained waiting() {
-  Explained made;
+ExplainReply waiting() {
+  ExplainReply made;
   made.kind = "Job";
   made.ns = "team-a";
   made.name = "train";
@@ -29,7 +29,7 @@ class ExplainServer {
  public:
   std::vector<ObjectKey> asked;
   std::vector<std::string> reviewed;
-  std::optional<Explained> answer = waiting();
+  std::optional<ExplainReply> answer = waiting();
 
   explicit ExplainServer(bool standalone = false) {
     auto made = TlsContext::create({});
@@ -64,7 +64,7 @@ class ExplainServer {
     if (token == "dev") return object.ns == "team-a" ? AuthDecision::kAllowed : AuthDecision::kForbidden;
     return token == "stranger" ? AuthDecision::kForbidden : AuthDecision::kUnauthenticated;
   }
-  std::optional<Explained> ask(const ObjectKey& key) {
+  std::optional<ExplainReply> ask(const ObjectKey& key) {
     asked.push_back(key);
     return answer;
   }
@@ -92,7 +92,7 @@ TEST_CASE("Explain: the answer is JSON beside the metrics and names what the rea
     CHECK(answer.headers.at("content-type") == "application/json");
     const auto read = read_explained(json::parse(answer.body));
     REQUIRE(read.ok());
-    Explained expected = waiting();
+    ExplainReply expected = waiting();
     expected.others[0].names = row.names;
     CHECK(*read == expected);
     REQUIRE(server.asked.size() == 1);

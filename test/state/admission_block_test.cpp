@@ -1,6 +1,6 @@
 #include "state/admission_block.h"
 
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 #include "test/reconcilers/queues/queue_cluster.h"
 
 using namespace muster;
@@ -100,29 +100,29 @@ TEST_CASE("every replica knows who keeps others out and the one that has waited 
   };
   const TypedObject late = workload("late", cluster.admitted_status(minutes(1)));
   const TypedObject early = workload("early", cluster.admitted_status(minutes(2)));
-  Admissions admissions(settings_with(true));
-  CHECK_FALSE(admissions.blocked_by(cluster.now).has_value());
-  admissions.put(late, state, cluster.now);
-  admissions.put(early, state, cluster.now);
-  REQUIRE(admissions.blocked_by(cluster.now).has_value());
-  CHECK(to_text(*admissions.blocked_by(cluster.now)) == "workloads/team-a/early");
-  admissions.remove(early, state, cluster.now);
-  CHECK(to_text(*admissions.blocked_by(cluster.now)) == "workloads/team-a/late");
+  SchedulerDriver driver(settings_with(true));
+  CHECK_FALSE(driver.blocked_by(cluster.now).has_value());
+  driver.put(late, state, cluster.now);
+  driver.put(early, state, cluster.now);
+  REQUIRE(driver.blocked_by(cluster.now).has_value());
+  CHECK(to_text(*driver.blocked_by(cluster.now)) == "workloads/team-a/early");
+  driver.remove(early, state, cluster.now);
+  CHECK(to_text(*driver.blocked_by(cluster.now)) == "workloads/team-a/late");
 
   // One that waits for checks does so for its time, whatever somebody does to the wall clock.
-  admissions.remove(late, state, cluster.now);
+  driver.remove(late, state, cluster.now);
   const TypedObject reserved = workload("reserved", cluster.reserved_status(minutes(2)));
-  admissions.put(reserved, state, cluster.now);
+  driver.put(reserved, state, cluster.now);
   for (const Duration jump : {Duration(minutes(60)), Duration(minutes(-60))}) {
     const auto after = [&](Duration passed) {
       return Now{cluster.now.wall + passed + jump, cluster.now.monotonic + passed};
     };
-    admissions.put(reserved, state, after(minutes(1)));
-    CHECK(admissions.blocked_by(after(minutes(3) - seconds(1))).has_value());
-    CHECK_FALSE(admissions.blocked_by(after(minutes(3))).has_value());
+    driver.put(reserved, state, after(minutes(1)));
+    CHECK(driver.blocked_by(after(minutes(3) - seconds(1))).has_value());
+    CHECK_FALSE(driver.blocked_by(after(minutes(3))).has_value());
   }
 
-  Admissions off(settings_with(false));
+  SchedulerDriver off(settings_with(false));
   off.put(late, state, cluster.now);
   CHECK_FALSE(off.blocked_by(cluster.now).has_value());
 }

@@ -81,18 +81,18 @@ ListingApi cluster() {
 
 const ObjectKey kTrain{&kJobs, "team-a", "train"};
 
-Result<Explained> ask(ListingApi& api) {
+Result<ExplainReply> ask(ListingApi& api) {
   return explain_locally(api, kTrain, {}, system_clock());
 }
 
 TEST_CASE("explain locally: who may list everything gets the answer with the numbers") {
   ListingApi api = cluster();
-  const auto told = ask(api);
-  REQUIRE(told.ok());
-  CHECK(told->reason == "ExceedsMaxQuota");
-  REQUIRE(told->flavors.size() == 1);
-  CHECK(told->flavors[0].most == "10");
-  CHECK(told->notes ==
+  const auto reply = ask(api);
+  REQUIRE(reply.ok());
+  CHECK(reply->reason == "ExceedsMaxQuota");
+  REQUIRE(reply->flavors.size() == 1);
+  CHECK(reply->flavors[0].most == "10");
+  CHECK(reply->notes ==
         std::vector<std::string>{
             "Evaluated on this machine, from the objects that you can list; muster itself was not asked."});
 }
@@ -101,23 +101,23 @@ TEST_CASE("explain locally: kinds that may be listed in one namespace only are r
   ListingApi api = cluster();
   api.forbidden = {"/apis/batch/v1/jobs", kKueue + "workloads", kKueue + "localqueues", "/api/v1/namespaces",
                    "/api/v1/namespaces/team-a"};
-  const auto told = ask(api);
-  REQUIRE(told.ok());
-  CHECK(told->reason == "ExceedsMaxQuota");
-  REQUIRE(told->notes.size() == 3);
-  CHECK(told->notes[1] == "You cannot list namespaces.");
-  CHECK(told->notes[2].find("Workloads of namespace team-a only") != std::string::npos);
+  const auto reply = ask(api);
+  REQUIRE(reply.ok());
+  CHECK(reply->reason == "ExceedsMaxQuota");
+  REQUIRE(reply->notes.size() == 3);
+  CHECK(reply->notes[1] == "You cannot list namespaces.");
+  CHECK(reply->notes[2].find("Workloads of namespace team-a only") != std::string::npos);
 }
 
 TEST_CASE("explain locally: a reason that rests on what may not be listed is not pretended") {
   ListingApi api = cluster();
   api.forbidden = {kKueue + "clusterqueues", kKueue + "resourceflavors"};
-  const auto told = ask(api);
-  REQUIRE(told.ok());
-  CHECK(told->reason == "Unknown");
-  REQUIRE(told->because.size() == 1);
-  CHECK(told->because[0] == "Its Workload says: QuotaReserved=False ExceedsMaxQuota: too much.");
-  CHECK(told->notes[1] == "You cannot list clusterqueues, resourceflavors.");
+  const auto reply = ask(api);
+  REQUIRE(reply.ok());
+  CHECK(reply->reason == "Unknown");
+  REQUIRE(reply->because.size() == 1);
+  CHECK(reply->because[0] == "Its Workload says: QuotaReserved=False ExceedsMaxQuota: too much.");
+  CHECK(reply->notes[1] == "You cannot list clusterqueues, resourceflavors.");
 }
 
 TEST_CASE("explain locally: without the object's own kind there is no answer") {

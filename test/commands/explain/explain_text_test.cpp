@@ -5,8 +5,8 @@
 namespace muster {
 namespace {
 
-Explained waiting() {
-  Explained made;
+ExplainReply waiting() {
+  ExplainReply made;
   made.kind = "Job";
   made.ns = "team-a";
   made.name = "train";
@@ -60,13 +60,13 @@ TEST_CASE("explain text: the answer comes first and the numbers stand in columns
 }
 
 TEST_CASE("explain text: what there is nothing of takes no line") {
-  Explained made;
+  ExplainReply made;
   made.say("NotFound", "There is no Job team-a/train.");
   CHECK(explain_text(made) == "There is no Job team-a/train.\n");
 }
 
 TEST_CASE("explain text: of many rows the first are shown and the rest counted") {
-  Explained made = waiting();
+  ExplainReply made = waiting();
   made.flavors.assign(25, made.flavors[0]);
   const std::string text = explain_text(made);
   CHECK(text.find("  and 5 more; -o json has all\n") != std::string::npos);

@@ -34,19 +34,19 @@ kube::StatusError refusal(int code, const std::string& reason) {
 TEST_CASE("explain of a kind that is not queued says so whether or not the object can be read") {
   const UnqueuedKind& kind = *find_unqueued_kind("rayjob");
   OneObject api(json{{"metadata", {{"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}}});
-  Explained told = ask_about_unqueued(api, kind, "team-a", "train");
+  ExplainReply reply = ask_about_unqueued(api, kind, "team-a", "train");
   CHECK(api.path == "/apis/ray.io/v1/namespaces/team-a/rayjobs/train");
-  CHECK(told.found);
-  CHECK(told.reason == "KindNotQueued");
-  CHECK(told.headline == unqueued_sentence("RayJob"));
-  CHECK(told.because.empty());
-  CHECK(told.notes.empty());
+  CHECK(reply.found);
+  CHECK(reply.reason == "KindNotQueued");
+  CHECK(reply.headline == unqueued_sentence("RayJob"));
+  CHECK(reply.because.empty());
+  CHECK(reply.notes.empty());
 
   OneObject forbidden(fail_with(refusal(403, "Forbidden")));
-  told = ask_about_unqueued(forbidden, kind, "team-a", "train");
-  CHECK(told.found);
-  CHECK(told.headline == unqueued_sentence("RayJob"));
-  CHECK(told.notes == std::vector<std::string>{"The object could not be read: the server says Forbidden."});
+  reply = ask_about_unqueued(forbidden, kind, "team-a", "train");
+  CHECK(reply.found);
+  CHECK(reply.headline == unqueued_sentence("RayJob"));
+  CHECK(reply.notes == std::vector<std::string>{"The object could not be read: the server says Forbidden."});
 
   OneObject missing(fail_with(refusal(404, "NotFound")));
   CHECK_FALSE(ask_about_unqueued(missing, kind, "team-a", "train").found);
@@ -55,15 +55,15 @@ TEST_CASE("explain of a kind that is not queued says so whether or not the objec
 TEST_CASE("explain of a pod in a queue points at its Workload") {
   const UnqueuedKind& kind = *find_unqueued_kind("pod");
   json pod = {{"metadata", {{"name", "train"}, {"uid", "1"}, {"labels", {{"kueue.x-k8s.io/managed", "true"}}}}}};
-  Explained told = explain_unqueued(kind, "team-a", "train", pod, "");
-  CHECK(told.headline == "Pod team-a/train waits or runs as a part of its Workload.");
-  REQUIRE(told.change.size() == 1);
-  CHECK(told.change[0].starts_with("Ask about that one: muster explain workload/pod-train-"));
+  ExplainReply reply = explain_unqueued(kind, "team-a", "train", pod, "");
+  CHECK(reply.headline == "Pod team-a/train waits or runs as a part of its Workload.");
+  REQUIRE(reply.change.size() == 1);
+  CHECK(reply.change[0].starts_with("Ask about that one: muster explain workload/pod-train-"));
   for (const char* where : {"labels", "annotations"}) {
     json member = pod;
     member["metadata"][where]["kueue.x-k8s.io/pod-group-name"] = "three";
-    told = explain_unqueued(kind, "team-a", "train", member, "");
-    CHECK(told.change.at(0) == "Ask about that one: muster explain workload/three -n team-a.");
+    reply = explain_unqueued(kind, "team-a", "train", member, "");
+    CHECK(reply.change.at(0) == "Ask about that one: muster explain workload/three -n team-a.");
   }
 }
 
@@ -77,14 +77,14 @@ TEST_CASE("explain of a pod in a queue says whether it was started, and of what 
                   {"kueue.x-k8s.io/role-hash", "worker"}}}}},
               {"spec", {{"schedulingGates", {{{"name", "kueue.x-k8s.io/admission"}}}}}}};
   const UnqueuedKind& kind = *find_unqueued_kind("pod");
-  Explained told = explain_unqueued(kind, "team-a", "train", pod, "");
-  REQUIRE(told.because.size() == 2);
-  CHECK(told.because[0].starts_with("The pod waits behind its scheduling gate kueue.x-k8s.io/admission"));
-  CHECK(told.because[1] == "Its group has 3 pods, and it counts in the pod set worker.");
+  ExplainReply reply = explain_unqueued(kind, "team-a", "train", pod, "");
+  REQUIRE(reply.because.size() == 2);
+  CHECK(reply.because[0].starts_with("The pod waits behind its scheduling gate kueue.x-k8s.io/admission"));
+  CHECK(reply.because[1] == "Its group has 3 pods, and it counts in the pod set worker.");
   pod["spec"].erase("schedulingGates");
   pod["status"]["phase"] = "Running";
-  told = explain_unqueued(kind, "team-a", "train", pod, "");
-  CHECK(told.because[0] == "The pod has no gate any more: it was started, and its phase is Running.");
+  reply = explain_unqueued(kind, "team-a", "train", pod, "");
+  CHECK(reply.because[0] == "The pod has no gate any more: it was started, and its phase is Running.");
 }
 
 TEST_CASE("explain of a set that serves points at its Workloads or pods, and of one in no queue says so") {
@@ -93,25 +93,25 @@ TEST_CASE("explain of a set that serves points at its Workloads or pods, and of 
   CHECK(explain_unqueued(kind, "team-a", "db", object, "").reason == "KindNotQueued");
   json& annotations = object["spec"]["template"]["metadata"]["annotations"];
   annotations["kueue.x-k8s.io/pod-suspending-parent"] = "statefulset";
-  Explained told = explain_unqueued(kind, "team-a", "db", object, "");
-  CHECK(told.reason == "QueuedAsWorkload");
-  CHECK(told.change.at(0).starts_with("Ask about that one: muster explain workload/statefulset-db-"));
-  told = explain_unqueued(*find_unqueued_kind("deployment"), "team-a", "db", object, "");
-  CHECK(told.reason == "QueuedAsPods");
+  ExplainReply reply = explain_unqueued(kind, "team-a", "db", object, "");
+  CHECK(reply.reason == "QueuedAsWorkload");
+  CHECK(reply.change.at(0).starts_with("Ask about that one: muster explain workload/statefulset-db-"));
+  reply = explain_unqueued(*find_unqueued_kind("deployment"), "team-a", "db", object, "");
+  CHECK(reply.reason == "QueuedAsPods");
   object["spec"] = {{"replicas", 4}, {"leaderWorkerTemplate", {{"workerTemplate", object["spec"]["template"]}}}};
-  told = explain_unqueued(*find_unqueued_kind("leaderworkerset"), "team-a", "db", object, "");
-  CHECK(told.because.at(0) == "It has 4 groups, each of which is admitted as a whole.");
-  CHECK(told.change.at(0).find("workload/leaderworkerset-db-0-") != std::string::npos);
+  reply = explain_unqueued(*find_unqueued_kind("leaderworkerset"), "team-a", "db", object, "");
+  CHECK(reply.because.at(0) == "It has 4 groups, each of which is admitted as a whole.");
+  CHECK(reply.change.at(0).find("workload/leaderworkerset-db-0-") != std::string::npos);
 }
 
 TEST_CASE("explain of a part points at what it is part of") {
   const json pod = {{"metadata",
                      {{"ownerReferences",
                        {{{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", "train"}, {"controller", true}}}}}}};
-  const Explained told = explain_unqueued(*find_unqueued_kind("pod"), "team-a", "train-x", pod, "");
-  REQUIRE(told.because.size() == 1);
-  CHECK(told.because[0] == "Pod team-a/train-x is part of Job team-a/train, which made it.");
-  const Explained other = explain_unqueued(*find_unqueued_kind("pod"), "team-a", "x", json::object(), "");
+  const ExplainReply reply = explain_unqueued(*find_unqueued_kind("pod"), "team-a", "train-x", pod, "");
+  REQUIRE(reply.because.size() == 1);
+  CHECK(reply.because[0] == "Pod team-a/train-x is part of Job team-a/train, which made it.");
+  const ExplainReply other = explain_unqueued(*find_unqueued_kind("pod"), "team-a", "x", json::object(), "");
   REQUIRE(other.because.size() == 1);
   CHECK(other.because[0] == "Pod team-a/x does not ask for a queue either.");
 }

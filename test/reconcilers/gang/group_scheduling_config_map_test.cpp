@@ -237,7 +237,7 @@ TEST_CASE("group: changes of a ConfigMap concern the owners that its name may be
   std::vector<ObjectKey> keys;
   const auto ask = [&](const char* name) {
     keys.clear();
-    group_scheduling_reconciler.concerns(
+    group_scheduling_reconciler.requests_for(
         state, read_object(kConfigMaps, {{"metadata", {{"name", name}, {"namespace", kSpace}}}}), keys);
     std::string texts;
     for (const ObjectKey& key : keys) texts += to_text(key) + " ";

@@ -282,9 +282,10 @@ TEST_CASE("group: a Job inside a gang JobSet is not a gang of its own") {
   CHECK(group_scheduling_reconciler.reconcile({&kJobs, kSpace, "train-workers-0"}, cluster.state, {}, cluster.now)
             .writes.empty());
   std::vector<ObjectKey> keys;
-  group_scheduling_reconciler.concerns(cluster.state, read_object(kJobs, cluster.get(kJobs, "train-workers-0")), keys);
+  group_scheduling_reconciler.requests_for(cluster.state, read_object(kJobs, cluster.get(kJobs, "train-workers-0")),
+                                           keys);
   const std::string pod = cluster.make_pod("train-workers-0", 0);
-  group_scheduling_reconciler.concerns(cluster.state, read_object(kPods, cluster.get(kPods, pod)), keys);
+  group_scheduling_reconciler.requests_for(cluster.state, read_object(kPods, cluster.get(kPods, pod)), keys);
   REQUIRE(keys.size() == 2);
   for (const ObjectKey& key : keys) CHECK(to_text(key) == "jobsets/team-a/train");
 }

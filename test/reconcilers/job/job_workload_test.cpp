@@ -294,7 +294,7 @@ TEST_CASE("a job waits for its priority class and is told which one") {
   const json high = {{"metadata", {{"name", "high"}}}, {"value", 7}};
   cluster.put(kWorkloadPriorityClasses, high);
   std::vector<ObjectKey> keys;
-  job_workload_reconciler.concerns(cluster.state, read_object(kWorkloadPriorityClasses, high), keys);
+  job_workload_reconciler.requests_for(cluster.state, read_object(kWorkloadPriorityClasses, high), keys);
   REQUIRE(keys.size() == 1);
   CHECK(keys[0] == kTrain);
   CHECK(cluster.settle(kTrain) == 1);

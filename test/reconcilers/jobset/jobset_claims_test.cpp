@@ -78,8 +78,8 @@ TEST_CASE("jobset claims: they are there while the JobSet waits and are made aga
   CHECK(cluster.get(kPersistentVolumeClaims, "data-train").is_object());
   for (const char* name : {"data-train", "kept-train"}) {
     std::vector<ObjectKey> keys;
-    jobset_reconciler.concerns(cluster.state,
-                               read_object(kPersistentVolumeClaims, cluster.get(kPersistentVolumeClaims, name)), keys);
+    jobset_reconciler.requests_for(
+        cluster.state, read_object(kPersistentVolumeClaims, cluster.get(kPersistentVolumeClaims, name)), keys);
     REQUIRE(keys.size() == 1);
     CHECK(to_text(keys[0]) == "jobsets/team-a/train");
     cluster.vanish(kPersistentVolumeClaims, name);

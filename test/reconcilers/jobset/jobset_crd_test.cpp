@@ -215,11 +215,11 @@ TEST_CASE("jobset crd: only that one definition concerns it") {
   const ClusterState state;
   std::vector<ObjectKey> keys;
   json crd = foreign_crd();
-  jobset_crd_reconciler.concerns(state, read_object(kCustomResourceDefinitions, crd), keys);
+  jobset_crd_reconciler.requests_for(state, read_object(kCustomResourceDefinitions, crd), keys);
   CHECK(keys.size() == 1);
   crd["metadata"]["name"] = "other.example.com";
-  jobset_crd_reconciler.concerns(state, read_object(kCustomResourceDefinitions, crd), keys);
-  jobset_crd_reconciler.concerns(state, read_object(kJobs, crd), keys);
+  jobset_crd_reconciler.requests_for(state, read_object(kCustomResourceDefinitions, crd), keys);
+  jobset_crd_reconciler.requests_for(state, read_object(kJobs, crd), keys);
   CHECK(keys.size() == 1);
 }
 

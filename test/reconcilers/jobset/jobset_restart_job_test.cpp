@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/meta/constants.h"
-#include "reconcilers/jobset/jobset_run.h"
+#include "reconcilers/jobset/jobset_attempt.h"
 #include "test/reconcilers/jobset/jobset_cluster.h"
 
 using namespace muster;
@@ -198,7 +198,7 @@ TEST_CASE("jobset restart of one job: which Jobs belong to the present attempt")
                                                     {"controller", true}}})}}}};
     job["metadata"]["labels"].update(row.labels);
     cluster.put(kJobs, job);
-    const JobSetRun run = jobs_of(*cluster.state.jobset(test::kNs, "train"), cluster.state);
+    const JobSetAttempt run = jobs_of(*cluster.state.jobset(test::kNs, "train"), cluster.state);
     CHECK(run.older.size() == (row.old ? 1 : 0));
     CHECK(run.active.size() == (row.old ? 0 : 1));
   }

@@ -234,7 +234,7 @@ TEST_CASE("jobset: a Job of somebody else in the way is told about and left alon
 
   // Its end is heard of by the name alone.
   std::vector<ObjectKey> keys;
-  jobset_reconciler.concerns(cluster.state, read_object(kJobs, cluster.get(kJobs, "train-driver-0")), keys);
+  jobset_reconciler.requests_for(cluster.state, read_object(kJobs, cluster.get(kJobs, "train-driver-0")), keys);
   REQUIRE(keys.size() == 1);
   CHECK(to_text(keys[0]) == "jobsets/team-a/train");
   cluster.vanish(kJobs, "train-driver-0");
@@ -297,7 +297,7 @@ TEST_CASE("jobset: objects concern the JobSets that act on them") {
   for (const Row& row : rows) {
     INFO(row.name);
     std::vector<ObjectKey> keys;
-    jobset_reconciler.concerns(cluster.state, row.object, keys);
+    jobset_reconciler.requests_for(cluster.state, row.object, keys);
     Texts texts;
     for (const ObjectKey& key : keys) texts.push_back(to_text(key));
     CHECK(texts == row.expected);

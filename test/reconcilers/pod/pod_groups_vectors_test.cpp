@@ -43,8 +43,8 @@ void with_pods(const JobCluster& cluster, const json& input, Use use) {
     pods.push_back(cluster.state.queued_pod("team-a", string_at(pod, {"metadata", "name"})));
   if (group_in(input).empty()) pods.resize(1);
   const QueueSettings& settings = cluster.settings.queues;
-  with_scene(make_pod_group(std::move(pods), group_in(input), settings.rules, cluster.now.wall), cluster.state,
-             settings, cluster.now, use);
+  with_context(make_pod_group(std::move(pods), group_in(input), settings.rules, cluster.now.wall), cluster.state,
+               settings, cluster.now, use);
 }
 
 // --- One pass ---
@@ -91,9 +91,9 @@ bool is_admitted(const json& input) {
 std::set<std::string> unadmitted(const JobCluster& cluster, const json& input) {
   std::set<std::string> names;
   if (group_in(input).empty() || is_admitted(input)) return names;
-  with_pods(cluster, input, [&](const PodScene& scene) {
-    if (!suspended(scene.group) || end_of(scene.group)) return;
-    for (const QueuedPodPtr& pod : scene.group.pods) {
+  with_pods(cluster, input, [&](const PodContext& context) {
+    if (!suspended(context.group) || end_of(context.group)) return;
+    for (const QueuedPodPtr& pod : context.group.pods) {
       if (runs(*pod)) names.insert(pod->meta.name);
     }
   });
@@ -133,9 +133,9 @@ void check_pod_reconcile(const json& input, json output) {
 
 void check_pod_status(const json& input, const json& output) {
   const JobCluster cluster = pods_of(input);
-  with_pods(cluster, input, [&](const PodScene& scene) {
-    const PodGroup& group = scene.group;
-    const QueuedJob& job = scene.job.job;
+  with_pods(cluster, input, [&](const PodContext& context) {
+    const PodGroup& group = context.group;
+    const QueuedJob& job = context.job.job;
     const bool misplaced = group.group.empty() && !group.pods.front()->group().empty();
     CHECK(misplaced == output.contains("loadError"));
     if (misplaced) return;
@@ -156,7 +156,7 @@ void check_pod_status(const json& input, const json& output) {
     if (!pod_sets) return;
     json recorded = output["podSets"];
     for (json& pod_set : recorded) pod_set["template"] = normalised(pod_set["template"]);
-    json ours = print(job.pod_sets(scene.rules()), recorded);
+    json ours = print(job.pod_sets(context.rules()), recorded);
     for (json& pod_set : ours) pod_set["template"].erase("metadata");
     CHECK(ours == recorded);
   });
@@ -165,7 +165,7 @@ void check_pod_status(const json& input, const json& output) {
 void check_pod_construct(const json& input, const json& output) {
   JobCluster cluster = pods_of(input);
   Plan plan;
-  with_pods(cluster, input, [&](const PodScene& scene) { make_workload(scene, plan); });
+  with_pods(cluster, input, [&](const PodContext& context) { make_workload(context, plan); });
   for (const Write& write : plan.writes) cluster.carry_out(write);
   check_pods(cluster, input, output["pods"], {});
   if (output.contains("error")) {
@@ -193,10 +193,10 @@ void check_pod_start(const json& input, const json& output) {
   // Upstream starts all at the same time, and tells one of the errors.
   std::set<std::string> errors;
   size_t started = 0;
-  with_pods(cluster, input, [&](const PodScene& scene) {
-    for (const QueuedPodPtr& pod : scene.group.pods) {
+  with_pods(cluster, input, [&](const PodContext& context) {
+    for (const QueuedPodPtr& pod : context.group.pods) {
       if (!pod->gated()) continue;
-      const auto patch = ungate_patch(*pod, scene.is_group() ? std::string_view(pod->role) : "main", infos);
+      const auto patch = ungate_patch(*pod, context.is_group() ? std::string_view(pod->role) : "main", infos);
       if (!patch) {
         errors.insert(patch.error().message);
         continue;
@@ -219,8 +219,8 @@ void check_pod_stop(const json& input, const json& output) {
   json stopped = json::array();
   for (int plans = 0; plans < 3; ++plans) {
     Plan plan;
-    with_pods(cluster, input, [&](const PodScene& scene) {
-      const Step step = stop_pods(scene, which, reason, input["message"], plan);
+    with_pods(cluster, input, [&](const PodContext& context) {
+      const Step step = stop_pods(context, which, reason, input["message"], plan);
       CHECK((step == Step::kContinue) == plan.writes.empty());
     });
     for (const Write& write : plan.writes) {

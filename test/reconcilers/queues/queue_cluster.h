@@ -203,7 +203,7 @@ class QueueCluster {
       &admission_check_reconciler};
 
   void concern(const TypedObject& object) {
-    for (const Reconciler* reconciler : kReconcilers) reconciler->concerns(state, object, concerned);
+    for (const Reconciler* reconciler : kReconcilers) reconciler->requests_for(state, object, concerned);
   }
   std::string apply(const Write& write) {
     const ResourceType& type = *write.target.type;

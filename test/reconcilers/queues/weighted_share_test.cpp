@@ -5,7 +5,7 @@
 
 #include "reconcilers/queues/cluster_queue.h"
 #include "reconcilers/queues/cohort.h"
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 #include "test/reconcilers/queues/queue_cluster.h"
 
 using namespace muster;
@@ -61,7 +61,7 @@ class Shares {
     metadata["resourceVersion"] = std::to_string(++version_);
     const TypedObject typed = read_object(type, object);
     const auto change = state.put_watched(typed);
-    state.admissions().put(typed, state, now);
+    state.scheduler_driver().put(typed, state, now);
     asked.clear();
     if (change && change->before) concern(*change->before);
     concern(typed);
@@ -100,7 +100,7 @@ class Shares {
   }
   void concern(const TypedObject& object) {
     for (const Reconciler* reconciler : {&cohort_reconciler, &cluster_queue_reconciler})
-      reconciler->concerns(state, object, asked);
+      reconciler->requests_for(state, object, asked);
   }
 
   uint64_t version_ = 0;

@@ -5,7 +5,7 @@
 #include "reconcilers/workload/flavor_clock.h"
 #include "reconcilers/workload/flavor_fallback.h"
 #include "reconcilers/workload/job_workload_status.h"
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 #include "test/reconcilers/queues/queue_cluster.h"
 
 namespace muster::test {
@@ -113,9 +113,9 @@ class FallbackCluster : public QueueCluster {
                                                                             {&kWorkloads, "wl"}}) {
       const ObjectKey wanted = key(*type, name);
       if (const TypedObject* object = state.find(*type, wanted.ns, wanted.name))
-        state.admissions().put(*object, state, now);
+        state.scheduler_driver().put(*object, state, now);
     }
-    state.admissions().follow(now);
+    state.scheduler_driver().follow(now);
   }
   Texts done() {
     Texts all;

@@ -1,4 +1,4 @@
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 
 #include <algorithm>
 
@@ -82,15 +82,15 @@ bool blocks_admission(const QueueSettings& settings) {
   return settings.wait_for_pods_ready && settings.wait_for_pods_ready->block_admission;
 }
 
-// A ruling that the object itself shows, or that came too late: there is nothing left to write.
-bool is_written(const Ruling& ruling, const Workload& workload) {
+// A pending decision that the object itself shows, or that came too late: there is nothing left to write.
+bool is_written(const PendingDecision& decision, const Workload& workload) {
   const bool over = workload.finished() || !workload.active || workload.meta.deleting;
   return std::visit(Overloaded{
                         [&](const Admitted&) { return workload.has_quota_reserved() || over; },
                         [&](const Preempted&) { return workload.evicted() || !workload.has_quota_reserved(); },
-                        [&](const Refused&) { return workload.has_quota_reserved() || over; },
+                        [&](const Inadmissible&) { return workload.has_quota_reserved() || over; },
                     },
-                    ruling);
+                    decision);
 }
 
 // In one decide(): enough for every release, and an end where Workloads evict each other.
@@ -117,9 +117,10 @@ std::vector<Requests> quota_requests_of(const Workload& workload, const ClusterS
   return demand_of(workload, state, settings).per_pod;
 }
 
-Admissions::Admissions(const QueueSettings& settings) : settings_(settings), scheduler_(scheduler_settings(settings)) {}
+SchedulerDriver::SchedulerDriver(const QueueSettings& settings)
+    : settings_(settings), scheduler_(scheduler_settings(settings)) {}
 
-void Admissions::put(const TypedObject& object, const ClusterState& state, Now now) {
+void SchedulerDriver::put(const TypedObject& object, const ClusterState& state, Now now) {
   std::visit(Overloaded{
                  [&](const WorkloadPtr& workload) { put_workload(workload, state, now); },
                  [&](const ClusterQueuePtr& queue) { scheduler_.put(queue); },
@@ -138,12 +139,12 @@ void Admissions::put(const TypedObject& object, const ClusterState& state, Now n
              object);
 }
 
-void Admissions::remove(const TypedObject& object, const ClusterState& state, Now now) {
+void SchedulerDriver::remove(const TypedObject& object, const ClusterState& state, Now now) {
   const ObjectMeta& meta = meta_of(object);
   std::visit(Overloaded{
                  [&](const WorkloadPtr&) {
                    scheduler_.remove_workload(meta.ns, meta.name);
-                   rulings_.erase(path_of(meta));
+                   decisions_.erase(path_of(meta));
                    blocks_.erase(path_of(meta));
                    admitted_since_.erase(path_of(meta));
                  },
@@ -164,7 +165,7 @@ void Admissions::remove(const TypedObject& object, const ClusterState& state, No
              object);
 }
 
-void Admissions::put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now) {
+void SchedulerDriver::put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now) {
   Demand demand = asks_for_quota(*workload) ? demand_of(*workload, state, settings_) : Demand();
   if (std::string why = why_never_admitted(*workload, settings_); !why.empty()) demand.misconfigured = std::move(why);
   scheduler_.put(workload, demand.per_pod, now, std::move(demand.misconfigured), can_be_stopped(*workload, settings_));
@@ -173,7 +174,7 @@ void Admissions::put_workload(const WorkloadPtr& workload, const ClusterState& s
   note_admission(*workload, now);
 }
 
-void Admissions::note_admission(const Workload& workload, Now now) {
+void SchedulerDriver::note_admission(const Workload& workload, Now now) {
   const Condition* admitted = find_condition(workload.status.conditions, kAdmittedCondition);
   if (admitted == nullptr || !admitted->is_true() || workload.finished()) {
     admitted_since_.erase(path_of(workload.meta));
@@ -185,7 +186,7 @@ void Admissions::note_admission(const Workload& workload, Now now) {
   known = {.uid = workload.meta.uid, .stamp = admitted->last_transition, .since = now.monotonic - age};
 }
 
-Duration Admissions::admitted_for(const Workload& workload, Now now) const {
+Duration SchedulerDriver::admitted_for(const Workload& workload, Now now) const {
   const Condition* admitted = find_condition(workload.status.conditions, kAdmittedCondition);
   if (admitted == nullptr || !admitted->is_true()) return Duration::zero();
   const auto known = admitted_since_.find(path_of(workload.meta));
@@ -196,21 +197,21 @@ Duration Admissions::admitted_for(const Workload& workload, Now now) const {
 }
 
 // What the object shows is written.
-void Admissions::advance(const Workload& workload) {
-  const auto found = rulings_.find(path_of(workload.meta));
-  if (found == rulings_.end() || !is_written(found->second.ruling, workload)) return;
+void SchedulerDriver::advance(const Workload& workload) {
+  const auto found = decisions_.find(path_of(workload.meta));
+  if (found == decisions_.end() || !is_written(found->second.decision, workload)) return;
   if (found->second.then)
-    found->second = {.ruling = *std::move(found->second.then)};
+    found->second = {.decision = *std::move(found->second.then)};
   else
-    rulings_.erase(found);
+    decisions_.erase(found);
 }
 
-void Admissions::note_block(const Workload& workload, Now now) {
+void SchedulerDriver::note_block(const Workload& workload, Now now) {
   if (!blocks_admission(settings_)) return;
   const std::string path = path_of(workload.meta);
   // An older picture of one whose admission is decided says nothing.
-  const auto ruling = rulings_.find(path);
-  if (ruling != rulings_.end() && std::holds_alternative<Admitted>(ruling->second.ruling)) return;
+  const auto decision = decisions_.find(path);
+  if (decision != decisions_.end() && std::holds_alternative<Admitted>(decision->second.decision)) return;
   const auto block = admission_block(workload, *settings_.wait_for_pods_ready);
   const auto known = blocks_.find(path);
   if (known != blocks_.end() && block && known->second.block == *block) return;
@@ -221,17 +222,17 @@ void Admissions::note_block(const Workload& workload, Now now) {
   blocks_.emplace(path, noted);
 }
 
-std::string_view Admissions::blocker(Now now) const {
+std::string_view SchedulerDriver::blocker(Now now) const {
   const std::pair<const std::string, Block>* first = nullptr;
   for (const auto& entry : blocks_) {
-    const Block& its = entry.second;
-    const bool holds = !its.until || now.monotonic < *its.until;
-    if (holds && (first == nullptr || its.block.since < first->second.block.since)) first = &entry;
+    const Block& block = entry.second;
+    const bool holds = !block.until || now.monotonic < *block.until;
+    if (holds && (first == nullptr || block.block.since < first->second.block.since)) first = &entry;
   }
   return first == nullptr ? std::string_view() : first->first;
 }
 
-std::optional<ObjectKey> Admissions::blocked_by(Now now) const {
+std::optional<ObjectKey> SchedulerDriver::blocked_by(Now now) const {
   const std::string_view path = blocker(now);
   if (path.empty()) return std::nullopt;
   const auto [ns, name] = split_path(path);
@@ -239,7 +240,7 @@ std::optional<ObjectKey> Admissions::blocked_by(Now now) const {
 }
 
 // Their defaults and bounds have changed.
-void Admissions::put_workloads_of(std::string_view ns, const ClusterState& state, Now now) {
+void SchedulerDriver::put_workloads_of(std::string_view ns, const ClusterState& state, Now now) {
   for (const WorkloadPtr& workload : state.workloads_in(ns)) {
     if (asks_for_quota(*workload)) put_workload(workload, state, now);
   }
@@ -247,40 +248,40 @@ void Admissions::put_workloads_of(std::string_view ns, const ClusterState& state
 
 // An admission that is withdrawn makes room at once, so there is more to decide. Whoever is
 // admitted then might be evicted as soon; that goes through the API server after some rounds.
-void Admissions::decide(Now now, size_t enough, std::vector<ObjectKey>& keys) {
-  withdrawals_left_ = kMostWithdrawals;
+void SchedulerDriver::decide(Now now, size_t enough, std::vector<ObjectKey>& keys) {
+  revocations_left_ = kMostWithdrawals;
   do {
-    withdrawn_ = false;
+    revoked_ = false;
     scheduler_.await_ready(std::string(blocker(now)));
     for (Decision& decision : scheduler_.drain(now, enough)) take(std::move(decision), now, keys);
-  } while (withdrawn_);
+  } while (revoked_);
   drop_void_refusals();
 }
 
 // Of a Workload that is in no queue that admits, the queue speaks (reconcilers/workload/workload_queues.h).
-void Admissions::drop_void_refusals() {
+void SchedulerDriver::drop_void_refusals() {
   for (const std::string& path : scheduler_.take_left()) {
-    const auto found = rulings_.find(path);
-    if (found == rulings_.end() || !std::holds_alternative<Refused>(found->second.ruling)) continue;
+    const auto found = decisions_.find(path);
+    if (found == decisions_.end() || !std::holds_alternative<Inadmissible>(found->second.decision)) continue;
     const auto [ns, name] = split_path(path);
-    if (!scheduler_.waits(std::string(ns), std::string(name))) rulings_.erase(found);
+    if (!scheduler_.waits(std::string(ns), std::string(name))) decisions_.erase(found);
   }
 }
 
-void Admissions::sent(const ObjectKey& workload, Now now) {
-  const auto found = rulings_.find(path_of(workload.ns, workload.name));
-  if (found == rulings_.end()) return;
+void SchedulerDriver::sent(const ObjectKey& workload, Now now) {
+  const auto found = decisions_.find(path_of(workload.ns, workload.name));
+  if (found == decisions_.end()) return;
   found->second.sent = true;
   found->second.sent_at = now.monotonic;
 }
 
-void Admissions::take(Decision decision, Now now, std::vector<ObjectKey>& keys) {
+void SchedulerDriver::take(Decision decision, Now now, std::vector<ObjectKey>& keys) {
   std::visit(Overloaded{
                  [&](Admitted& admitted) {
                    const ObjectMeta& meta = admitted.workload->meta;
                    keys.push_back(key_of(kWorkloads, meta));
                    if (blocks_admission(settings_)) blocks_.insert_or_assign(path_of(meta), Block{{now.wall}, {}});
-                   rulings_.insert_or_assign(path_of(meta), Unwritten{.ruling = std::move(admitted)});
+                   decisions_.insert_or_assign(path_of(meta), Unpersisted{.decision = std::move(admitted)});
                  },
                  [&](Preempted& preempted) { take(std::move(preempted), now, keys); },
                  [](AwaitedVictim&) {},
@@ -292,67 +293,67 @@ void Admissions::take(Decision decision, Now now, std::vector<ObjectKey>& keys) 
 }
 
 // Of an admission that nobody has seen nothing needs to be written.
-void Admissions::take(Preempted preempted, Now now, std::vector<ObjectKey>& keys) {
+void SchedulerDriver::take(Preempted preempted, Now now, std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = preempted.workload->meta;
   const std::string path = path_of(meta);
-  const auto known = rulings_.find(path);
-  if (known == rulings_.end() || !std::holds_alternative<Admitted>(known->second.ruling)) {
+  const auto known = decisions_.find(path);
+  if (known == decisions_.end() || !std::holds_alternative<Admitted>(known->second.decision)) {
     keys.push_back(key_of(kWorkloads, meta));
-    rulings_.insert_or_assign(path, Unwritten{.ruling = std::move(preempted)});
-  } else if (known->second.sent || withdrawals_left_ == 0) {
+    decisions_.insert_or_assign(path, Unpersisted{.decision = std::move(preempted)});
+  } else if (known->second.sent || revocations_left_ == 0) {
     known->second.then = std::move(preempted);
   } else {
-    --withdrawals_left_;
-    withdrawn_ = true;
+    --revocations_left_;
+    revoked_ = true;
     blocks_.erase(path);
-    rulings_.erase(known);
+    decisions_.erase(known);
     scheduler_.roll_back(meta.ns, meta.name, now);
   }
 }
 
 // A reason is told when it has stood a while; a message about numbers that change all the time
 // now and then.
-void Admissions::take(Pending pending, Now now, std::vector<ObjectKey>& keys) {
+void SchedulerDriver::take(Pending pending, Now now, std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = pending.workload->meta;
   const std::string path = path_of(meta);
-  Unwritten unwritten{.ruling = Refused{.cluster_queue = std::move(pending.cluster_queue),
-                                        .reason = std::string(to_text(pending.reason)),
-                                        .message = std::move(pending.message),
-                                        .since = now.monotonic,
-                                        .evaluated = pending.evaluated}};
-  Refused& refused = std::get<Refused>(unwritten.ruling);
-  const auto known = rulings_.find(path);
-  const Refused* before = known == rulings_.end() ? nullptr : std::get_if<Refused>(&known->second.ruling);
+  Unpersisted unpersisted{.decision = Inadmissible{.cluster_queue = std::move(pending.cluster_queue),
+                                                   .reason = std::string(to_text(pending.reason)),
+                                                   .message = std::move(pending.message),
+                                                   .since = now.monotonic,
+                                                   .evaluated = pending.evaluated}};
+  Inadmissible& refused = std::get<Inadmissible>(unpersisted.decision);
+  const auto known = decisions_.find(path);
+  const Inadmissible* before = known == decisions_.end() ? nullptr : std::get_if<Inadmissible>(&known->second.decision);
   if (before != nullptr) {
     refused.since = before->since;
     if (*before == refused) return;
     refused.since = now.monotonic;
-    unwritten.sent = known->second.sent && before->reason == refused.reason;
-    unwritten.sent_at = known->second.sent_at;
-    if (unwritten.sent) refused.since = std::max(now.monotonic, unwritten.sent_at + kBetweenMessages);
+    unpersisted.sent = known->second.sent && before->reason == refused.reason;
+    unpersisted.sent_at = known->second.sent_at;
+    if (unpersisted.sent) refused.since = std::max(now.monotonic, unpersisted.sent_at + kBetweenMessages);
   }
   keys.push_back(key_of(kWorkloads, meta));
-  rulings_.insert_or_assign(path, std::move(unwritten));
+  decisions_.insert_or_assign(path, std::move(unpersisted));
 }
 
-const Ruling* Admissions::ruling_on(std::string_view ns, std::string_view workload) const {
-  const auto found = rulings_.find(path_of(ns, workload));
-  return found == rulings_.end() ? nullptr : &found->second.ruling;
+const PendingDecision* SchedulerDriver::pending_decision_on(std::string_view ns, std::string_view workload) const {
+  const auto found = decisions_.find(path_of(ns, workload));
+  return found == decisions_.end() ? nullptr : &found->second.decision;
 }
 
-void Admissions::refuse(const ObjectKey& workload, Now now) {
-  const auto ruling = rulings_.find(path_of(workload.ns, workload.name));
-  if (ruling == rulings_.end()) return;
-  if (std::holds_alternative<Admitted>(ruling->second.ruling)) blocks_.erase(ruling->first);
-  rulings_.erase(ruling);
+void SchedulerDriver::refuse(const ObjectKey& workload, Now now) {
+  const auto decision = decisions_.find(path_of(workload.ns, workload.name));
+  if (decision == decisions_.end()) return;
+  if (std::holds_alternative<Admitted>(decision->second.decision)) blocks_.erase(decision->first);
+  decisions_.erase(decision);
   scheduler_.roll_back(workload.ns, workload.name, now);
 }
 
-void Admissions::forget_unwritten(Now now) {
-  for (const auto& [path, unwritten] : rulings_) {
-    if (std::holds_alternative<Admitted>(unwritten.ruling)) blocks_.erase(path);
+void SchedulerDriver::forget_unpersisted(Now now) {
+  for (const auto& [path, unpersisted] : decisions_) {
+    if (std::holds_alternative<Admitted>(unpersisted.decision)) blocks_.erase(path);
   }
-  rulings_.clear();
+  decisions_.clear();
   scheduler_.roll_back_all(now);
 }
 

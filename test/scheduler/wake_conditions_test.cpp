@@ -1,4 +1,4 @@
-#include "scheduler/hurdles.h"
+#include "scheduler/wake_conditions.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -16,11 +16,11 @@ namespace {
 
 constexpr FlavorId kFirst = 0, kSecond = 1;
 
-Obstacle short_of(FlavorId flavor, int64_t requested) {
-  return {.kind = Obstacle::Kind::kNoneUnused, .flavor = flavor, .quota = flavor, .requested = requested};
+FlavorRejection short_of(FlavorId flavor, int64_t requested) {
+  return {.kind = FlavorRejection::Kind::kNoneUnused, .flavor = flavor, .quota = flavor, .requested = requested};
 }
-Obstacle tainted(FlavorId flavor) {
-  return {.kind = Obstacle::Kind::kTaint, .flavor = flavor};
+FlavorRejection tainted(FlavorId flavor) {
+  return {.kind = FlavorRejection::Kind::kTaint, .flavor = flavor};
 }
 
 // A ClusterQueue of one resource in two flavors, with 10 and 20 of them free; alone, or in a
@@ -58,21 +58,21 @@ struct TwoFlavors {
     running->rank = priority;
     reserve(state, *running, queue);
   }
-  std::optional<std::vector<Hurdle>> hurdles(const std::vector<Obstacle>& why) const {
-    return hurdles_of(state, workload, why);
+  std::optional<std::vector<WakeCondition>> wake_conditions(const std::vector<FlavorRejection>& why) const {
+    return wake_conditions_of(state, workload, why);
   }
 };
 
 }  // namespace
 
-TEST_CASE("hurdles: what a refused shape waits for") {
+TEST_CASE("wake conditions: what a refused shape waits for") {
   struct Row {
     std::string name;
-    std::vector<Obstacle> why;
-    std::optional<std::vector<Hurdle>> hurdles;
+    std::vector<FlavorRejection> why;
+    std::optional<std::vector<WakeCondition>> wake_conditions;
   };
-  const Obstacle not_covered{.kind = Obstacle::Kind::kNotCovered};
-  const Obstacle pinned{.kind = Obstacle::Kind::kPinned, .flavor = kFirst};
+  const FlavorRejection not_covered{.kind = FlavorRejection::Kind::kNotCovered};
+  const FlavorRejection pinned{.kind = FlavorRejection::Kind::kPinned, .flavor = kFirst};
   const std::vector<Row> rows = {
       {"either flavor may become free", {short_of(0, 11), short_of(1, 21)}, {{{0, 11}, {1, 21}}}},
       {"a flavor that is ruled out is not waited for", {tainted(0), short_of(1, 21)}, {{{1, 21}}}},
@@ -84,18 +84,18 @@ TEST_CASE("hurdles: what a refused shape waits for") {
   };
   for (const Row& row : rows) {
     INFO(row.name);
-    CHECK(TwoFlavors().hurdles(row.why) == row.hurdles);
+    CHECK(TwoFlavors().wake_conditions(row.why) == row.wake_conditions);
   }
 }
 
-TEST_CASE("hurdles: where evictions may help any release may") {
+TEST_CASE("wake conditions: where evictions may help any release may") {
   using enum PreemptionPolicy;
   struct Row {
     std::string name;
     ClusterQueuePreemption preemption;
     std::optional<int32_t> running;  // its priority; the one that waits has 5
     bool fair = false;
-    bool waits = false;  // for hurdles
+    bool waits = false;  // for wake conditions
   };
   ClusterQueuePreemption within, newer, reclaims;
   within.within_cluster_queue = kLowerPriority;
@@ -115,16 +115,16 @@ TEST_CASE("hurdles: where evictions may help any release may") {
     INFO(row.name);
     TwoFlavors two(row.preemption, true, row.fair);
     if (row.running) two.run(*row.running);
-    CHECK(two.hurdles({short_of(0, 25), short_of(1, 45)}).has_value() == row.waits);
+    CHECK(two.wake_conditions({short_of(0, 25), short_of(1, 45)}).has_value() == row.waits);
   }
   // What its own quota holds it may take back.
   TwoFlavors two(reclaims, true);
   two.state.ledger.add(two.lender.node, {{0, 18}, {1, 38}});
-  CHECK_FALSE(two.hurdles({short_of(0, 9), short_of(1, 19)}));
+  CHECK_FALSE(two.wake_conditions({short_of(0, 9), short_of(1, 19)}));
 }
 
 // The model looks at all of them.
-TEST_CASE("hurdles: the index finds the first one whose hurdle fell in any sequence of changes") {
+TEST_CASE("wake conditions: the index finds the first one whose condition is met in any sequence of changes") {
   const bool holds = rc::check([] {
     constexpr int kCount = 20;
     std::vector<std::unique_ptr<WorkloadState>> all;
@@ -135,8 +135,8 @@ TEST_CASE("hurdles: the index finds the first one whose hurdle fell in any seque
       state->shape = {0, static_cast<uint64_t>(i)};
       all.push_back(std::move(state));
     }
-    HurdleIndex index;
-    std::map<int, Hurdle> waiting;
+    WakeIndex index;
+    std::map<int, WakeCondition> waiting;
     const auto steps = *rc::gen::container<std::vector<std::tuple<int, int, int>>>(
         rc::gen::tuple(rc::gen::inRange(0, kCount), rc::gen::inRange(0, 3), rc::gen::inRange(0, 10)));
     for (const auto& [which, quota, amount] : steps) {
@@ -150,8 +150,8 @@ TEST_CASE("hurdles: the index finds the first one whose hurdle fell in any seque
       }
       const auto reach = [&, of = amount](QuotaId id) { return (of + static_cast<int64_t>(id) * 3) % 10; };
       WorkloadState* first = nullptr;
-      for (const auto& [other, hurdle] : waiting) {
-        if (hurdle.needed > reach(hurdle.quota)) continue;
+      for (const auto& [other, wake_condition] : waiting) {
+        if (wake_condition.needed > reach(wake_condition.quota)) continue;
         if (first == nullptr || queued_before(*all[other], *first)) first = all[other].get();
       }
       RC_ASSERT(index.first_within(reach) == first);

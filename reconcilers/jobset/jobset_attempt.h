@@ -20,7 +20,7 @@ namespace muster {
 // The condition that an InOrder start is over.
 inline constexpr std::string_view kStartupPolicyCompleted = "StartupPolicyCompleted";
 
-struct JobSetRun {
+struct JobSetAttempt {
   // Of the present attempt, by name.
   std::vector<const Job*> active;  // unfinished, started or not
   std::vector<const Job*> succeeded;
@@ -34,12 +34,12 @@ struct JobSetRun {
 
 // Only Jobs that this very JobSet controls; those of a namesake that was deleted are
 // not its own.
-JobSetRun jobs_of(const JobSet& jobset, const ClusterState& state);
+JobSetAttempt jobs_of(const JobSet& jobset, const ClusterState& state);
 
 // One entry per replicated job, in the JobSet's order. An unfinished Job is active when
 // it has pods, ready when as many of its pods are ready or have succeeded as can run at
 // once, suspended when its spec says so. The restarts of single Jobs are as stored.
-std::vector<ReplicatedJobStatus> count_jobs(const JobSet& jobset, const JobSetRun& run);
+std::vector<ReplicatedJobStatus> count_jobs(const JobSet& jobset, const JobSetAttempt& run);
 
 // nullptr when there is no entry of that name.
 const ReplicatedJobStatus* find_counts(const std::vector<ReplicatedJobStatus>& counts, std::string_view replicated_job);
@@ -56,7 +56,8 @@ struct StartupGates {
 // InOrder until all before it have started, but while the JobSet is suspended all of
 // its Jobs are made. An InOrder start that was completed stays so while the Jobs that
 // it started are there or restart by themselves, whatever becomes of their pods.
-StartupGates startup_gates(const JobSet& jobset, const JobSetRun& run, const std::vector<ReplicatedJobStatus>& counts);
+StartupGates startup_gates(const JobSet& jobset, const JobSetAttempt& run,
+                           const std::vector<ReplicatedJobStatus>& counts);
 
 // Whether nothing more is to be expected of any replicated job that may start: each of
 // its Jobs is ready, finished or suspended.

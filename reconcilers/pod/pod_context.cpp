@@ -1,4 +1,4 @@
-#include "reconcilers/pod/pod_scene.h"
+#include "reconcilers/pod/pod_context.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -11,7 +11,7 @@
 
 namespace muster {
 
-struct ExplainScene {
+struct ExplainContext {
   const ClusterState& state;
   const ReconcilerSettings& settings;
   bool leads;
@@ -26,19 +26,19 @@ std::string when(TimePoint time, Now now);
 std::string kubectl(const std::string& ns, const std::string& rest);
 
 // An object that muster wanted to make for this one and that the API server refused. Whether it is told.
-bool explain_rejection(const ExplainScene& scene, const ObjectKey& key, Explained& told);
+bool explain_rejection(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply);
 // A job that is in no queue, by whoever's choice: how far its pods are, or who would start it.
-void explain_unqueued(const ExplainScene& scene, const ObjectKey& key, const QueuedJob& job, Explained& told);
+void explain_unqueued(const ExplainContext& context, const ObjectKey& key, const QueuedJob& job, ExplainReply& reply);
 // A job that may run: whether it is started, its gang complete, its pods ready.
 // `workload`: what it was admitted by, or nullptr.
-void explain_pods(const ExplainScene& scene, const QueuedJob& job, const Workload* workload, Explained& told);
+void explain_pods(const ExplainContext& context, const QueuedJob& job, const Workload* workload, ExplainReply& reply);
 
 // A Workload, from its end backwards. `job`: whose it is, where that is known.
-void explain_workload(const ExplainScene& scene, const Workload& workload, const std::optional<QueuedJob>& job,
-                      Explained& told);
+void explain_workload(const ExplainContext& context, const Workload& workload, const std::optional<QueuedJob>& job,
+                      ExplainReply& reply);
 // The flavors that a Workload has tried, and when it leaves the one that it has.
-void explain_flavors(const ExplainScene& scene, const Workload& workload, Explained& told);
+void explain_flavors(const ExplainContext& context, const Workload& workload, ExplainReply& reply);
 // One that is active, not in backoff, and has no quota.
-void explain_waiting(const ExplainScene& scene, const Workload& workload, Explained& told);
+void explain_waiting(const ExplainContext& context, const Workload& workload, ExplainReply& reply);
 
 }  // namespace muster

@@ -5,27 +5,27 @@
 #include <vector>
 
 #include "jobs/serving/serving_set.h"
-#include "reconcilers/job/job_workload_scene.h"
+#include "reconcilers/job/job_workload_context.h"
 
 namespace muster {
 
-struct ServingScene {
+struct ServingContext {
   const DescribedJob& set;
   const ServingSet& wanted;
-  const JobScene& job;  // the same, for what all jobs have in common
+  const JobContext& job;  // the same, for what all jobs have in common
 
   const RuleSettings& rules() const { return job.settings.rules; }
   std::string workload_name(int32_t group) const { return serving_workload_name(set, group, rules()); }
 };
 
 // Deletes Workloads of groups that a LeaderWorkerSet has no more.
-void drop_surplus_workloads(const ServingScene& scene, Plan& plan);
+void drop_surplus_workloads(const ServingContext& context, Plan& plan);
 
 // Makes the Workloads that are missing, and brings the others in line with the set. A StatefulSet of zero replicas
 // keeps one, on hold.
-void keep_workloads(const ServingScene& scene, Plan& plan);
+void keep_workloads(const ServingContext& context, Plan& plan);
 
 // Tells pods which group they are in, so that its Workload counts and starts them.
-void keep_pods(const ServingScene& scene, Plan& plan);
+void keep_pods(const ServingContext& context, Plan& plan);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-#include "scheduler/stirred_trees.h"
+#include "scheduler/dirty_trees.h"
 
 #include <algorithm>
 
@@ -19,17 +19,17 @@ struct Turn {
 
 }  // namespace
 
-void StirredTrees::stir(NodeId root) {
+void DirtyTrees::mark_dirty(NodeId root) {
   if (root != kNoNode) seen_[root].clear();
 }
 
-std::vector<NodeId> StirredTrees::roots() const {
+std::vector<NodeId> DirtyTrees::roots() const {
   std::vector<NodeId> roots;
   for (const auto& [root, digests] : seen_) roots.push_back(root);
   return roots;
 }
 
-void StirredTrees::settle(const std::vector<CycleEntry>& entries, const Ledger& ledger) {
+void DirtyTrees::drop_quiescent(const std::vector<CycleEntry>& entries, const Ledger& ledger) {
   std::map<NodeId, Turn> turns;
   for (const auto& [root, digests] : seen_) turns[root];
   std::vector<const CycleEntry*> ordered;

@@ -11,7 +11,7 @@
 
 namespace muster {
 
-struct JobScene {
+struct JobContext {
   const QueuedJob& job;
   const ClusterState& state;
   const QueueSettings& settings;
@@ -23,7 +23,7 @@ struct JobScene {
 };
 
 // Merge patches that hold only for the version that was read.
-Write patch_job(const JobScene& scene, Verb verb, nlohmann::json patch);
+Write patch_job(const JobContext& context, Verb verb, nlohmann::json patch);
 Write patch_workload(const Workload& workload, Verb verb, nlohmann::json patch);
 Write write_status(const Workload& workload, const WorkloadStatus& status);
 

@@ -15,16 +15,16 @@
 
 namespace muster {
 
-class StirredTrees {
+class DirtyTrees {
  public:
   // Something has happened in the tree of this root; kNoNode: in none that could be asked.
-  void stir(NodeId root);
+  void mark_dirty(NodeId root);
   void clear() { seen_.clear(); }
   bool empty() const { return seen_.empty(); }
   // In the order of their ids.
   std::vector<NodeId> roots() const;
   // `entries`: the heads of one turn of these trees, after it. A tree without a head leaves.
-  void settle(const std::vector<CycleEntry>& entries, const Ledger& ledger);
+  void drop_quiescent(const std::vector<CycleEntry>& entries, const Ledger& ledger);
 
  private:
   // By root: digests of the turns that it has had since something happened.

@@ -1,4 +1,4 @@
-#include "scheduler/hurdles.h"
+#include "scheduler/wake_conditions.h"
 
 #include <algorithm>
 #include <ext/pb_ds/assoc_container.hpp>
@@ -59,27 +59,27 @@ class KnowsFirst {
 
 }  // namespace
 
-struct HurdleIndex::Row {
+struct WakeIndex::Row {
   __gnu_pbds::tree<Needed, WorkloadState*, std::less<>, __gnu_pbds::rb_tree_tag, KnowsFirst> tree;
 };
 
-HurdleIndex::HurdleIndex() = default;
-HurdleIndex::~HurdleIndex() = default;
+WakeIndex::WakeIndex() = default;
+WakeIndex::~WakeIndex() = default;
 
-void HurdleIndex::add(const Hurdle& hurdle, const Shape& shape, WorkloadState& first) {
-  std::unique_ptr<Row>& row = rows_[hurdle.quota];
+void WakeIndex::add(const WakeCondition& wake_condition, const Shape& shape, WorkloadState& first) {
+  std::unique_ptr<Row>& row = rows_[wake_condition.quota];
   if (!row) row = std::make_unique<Row>();
-  row->tree.insert({{hurdle.needed, shape}, &first});
+  row->tree.insert({{wake_condition.needed, shape}, &first});
 }
 
-void HurdleIndex::remove(const Hurdle& hurdle, const Shape& shape) {
-  const auto row = rows_.find(hurdle.quota);
+void WakeIndex::remove(const WakeCondition& wake_condition, const Shape& shape) {
+  const auto row = rows_.find(wake_condition.quota);
   if (row == rows_.end()) return;
-  row->second->tree.erase({hurdle.needed, shape});
+  row->second->tree.erase({wake_condition.needed, shape});
   if (row->second->tree.empty()) rows_.erase(row);
 }
 
-WorkloadState* HurdleIndex::first_within(const Reach& reach) const {
+WorkloadState* WakeIndex::first_within(const Reach& reach) const {
   WorkloadState* first = nullptr;
   for (const auto& [quota, row] : rows_) first = first_of(first, row->tree.first_needing(reach(quota)));
   return first;
@@ -89,7 +89,7 @@ namespace {
 
 // Whether it will find no victims for this much, whatever the rest of its Cohort does: who would
 // borrow may not take back from others, and in its own ClusterQueue there is nobody to evict.
-bool finds_no_victims(const SchedulerState& state, const WorkloadState& workload, const Obstacle& obstacle) {
+bool finds_no_victims(const SchedulerState& state, const WorkloadState& workload, const FlavorRejection& obstacle) {
   const QueueState& queue = *workload.queue;
   const ClusterQueuePreemption& policy = queue.object->preemption;
   if (!queue.preempts()) return true;
@@ -104,28 +104,28 @@ bool finds_no_victims(const SchedulerState& state, const WorkloadState& workload
 
 }  // namespace
 
-std::optional<std::vector<Hurdle>> hurdles_of(const SchedulerState& state, const WorkloadState& workload,
-                                              const std::vector<Obstacle>& why) {
-  using Kind = Obstacle::Kind;
-  if (std::any_of(why.begin(), why.end(), [](const Obstacle& each) { return each.kind == Kind::kNotCovered; }))
-    return std::vector<Hurdle>{};
+std::optional<std::vector<WakeCondition>> wake_conditions_of(const SchedulerState& state, const WorkloadState& workload,
+                                                             const std::vector<FlavorRejection>& why) {
+  using Kind = FlavorRejection::Kind;
+  if (std::any_of(why.begin(), why.end(), [](const FlavorRejection& each) { return each.kind == Kind::kNotCovered; }))
+    return std::vector<WakeCondition>{};
   const QueueState& queue = *workload.queue;
-  const auto stands = [&](const Obstacle& obstacle) {
+  const auto stands = [&](const FlavorRejection& obstacle) {
     if (obstacle.kind != Kind::kNoneUnused) return obstacle.kind != Kind::kPinned;
     return state.ledger.available(queue.node, obstacle.quota) < obstacle.requested &&
            finds_no_victims(state, workload, obstacle);
   };
   // One group of resources of which no flavor will do is enough to wait for.
   for (const QueueGroup& group : queue.groups) {
-    std::vector<Hurdle> hurdles;
+    std::vector<WakeCondition> wake_conditions;
     const bool blocked = std::all_of(group.flavors.begin(), group.flavors.end(), [&](FlavorId flavor) {
-      const auto obstacle = std::find_if(why.begin(), why.end(),
-                                         [&](const Obstacle& each) { return each.flavor == flavor && stands(each); });
+      const auto obstacle = std::find_if(
+          why.begin(), why.end(), [&](const FlavorRejection& each) { return each.flavor == flavor && stands(each); });
       if (obstacle == why.end()) return false;
-      if (obstacle->kind == Kind::kNoneUnused) hurdles.push_back({obstacle->quota, obstacle->requested});
+      if (obstacle->kind == Kind::kNoneUnused) wake_conditions.push_back({obstacle->quota, obstacle->requested});
       return true;
     });
-    if (blocked) return hurdles;
+    if (blocked) return wake_conditions;
   }
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 
 #include <doctest/doctest.h>
 
@@ -36,7 +36,7 @@ class Deciding {
     metadata["resourceVersion"] = std::to_string(++version_);
     const TypedObject typed = read_object(type, object);
     state.put_watched(typed);
-    state.admissions().put(typed, state, now);
+    state.scheduler_driver().put(typed, state, now);
     if (type.plural == kWorkloads.plural) workloads_[name] = std::move(object);
   }
   void put_workload(const std::string& name, const char* cpu, int priority) {
@@ -56,17 +56,17 @@ class Deciding {
   // The names about which there is something to write now.
   std::vector<std::string> decide() {
     std::vector<ObjectKey> keys;
-    state.admissions().decide(now, SIZE_MAX, keys);
+    state.scheduler_driver().decide(now, SIZE_MAX, keys);
     std::vector<std::string> names;
     for (const ObjectKey& key : keys) names.push_back(key.name);
     return names;
   }
   template <class T>
-  const T* ruling(const std::string& name) const {
-    const Ruling* ruling = state.admissions().ruling_on("team-a", name);
-    return ruling == nullptr ? nullptr : std::get_if<T>(ruling);
+  const T* decision(const std::string& name) const {
+    const PendingDecision* decision = state.scheduler_driver().pending_decision_on("team-a", name);
+    return decision == nullptr ? nullptr : std::get_if<T>(decision);
   }
-  void sent(const std::string& name) { state.admissions().sent({&kWorkloads, "team-a", name}, now); }
+  void sent(const std::string& name) { state.scheduler_driver().sent({&kWorkloads, "team-a", name}, now); }
   // What the reconciler wants to write is written.
   void write(const std::string& name) {
     sent(name);
@@ -75,7 +75,7 @@ class Deciding {
     patch_workload(name, plan.writes[0].body);
   }
   bool waits(const std::string& name) const {
-    return state.admissions().scheduler().place_of("team-a", name) != Requeued::kNowhere;
+    return state.scheduler_driver().scheduler().position_of("team-a", name) != QueuePosition::kNowhere;
   }
 
   ClusterState state;
@@ -88,25 +88,25 @@ class Deciding {
 
 }  // namespace
 
-TEST_CASE("admissions: one that nobody has seen is withdrawn without a write") {
+TEST_CASE("scheduler driver: one that nobody has seen is withdrawn without a write") {
   Deciding cluster;
   cluster.put_workload("low", "8", 1);
   CHECK(cluster.decide() == std::vector<std::string>{"low"});
-  REQUIRE(cluster.ruling<Admitted>("low"));
+  REQUIRE(cluster.decision<Admitted>("low"));
   cluster.put_workload("high", "8", 9);
   cluster.decide();
-  CHECK(cluster.ruling<Admitted>("high"));
-  CHECK_FALSE(cluster.ruling<Admitted>("low"));
-  CHECK_FALSE(cluster.ruling<Preempted>("low"));
+  CHECK(cluster.decision<Admitted>("high"));
+  CHECK_FALSE(cluster.decision<Admitted>("low"));
+  CHECK_FALSE(cluster.decision<Preempted>("low"));
   CHECK(cluster.waits("low"));
   // It is not forgotten.
   cluster.write("high");
   cluster.patch_workload("high", {{"status", {{"conditions", {{{"type", "Finished"}, {"status", "True"}}}}}}});
   cluster.decide();
-  CHECK(cluster.ruling<Admitted>("low"));
+  CHECK(cluster.decision<Admitted>("low"));
 }
 
-TEST_CASE("admissions: containers count where the pod as a whole claims to ask for less") {
+TEST_CASE("scheduler driver: containers count where the pod as a whole claims to ask for less") {
   Deciding cluster;
   const json container = {{"name", "c"}, {"resources", {{"requests", {{"cpu", "11"}}}}}};
   for (const auto& [name, cpu] : {std::pair("less", "1m"), std::pair("more", "12")}) {
@@ -116,12 +116,12 @@ TEST_CASE("admissions: containers count where the pod as a whole claims to ask f
         {{"spec",
           {{"queueName", "lq"}, {"podSets", {{{"name", "main"}, {"count", 1}, {"template", {{"spec", pod}}}}}}}}});
     cluster.decide();
-    CHECK_FALSE(cluster.ruling<Admitted>(name));
-    CHECK(cluster.ruling<Refused>(name));
+    CHECK_FALSE(cluster.decision<Admitted>(name));
+    CHECK(cluster.decision<Inadmissible>(name));
   }
 }
 
-TEST_CASE("admissions: devices that pods claim are not counted so such Workloads wait") {
+TEST_CASE("scheduler driver: devices that pods claim are not counted so such Workloads wait") {
   const json claims = {{"spec",
                         {{"podSets",
                           {{{"name", "main"},
@@ -134,7 +134,7 @@ TEST_CASE("admissions: devices that pods claim are not counted so such Workloads
   deciding.put_workload("claims", "1", 0);
   deciding.patch_workload("claims", claims);
   deciding.decide();
-  const auto* refused = deciding.ruling<Refused>("claims");
+  const auto* refused = deciding.decision<Inadmissible>("claims");
   REQUIRE(refused != nullptr);
   CHECK(refused->reason == "Misconfigured");
   CHECK(refused->message == "Workload uses DRA resources but the KueueDRAIntegration feature gate is not enabled");
@@ -145,39 +145,40 @@ TEST_CASE("admissions: devices that pods claim are not counted so such Workloads
   counting_nothing.put_workload("claims", "1", 0);
   counting_nothing.patch_workload("claims", claims);
   counting_nothing.decide();
-  CHECK(counting_nothing.ruling<Admitted>("claims") != nullptr);
+  CHECK(counting_nothing.decision<Admitted>("claims") != nullptr);
 }
 
-TEST_CASE("admissions: one that is being written is evicted after it") {
+TEST_CASE("scheduler driver: one that is being written is evicted after it") {
   Deciding cluster;
   cluster.put_workload("low", "8", 1);
   cluster.decide();
   cluster.sent("low");
   cluster.put_workload("high", "8", 9);
   cluster.decide();
-  REQUIRE(cluster.ruling<Admitted>("low"));
+  REQUIRE(cluster.decision<Admitted>("low"));
   SUBCASE("an older state of the object does not hide the eviction") {
     cluster.patch_workload("low", {{"metadata", {{"labels", {{"touched", "true"}}}}}});
   }
   SUBCASE("when it was written at once") {}
   cluster.write("low");
-  REQUIRE(cluster.ruling<Preempted>("low"));
-  CHECK_FALSE(cluster.ruling<Admitted>("high"));
+  REQUIRE(cluster.decision<Preempted>("low"));
+  CHECK_FALSE(cluster.decision<Admitted>("high"));
   cluster.write("low");
-  CHECK(cluster.ruling<Preempted>("low") == nullptr);
+  CHECK(cluster.decision<Preempted>("low") == nullptr);
   // Its quota comes back with its reservation.
   cluster.patch_workload("low", {{"status", {{"admission", nullptr}, {"conditions", nullptr}}}});
   cluster.decide();
-  CHECK(cluster.ruling<Admitted>("high"));
+  CHECK(cluster.decision<Admitted>("high"));
   CHECK(cluster.waits("low"));
 }
 
 TEST_CASE(
-    "admissions: a refusal says what was asked for, and an admission takes that back, without writes of their own") {
+    "scheduler driver: a refusal says what was asked for, and an admission takes that back, without writes of their "
+    "own") {
   Deciding cluster;
   cluster.put_workload("large", "11", 1);
   cluster.decide();
-  REQUIRE(cluster.ruling<Refused>("large"));
+  REQUIRE(cluster.decision<Inadmissible>("large"));
   cluster.now.wall += std::chrono::seconds(2);
   cluster.now.monotonic += std::chrono::seconds(2);
   const ObjectKey key{&kWorkloads, "team-a", "large"};
@@ -190,21 +191,21 @@ TEST_CASE(
 
   cluster.put_workload("small", "1", 1);
   cluster.decide();
-  REQUIRE(cluster.ruling<Admitted>("small"));
+  REQUIRE(cluster.decision<Admitted>("small"));
   const Plan admitted =
       admission_reconciler.reconcile({&kWorkloads, "team-a", "small"}, cluster.state, {}, cluster.now);
   REQUIRE(admitted.writes.size() == 1);
   CHECK(admitted.writes[0].body["status"].at("resourceRequests").is_null());
 }
 
-TEST_CASE("admissions: an eviction is told of the victim and of the Workload that gets the room") {
+TEST_CASE("scheduler driver: an eviction is told of the victim and of the Workload that gets the room") {
   Deciding cluster;
   cluster.put_workload("low", "8", 1);
   cluster.decide();
   cluster.write("low");
   cluster.put_workload("high", "8", 9);
   cluster.decide();
-  REQUIRE(cluster.ruling<Preempted>("low"));
+  REQUIRE(cluster.decision<Preempted>("low"));
   const Plan plan = admission_reconciler.reconcile({&kWorkloads, "team-a", "low"}, cluster.state, {}, cluster.now);
   REQUIRE(plan.writes.size() == 1);
   std::vector<std::string> told;
@@ -217,21 +218,21 @@ TEST_CASE("admissions: an eviction is told of the victim and of the Workload tha
         "boost: 0); preemptee effective priority: 1 (base: 1, boost: 0)");
 }
 
-TEST_CASE("admissions: one that the API server refused is decided anew although it was to be evicted") {
+TEST_CASE("scheduler driver: one that the API server refused is decided anew although it was to be evicted") {
   Deciding cluster;
   cluster.put_workload("low", "8", 1);
   cluster.decide();
   cluster.sent("low");
   cluster.put_workload("high", "8", 9);
   cluster.decide();
-  cluster.state.admissions().refuse({&kWorkloads, "team-a", "low"}, cluster.now);
+  cluster.state.scheduler_driver().refuse({&kWorkloads, "team-a", "low"}, cluster.now);
   cluster.decide();
-  CHECK(cluster.ruling<Admitted>("high"));
-  CHECK_FALSE(cluster.ruling<Preempted>("low"));
+  CHECK(cluster.decision<Admitted>("high"));
+  CHECK_FALSE(cluster.decision<Preempted>("low"));
   CHECK(cluster.waits("low"));
 }
 
-TEST_CASE("admissions: whoever leaves before it was admitted in writing is not admitted") {
+TEST_CASE("scheduler driver: whoever leaves before it was admitted in writing is not admitted") {
   const std::vector<std::pair<std::string, json>> rows = {
       {"was deactivated", {{"spec", {{"active", false}}}}},
       {"has finished", {{"status", {{"conditions", {{{"type", "Finished"}, {"status", "True"}}}}}}}},
@@ -243,14 +244,14 @@ TEST_CASE("admissions: whoever leaves before it was admitted in writing is not a
     cluster.put_workload("one", "8", 1);
     cluster.decide();
     cluster.patch_workload("one", row.second);
-    CHECK_FALSE(cluster.ruling<Admitted>("one"));
+    CHECK_FALSE(cluster.decision<Admitted>("one"));
     cluster.put_workload("next", "8", 1);
     cluster.decide();
-    CHECK(cluster.ruling<Admitted>("next"));
+    CHECK(cluster.decision<Admitted>("next"));
   }
 }
 
-TEST_CASE("admissions: a check of the flavor that was chosen is asked before the Workload is admitted") {
+TEST_CASE("scheduler driver: a check of the flavor that was chosen is asked before the Workload is admitted") {
   Deciding cluster;
   cluster.put(kResourceFlavors, "f2", json::object());
   cluster.put(kAdmissionChecks, "c", {{"status", {{"conditions", {{{"type", "Active"}, {"status", "True"}}}}}}});
@@ -276,24 +277,24 @@ TEST_CASE("admissions: a check of the flavor that was chosen is asked before the
   }
 }
 
-TEST_CASE("admissions: a refusal is dropped when the queue of its Workload stops") {
+TEST_CASE("scheduler driver: a refusal is dropped when the queue of its Workload stops") {
   Deciding cluster;
   cluster.put_workload("big", "11", 1);
   cluster.decide();
-  REQUIRE(cluster.ruling<Refused>("big"));
+  REQUIRE(cluster.decision<Inadmissible>("big"));
   cluster.put(kLocalQueues, "lq", {{"spec", {{"clusterQueue", "cq"}, {"stopPolicy", "Hold"}}}});
   cluster.decide();
-  CHECK(cluster.ruling<Refused>("big") == nullptr);
+  CHECK(cluster.decision<Inadmissible>("big") == nullptr);
   // The queue has spoken meanwhile; when it goes on, the scheduler does again.
   const json said = {{"type", "QuotaReserved"}, {"status", "False"}, {"reason", "Suspended"}, {"message", "m"}};
   cluster.patch_workload("big", {{"status", {{"conditions", {said}}}}});
   cluster.put(kLocalQueues, "lq", {{"spec", {{"clusterQueue", "cq"}}}});
   cluster.decide();
-  REQUIRE(cluster.ruling<Refused>("big"));
-  CHECK_FALSE(cluster.ruling<Refused>("big")->evaluated);
+  REQUIRE(cluster.decision<Inadmissible>("big"));
+  CHECK_FALSE(cluster.decision<Inadmissible>("big")->evaluated);
 }
 
-TEST_CASE("admissions: how long a Workload was admitted is told by the clock that nobody sets") {
+TEST_CASE("scheduler driver: how long a Workload was admitted is told by the clock that nobody sets") {
   using std::chrono::hours;
   using std::chrono::seconds;
   Deciding cluster;
@@ -301,7 +302,7 @@ TEST_CASE("admissions: how long a Workload was admitted is told by the clock tha
   cluster.decide();
   cluster.write("one");
   const auto age = [&] {
-    return cluster.state.admissions().admitted_for(*cluster.state.workload("team-a", "one"), cluster.now);
+    return cluster.state.scheduler_driver().admitted_for(*cluster.state.workload("team-a", "one"), cluster.now);
   };
   CHECK(age() == seconds(0));
   for (const Duration jump : {Duration(hours(2)), Duration(hours(-5)), Duration(seconds(0))}) {
@@ -312,6 +313,6 @@ TEST_CASE("admissions: how long a Workload was admitted is told by the clock tha
     CHECK(age() == before + seconds(10));
   }
   // After a restart there is only the stamp; one of the future counts as none.
-  Admissions other{QueueSettings()};
+  SchedulerDriver other{QueueSettings()};
   CHECK(other.admitted_for(*cluster.state.workload("team-a", "one"), cluster.now) == seconds(0));
 }

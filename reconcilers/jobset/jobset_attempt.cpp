@@ -1,4 +1,4 @@
-#include "reconcilers/jobset/jobset_run.h"
+#include "reconcilers/jobset/jobset_attempt.h"
 
 #include <algorithm>
 #include <optional>
@@ -61,7 +61,7 @@ bool reached(const JobSet& jobset, const Dependency& dependency, const std::vect
 }
 
 // Jobs that were there, and are being replaced by themselves.
-int64_t being_replaced(const JobSet& jobset, const JobSetRun& run) {
+int64_t being_replaced(const JobSet& jobset, const JobSetAttempt& run) {
   if (!jobset.restarts_single_jobs()) return 0;
   std::set<std::string_view> present;
   for (const auto* jobs : {&run.active, &run.succeeded, &run.failed}) {
@@ -78,7 +78,7 @@ int64_t being_replaced(const JobSet& jobset, const JobSetRun& run) {
 }
 
 // All Jobs of the attempt exist, and none waits to be resumed.
-bool all_released(const JobSet& jobset, const JobSetRun& run) {
+bool all_released(const JobSet& jobset, const JobSetAttempt& run) {
   int64_t wanted = 0;
   for (const ReplicatedJob& replicated : jobset.replicated_jobs) wanted += replicated.replicas;
   const size_t present = run.active.size() + run.succeeded.size() + run.failed.size();
@@ -88,8 +88,8 @@ bool all_released(const JobSet& jobset, const JobSetRun& run) {
 
 }  // namespace
 
-JobSetRun jobs_of(const JobSet& jobset, const ClusterState& state) {
-  JobSetRun run;
+JobSetAttempt jobs_of(const JobSet& jobset, const ClusterState& state) {
+  JobSetAttempt run;
   for (const Job* job : state.jobs_of_jobset(jobset.meta.ns, jobset.meta.name)) {
     if (job->meta.controller->uid != jobset.meta.uid) continue;
     if (!is_of_present_attempt(jobset, *job) || !is_wanted(jobset, *job)) {
@@ -105,7 +105,7 @@ JobSetRun jobs_of(const JobSet& jobset, const ClusterState& state) {
   return run;
 }
 
-std::vector<ReplicatedJobStatus> count_jobs(const JobSet& jobset, const JobSetRun& run) {
+std::vector<ReplicatedJobStatus> count_jobs(const JobSet& jobset, const JobSetAttempt& run) {
   std::vector<ReplicatedJobStatus> counts;
   for (const ReplicatedJob& replicated : jobset.replicated_jobs) {
     ReplicatedJobStatus& entry = counts.emplace_back(ReplicatedJobStatus{.name = replicated.name});
@@ -142,7 +142,8 @@ bool same_counts(const std::vector<ReplicatedJobStatus>& one, const std::vector<
   return covers(one, other) && covers(other, one);
 }
 
-StartupGates startup_gates(const JobSet& jobset, const JobSetRun& run, const std::vector<ReplicatedJobStatus>& counts) {
+StartupGates startup_gates(const JobSet& jobset, const JobSetAttempt& run,
+                           const std::vector<ReplicatedJobStatus>& counts) {
   const bool in_order = jobset.in_order && !jobset.suspended;
   const bool completed =
       condition_is_true(jobset.status.conditions, kStartupPolicyCompleted) && all_released(jobset, run);

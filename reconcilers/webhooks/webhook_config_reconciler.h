@@ -18,14 +18,14 @@
 
 namespace muster {
 
-class WebhookKeeper {
+class WebhookConfigReconciler {
  public:
   // Not active: muster leaves the configurations alone (somebody else keeps them).
   // `write_interval` is kept after a failed write, and between two writes of one
   // object: replicas of two versions must not fight at full speed during a rollout.
-  WebhookKeeper(WebhookRegistration registration, bool active, Duration write_interval);
+  WebhookConfigReconciler(WebhookRegistration registration, bool active, Duration write_interval);
 
-  // Whether this object is the keeper's business and nobody else's: any webhook
+  // Whether this object is reconciled here, and by no other reconciler: any webhook
   // configuration, and the CRDs whose objects muster converts.
   static bool keeps(const ResourceType& type, std::string_view name);
   void put(const PlainObject& object);

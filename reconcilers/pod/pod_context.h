@@ -5,13 +5,13 @@
 
 #include "jobs/pod/pod_group.h"
 #include "jobs/serving/serving_set.h"
-#include "reconcilers/job/job_workload_scene.h"
+#include "reconcilers/job/job_workload_context.h"
 
 namespace muster {
 
-struct PodScene {
+struct PodContext {
   const PodGroup& group;
-  const JobScene& job;  // the same as a job; its events are about the first pod
+  const JobContext& job;  // the same as a job; its events are about the first pod
 
   const RuleSettings& rules() const { return job.settings.rules; }
   bool is_group() const { return !group.group.empty(); }
@@ -26,14 +26,14 @@ void remove_pod(const QueuedPod& pod, ObjectEvent event, Plan& plan);
 // The finalizer that Kueue gave to a pod before muster came: nothing depends on it here.
 void drop_kueue_finalizers(const std::vector<QueuedPodPtr>& pods, Plan& plan);
 
-// Calls `use` with a scene of these pods.
+// Calls `use` with a context of these pods.
 template <class Use>
-auto with_scene(PodGroup group, const ClusterState& state, const QueueSettings& settings, Now now, Use use) {
+auto with_context(PodGroup group, const ClusterState& state, const QueueSettings& settings, Now now, Use use) {
   const auto pods = std::make_shared<const PodGroup>(std::move(group));
   const TypedObject object = pods;
   const QueuedJob job(plain_pod, object);
-  const JobScene scene{job, state, settings, now};
-  return use(PodScene{*pods, scene});
+  const JobContext context{job, state, settings, now};
+  return use(PodContext{*pods, context});
 }
 
 }  // namespace muster

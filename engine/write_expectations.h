@@ -7,18 +7,18 @@
 #include <vector>
 
 #include "api/typed_object.h"
-#include "engine/lanes.h"
+#include "engine/work_queue.h"
 
 namespace muster {
 
 // One thread.
-class UnseenWrites {
+class WriteExpectations {
  public:
-  // A write of `lane` that made this version of `target`.
-  void add(const ObjectKey& target, uint64_t version, const ObjectKey& lane);
-  // The lanes whose writes to this object are seen now that it is there in that version.
+  // A write of `request` that made this version of `target`.
+  void add(const ObjectKey& target, uint64_t version, const ObjectKey& request);
+  // The requests whose writes to this object are seen now that it is there in that version.
   std::vector<ObjectKey> take_seen(const TypedObject& object);
-  // The lanes of all writes to an object that has gone.
+  // The requests of all writes to an object that has gone.
   std::vector<ObjectKey> take_gone(const TypedObject& object);
   // Whether the watch has yet to show a write to an object of this kind.
   bool any_of(const ResourceType& type) const;
@@ -27,7 +27,7 @@ class UnseenWrites {
  private:
   struct Unseen {
     uint64_t version;
-    ObjectKey lane;
+    ObjectKey request;
   };
   std::vector<ObjectKey> take_until(const TypedObject& object, uint64_t version);
 

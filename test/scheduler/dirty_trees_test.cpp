@@ -1,4 +1,4 @@
-#include "scheduler/stirred_trees.h"
+#include "scheduler/dirty_trees.h"
 
 #include <doctest/doctest.h>
 
@@ -16,13 +16,13 @@ struct Tree {
   SchedulerState state{SchedulerSettings{}};
   QueueState queue;
   std::vector<std::unique_ptr<WorkloadState>> workloads;
-  StirredTrees trees;
+  DirtyTrees trees;
 
   Tree() {
     queue.node = state.ledger.add_queue();
     state.ledger.set_queue(queue.node, "", {}, 1);
     state.ledger.settle();
-    trees.stir(state.ledger.root(queue.node));
+    trees.mark_dirty(state.ledger.root(queue.node));
   }
   WorkloadState& head(uint64_t sequence, int flavor = 0) {
     auto& made = workloads.emplace_back(std::make_unique<WorkloadState>());
@@ -37,13 +37,13 @@ struct Tree {
     std::vector<CycleEntry> entries;
     entries.push_back({&head});
     entries.back().admitted = admitted;
-    trees.settle(entries, state.ledger);
+    trees.drop_quiescent(entries, state.ledger);
   }
 };
 
 }  // namespace
 
-TEST_CASE("stirred trees: a tree leaves after a turn that looks like an earlier one") {
+TEST_CASE("dirty trees: a tree leaves after a turn that looks like an earlier one") {
   Tree tree;
   WorkloadState& head = tree.head(1);
   tree.turn(head);
@@ -52,7 +52,7 @@ TEST_CASE("stirred trees: a tree leaves after a turn that looks like an earlier 
   CHECK(tree.trees.empty());
 }
 
-TEST_CASE("stirred trees: a flavor scan that goes on and an admission keep a tree") {
+TEST_CASE("dirty trees: a flavor scan that goes on and an admission keep a tree") {
   Tree tree;
   WorkloadState& head = tree.head(1);
   tree.turn(head);
@@ -67,17 +67,17 @@ TEST_CASE("stirred trees: a flavor scan that goes on and an admission keep a tre
   CHECK(tree.trees.empty());
 }
 
-TEST_CASE("stirred trees: a head that was parked is a change and a tree without a head leaves") {
+TEST_CASE("dirty trees: a head that was parked is a change and a tree without a head leaves") {
   Tree tree;
   WorkloadState& head = tree.head(1);
   tree.queue.pending.park(head);
   for (int turn = 0; turn < 3; ++turn) tree.turn(head);
   CHECK_FALSE(tree.trees.empty());
-  tree.trees.settle({}, tree.state.ledger);
+  tree.trees.drop_quiescent({}, tree.state.ledger);
   CHECK(tree.trees.empty());
 }
 
-TEST_CASE("stirred trees: turns are told apart by Workloads and not by where they lie in memory") {
+TEST_CASE("dirty trees: turns are told apart by Workloads and not by where they lie in memory") {
   Tree same, other;
   same.turn(same.head(1));
   same.turn(same.head(1));
@@ -87,8 +87,8 @@ TEST_CASE("stirred trees: turns are told apart by Workloads and not by where the
   CHECK_FALSE(other.trees.empty());
 }
 
-TEST_CASE("stirred trees: a tree with a cycle has no root and is not asked") {
-  StirredTrees trees;
-  trees.stir(kNoNode);
+TEST_CASE("dirty trees: a tree with a cycle has no root and is not asked") {
+  DirtyTrees trees;
+  trees.mark_dirty(kNoNode);
   CHECK(trees.empty());
 }

@@ -1,4 +1,4 @@
-#include "reconcilers/job/job_workload_scene.h"
+#include "reconcilers/job/job_workload_context.h"
 
 #include <nlohmann/json.hpp>
 
@@ -9,12 +9,12 @@ namespace muster {
 
 using nlohmann::json;
 
-ObjectEvent JobScene::event(std::string_view type, std::string_view reason, std::string note) const {
+ObjectEvent JobContext::event(std::string_view type, std::string_view reason, std::string note) const {
   return event_about(job.type(), job.meta(), type, reason, std::move(note));
 }
 
-Write patch_job(const JobScene& scene, Verb verb, json patch) {
-  return {.verb = verb, .target = scene.key(), .body = with_version(scene.job.meta(), std::move(patch))};
+Write patch_job(const JobContext& context, Verb verb, json patch) {
+  return {.verb = verb, .target = context.key(), .body = with_version(context.job.meta(), std::move(patch))};
 }
 
 Write patch_workload(const Workload& workload, Verb verb, json patch) {

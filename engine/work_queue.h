@@ -1,0 +1,84 @@
+// The keys that are to be reconciled, as client-go's rate-limited work queue: each key is queued once. While writes for
+// a key are under way the key waits, so that a reconciler sees its own writes; after each failure in a row it waits
+// longer.
+//
+// These are muster's timers too: one per key, the earliest that was asked for, on the
+// monotonic clock. They are not stored: after a restart reconcilers ask for them again,
+// from the stamps in the objects. With a million of them pending one costs about a
+// microsecond, set and gone off (test/bench/bench_timers.cpp).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "api/typed_object.h"
+#include "base/clock.h"
+#include "engine/timers.h"
+
+namespace muster {
+
+struct ObjectKeyHash {
+  size_t operator()(const ObjectKey& key) const;
+};
+
+class WorkQueue {
+ public:
+  // Half empty: with a million keys a look at a full bucket is what a timer costs most.
+  WorkQueue() { keys_.max_load_factor(0.5F); }
+  // It points into itself.
+  WorkQueue(const WorkQueue&) = delete;
+  WorkQueue& operator=(const WorkQueue&) = delete;
+  WorkQueue(WorkQueue&&) = default;
+  WorkQueue& operator=(WorkQueue&&) = default;
+
+  // Reconciled as soon as it may be: an object that it depends on has changed.
+  void enqueue(const ObjectKey& key);
+  // Reconciled at `time`, if not before; of two times the earlier one holds.
+  void enqueue_at(const ObjectKey& key, MonotonicTime time);
+  // The keys that are due and not held, in the order in which they were queued, at most `most`. They leave the queue.
+  std::vector<ObjectKey> take_ready(MonotonicTime now, size_t most = SIZE_MAX);
+
+  void write_started(const ObjectKey& key);
+  enum class Result {
+    kDone,
+    kFailed,
+    kOutdated,  // the object has changed meanwhile, and the watch will show how
+  };
+  // Queues the key again: the result of the write may need another one. A key whose object is known to be outdated
+  // waits for a change, or a second.
+  void write_finished(const ObjectKey& key, Result result, MonotonicTime now);
+
+  // The key is not reconciled before this time, even if it is queued.
+  void hold_until(const ObjectKey& key, MonotonicTime until);
+
+  // When take_ready() has something, if nothing happens before.
+  std::optional<MonotonicTime> next() const;
+  void clear();
+
+ private:
+  struct KeyState {
+    int writes_under_way = 0;
+    int failures = 0;  // in a row
+    bool wanted_again = false;
+    bool queued = false;
+    Timer timer{};
+    MonotonicTime not_before{};
+    bool outdated = false;  // waits for a change as well
+  };
+
+  using Entries = std::unordered_map<ObjectKey, KeyState, ObjectKeyHash>;
+  using Entry = Entries::iterator;  // good until it is erased
+
+  Entry entry(const ObjectKey& key);
+  void enqueue(Entry entry);
+  void enqueue_at(Entry entry, MonotonicTime time);
+
+  Entries keys_;
+  std::deque<Entry> queue_;
+  Timers<Entry> timers_;
+};
+
+}  // namespace muster
