@@ -46,7 +46,8 @@ TEST_CASE("unsupported objects: each is told once and counted as long as it is t
   REQUIRE(commands.unsupported.size() == 1);
   CHECK(to_text(commands.unsupported[0].object) == "resourceflavors/a");
   const auto count = [&] { return engine.unsupported().gauges().at(0).value; };
-  CHECK(engine.unsupported().gauges().at(0).labels == Texts{"ResourceFlavor", "topologyName"});
+  const GaugeLabels labels = {{"kind", "ResourceFlavor"}, {"what", "topologyName"}};
+  CHECK((engine.unsupported().gauges().at(0).labels == labels));
   CHECK(count() == 1);
 
   // Another version of it, and another one: no second line in the log.
