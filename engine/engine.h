@@ -21,16 +21,16 @@
 #include "base/clock.h"
 #include "base/expiring_set.h"
 #include "engine/catch_up.h"
+#include "engine/deferrable_write_limiter.h"
 #include "engine/events.h"
 #include "engine/giving_way.h"
 #include "engine/key_clocks.h"
-#include "engine/lanes.h"
-#include "engine/late_writes.h"
 #include "engine/quarantine.h"
 #include "engine/reconcilers.h"
 #include "engine/step_watch.h"
-#include "engine/unseen_writes.h"
-#include "reconcilers/webhooks/webhook_keeper.h"
+#include "engine/work_queue.h"
+#include "engine/write_expectations.h"
+#include "reconcilers/webhooks/webhook_config_reconciler.h"
 #include "state/cluster_state.h"
 
 namespace muster {
@@ -79,7 +79,7 @@ class Engine {
   const std::vector<std::string>& live_bundles() const { return webhooks_.live_bundles(); }
   // What is to be answered with CaBundleIssued; nullopt: nothing that is new.
   std::optional<std::vector<std::string>> take_seen_bundles() { return webhooks_.take_seen_bundles(); }
-  // See WebhookKeeper::take_missing().
+  // See WebhookConfigReconciler::take_missing().
   std::optional<std::vector<ObjectKey>> take_missing_webhooks(Now now) { return webhooks_.take_missing(now.monotonic); }
   // When plan() wants to be called although nothing happened; nullopt: only after events.
   std::optional<MonotonicTime> next_tick() const;
@@ -94,7 +94,7 @@ class Engine {
 
  private:
   struct UnderWay {
-    std::optional<ObjectKey> lane;  // nullopt: of the webhook keeper
+    std::optional<ObjectKey> request;  // nullopt: of the webhook configurations
     Verb verb;
     ObjectKey target;
     std::string uid;
@@ -119,7 +119,7 @@ class Engine {
   void remove(const TypedObject& object, Now now);
   void forget(const TypedObject& removed, Now now);
   void forget_unguarded(const TypedObject& removed, Now now);
-  void end_writes(const std::vector<ObjectKey>& lanes, Now now);
+  void end_writes(const std::vector<ObjectKey>& requests, Now now);
   void replace(const KindListed& list, Now now);
   void note_absent(const ResourceType& type);
   void note_listed(const ResourceType& type);
@@ -128,7 +128,7 @@ class Engine {
   bool may_plan() const { return leads_ && caught_up_ && is_whole(); }
   bool rests_on_unknown(const ObjectKey& key) const;
   void finish(const WriteFinished& finished, Now now);
-  Lanes::Result result_of(const UnderWay& write, const WriteFinished& finished) const;
+  WorkQueue::Result result_of(const UnderWay& write, const WriteFinished& finished) const;
   // Refused by a word of the API server's, and nothing else of its key needs to wait.
   static bool only_it_waits(const UnderWay& write, const WriteFinished& finished);
   bool shows(const ObjectKey& target, uint64_t version) const;
@@ -149,7 +149,7 @@ class Engine {
 
   void concern(const TypedObject& object);
   void measure(Measurement measurement);
-  void add(Commands& commands, std::optional<ObjectKey> lane, Write write, Now now);
+  void add(Commands& commands, std::optional<ObjectKey> request, Write write, Now now);
   bool is_to_be_admitted(const ObjectKey& workload) const;
   void schedule(Now now);
   void decide(Now now);
@@ -165,8 +165,8 @@ class Engine {
   ClusterView view_;
   mutable ClusterViewPtr published_;  // null: view_ has changed since
   ClusterState state_;
-  WebhookKeeper webhooks_;
-  Lanes lanes_;
+  WebhookConfigReconciler webhooks_;
+  WorkQueue work_queue_;
   KeyClocks clocks_;
   // Plurals.
   std::set<std::string_view> synced_kinds_;
@@ -174,7 +174,7 @@ class Engine {
   std::set<std::string_view> unknown_;      // of the synced, those that were absent and never listed
   std::map<uint64_t, UnderWay> under_way_;  // by Command::id
   size_t admissions_under_way_ = 0;         // of these
-  UnseenWrites unseen_;                     // their lanes count them as under way
+  WriteExpectations expectations_;          // under way for the work queue
   // Keys that met a name which a stranger has, and when to look again.
   ExpiringSet<ObjectKey> blocked_{std::chrono::minutes(1)};
   // To be handed out.
@@ -182,7 +182,7 @@ class Engine {
   std::vector<Measurement> measurements_;
   std::vector<LoggedDecision> decisions_;
   uint64_t last_id_ = 0;
-  LateWrites late_writes_;
+  DeferrableWriteLimiter deferrable_writes_;
   GivingWay giving_way_;
   UnsupportedObjects unsupported_;
   bool leads_ = false;

@@ -42,7 +42,7 @@ class EngineLoop {
     // by posting CaBundleIssued. On the engine's thread; may be empty.
     std::function<void(std::vector<std::string>)> bundles_seen{};
     // Which webhook configurations are not there although muster keeps them, whenever that changed
-    // and again from time to time (WebhookKeeper::take_missing). On the engine's thread; may be empty.
+    // and again from time to time (WebhookConfigReconciler::take_missing). On the engine's thread; may be empty.
     std::function<void(const std::vector<ObjectKey>&)> webhooks_missing{};
     // Every watched kind was listed: view() has something to show. Once, on the engine's
     // thread; may be empty.

@@ -19,7 +19,7 @@ bool PendingQueue::Earlier::operator()(const WorkloadState* a, const WorkloadSta
   return queued_before(*a, *b);
 }
 
-PendingQueue::Group& PendingQueue::group(const Shape& shape) {
+PendingQueue::Group& PendingQueue::group_of(const Shape& shape) {
   Group& found = groups_[shape];
   found.shape = shape;
   return found;
@@ -56,7 +56,7 @@ void PendingQueue::index_first(Group& group) {
 }
 
 void PendingQueue::insert(WorkloadState& workload, bool compete) {
-  Group& its = group(workload.shape);
+  Group& its = group_of(workload.shape);
   if (compete) {
     if (!its.active().empty()) order_.erase(&its);
     its.active().insert(&workload);
@@ -100,7 +100,7 @@ void PendingQueue::hold_back(WorkloadState& workload, Timestamp until) {
 void PendingQueue::remove(WorkloadState& workload) {
   if (workload.place == Place::kHeld) held_.erase({workload.held_until, &workload});
   if (workload.place == Place::kQueued) {
-    Group& its = group(workload.shape);
+    Group& its = group_of(workload.shape);
     const bool competed = its.competing == workload.side;
     if (competed) order_.erase(&its);
     its.sides[workload.side].erase(&workload);
@@ -125,7 +125,7 @@ void PendingQueue::join(Members& from, Members& into, int side) {
 }
 
 void PendingQueue::refuse_shape(const Shape& shape) {
-  Group& its = group(shape);
+  Group& its = group_of(shape);
   drop_hurdles(its);
   its.refused = true;
   await_waking(its);
@@ -138,7 +138,7 @@ void PendingQueue::refuse_shape(const Shape& shape) {
 }
 
 void PendingQueue::await(const Shape& shape, std::vector<Hurdle> hurdles) {
-  Group& its = group(shape);
+  Group& its = group_of(shape);
   drop_hurdles(its);
   its.hurdles = std::move(hurdles);
   index_first(its);
@@ -167,8 +167,8 @@ void PendingQueue::wake_held(Timestamp now) {
 
 void PendingQueue::wake(Timestamp now) {
   waiting_.clear();
-  for (auto its = groups_.begin(); its != groups_.end();) {
-    Group& group = (its++)->second;
+  for (auto next = groups_.begin(); next != groups_.end();) {
+    Group& group = (next++)->second;
     group.waiting = false;
     wake(group);
     drop_if_empty(group);
@@ -189,7 +189,7 @@ void PendingQueue::wake_first(const HurdleIndex::Reach& reach) {
   const WorkloadState* competing = front();
   if (competing != nullptr && competing == preferred_) return;
   WorkloadState* first = hurdles_.first_within(reach);
-  if (first != nullptr && (competing == nullptr || queued_before(*first, *competing))) wake(group(first->shape));
+  if (first != nullptr && (competing == nullptr || queued_before(*first, *competing))) wake(group_of(first->shape));
 }
 
 std::vector<const WorkloadState*> PendingQueue::list() const {

@@ -92,7 +92,7 @@ class PendingQueue {
     }
   };
 
-  Group& group(const Shape& shape);
+  Group& group_of(const Shape& shape);
   void drop_if_empty(Group& group);
   void await_waking(Group& group);
   void drop_hurdles(Group& group);

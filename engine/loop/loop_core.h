@@ -19,7 +19,7 @@ namespace muster {
 struct LoopActions {
   // Which CA bundles the webhook configurations hold. The answer is a CaBundleIssued.
   std::optional<std::vector<std::string>> bundles_seen{};
-  // See WebhookKeeper::take_missing().
+  // See WebhookConfigReconciler::take_missing().
   std::optional<std::vector<ObjectKey>> webhooks_missing{};
   // What rules can see from now on; null until every watched kind was listed.
   ClusterViewPtr view{};

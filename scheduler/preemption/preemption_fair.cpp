@@ -151,9 +151,9 @@ bool FairSearch::within_nominal() const {
 
 // The nodes right below the lowest Cohort that holds both.
 std::pair<NodeId, NodeId> FairSearch::branches(const QueueState& target) const {
-  for (NodeId its = target.node; ledger_.parent(its) != kNoNode; its = ledger_.parent(its)) {
+  for (NodeId theirs = target.node; ledger_.parent(theirs) != kNoNode; theirs = ledger_.parent(theirs)) {
     for (NodeId mine = queue_.node; ledger_.parent(mine) != kNoNode; mine = ledger_.parent(mine)) {
-      if (ledger_.parent(mine) == ledger_.parent(its)) return {mine, its};
+      if (ledger_.parent(mine) == ledger_.parent(theirs)) return {mine, theirs};
     }
   }
   return {queue_.node, target.node};

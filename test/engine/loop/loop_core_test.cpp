@@ -41,7 +41,7 @@ Plan mark(const ObjectKey& target, const ClusterState& state, const ReconcilerSe
   write.gives_way = target.name.starts_with("late-");
   return {.writes = {std::move(write)}};
 }
-void jobs_concern(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for_jobs(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (std::holds_alternative<JobPtr>(object)) keys.push_back(key_of(object));
 }
 Plan fails(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings&, Now) {
@@ -50,8 +50,8 @@ Plan fails(const ObjectKey& key, const ClusterState& state, const ReconcilerSett
   return {};
 }
 
-const Reconciler kMark{.name = "mark", .concerns = jobs_concern, .reconcile = mark};
-const Reconciler kFails{.name = "fails", .concerns = jobs_concern, .reconcile = fails};
+const Reconciler kMark{.name = "mark", .requests_for = requests_for_jobs, .reconcile = mark};
+const Reconciler kFails{.name = "fails", .requests_for = requests_for_jobs, .reconcile = fails};
 const Reconciler* const kTable[] = {&kFails, &kMark};
 
 // What runtime/ does with threads, by hand.

@@ -100,7 +100,7 @@ class Shares {
   }
   void concern(const TypedObject& object) {
     for (const Reconciler* reconciler : {&cohort_reconciler, &cluster_queue_reconciler})
-      reconciler->concerns(state, object, asked);
+      reconciler->requests_for(state, object, asked);
   }
 
   uint64_t version_ = 0;
