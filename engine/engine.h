@@ -2,8 +2,8 @@
 // muster knows of the cluster. Events go in, commands come out; what readers on
 // other threads may see is an immutable ClusterView.
 //
-// One thread owns an Engine; nothing here locks, waits or reads a clock. The loop
-// around it (runtime/engine_loop.h) feeds it and carries out its commands.
+// One thread owns an Engine; nothing here locks, waits or reads a clock. The loop around it
+// (engine/loop/, with threads in runtime/engine_loop.h) feeds it and carries out its commands.
 //
 // Every replica takes in all events; only the leader plans for the cluster's objects.
 #pragma once

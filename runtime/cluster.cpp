@@ -5,6 +5,8 @@
 
 #include "api/codec/json.h"
 #include "api/watched_kinds.h"
+#include "engine/loop/kind_feed.h"
+#include "engine/loop/write_answer.h"
 #include "manifests/names.h"
 #include "runtime/log.h"
 #include "runtime/version.h"
@@ -30,69 +32,42 @@ WriteOutcome outcome_of(const kube::StatusError& error) {
   return refused ? WriteOutcome::kRefused : WriteOutcome::kFailed;
 }
 
-// What the view reads of an object that is watched for its metadata: the rest, most
-// of all managedFields, would make a list of 50,000 Jobs hundreds of megabytes.
-json essentials(const json& object) {
-  json kept = {{"apiVersion", string_at(object, {"apiVersion"})}, {"kind", string_at(object, {"kind"})}};
-  for (const char* key : {"name", "namespace", "uid", "resourceVersion", "labels", "ownerReferences"}) {
-    if (const json* value = find_path(object, {"metadata", key})) kept["metadata"][key] = *value;
-  }
-  return kept;
-}
-
-void log_unreadable(const ResourceType& type, const json& object, const std::exception& thrown) {
-  const Breakage breakage = describe(std::nullopt, Broke::kState, "reading an object", thrown);
-  const ObjectKey key{&type, std::string(string_at(object, {"metadata", "namespace"})),
-                      std::string(string_at(object, {"metadata", "name"}))};
-  log_error("muster failed over an object and leaves it alone until it changes; please report this",
-            {{"object", to_text(key)}, {"part", "reading"}, {"where", breakage.where}, {"what", breakage.what}});
+void log_unreadable(const Breakage& breakage) {
+  log_error(
+      "muster failed over an object and leaves it alone until it changes; please report this",
+      {{"object", to_text(*breakage.key)}, {"part", "reading"}, {"where", breakage.where}, {"what", breakage.what}});
 }
 
 }  // namespace
 
-// Turns what one watch sees into events.
+// Posts what one watch sees (engine/loop/kind_feed.h).
 class Cluster::Feed final : public kube::WatchSink {
  public:
   // `name`: of the one object that is watched, or empty.
-  Feed(EngineLoop& loop, const WatchedKind& kind, std::string name)
-      : loop_(loop), type_(*kind.type), metadata_only_(kind.metadata_only), name_(std::move(name)) {}
+  Feed(EngineLoop& loop, const WatchedKind& kind, std::string name) : loop_(loop), events_(kind, std::move(name)) {}
 
-  void on_list_started() override { listed_.clear(); }
+  void on_list_started() override { events_.begin_list(); }
   void on_listed(const json& object) override {
-    if (auto listed = read(object)) listed_.push_back(*std::move(listed));
+    if (const auto listed = events_.list(object); !listed) log_unreadable(listed.error());
   }
   void on_replaced(const std::string& version) override {
-    loop_.post_when_room(KindListed{&type_, std::exchange(listed_, {}), read_version(version), name_});
+    loop_.post_when_room(events_.end_list(read_version(version)));
   }
-  void on_absent() override { loop_.post(KindAbsent{&type_}); }
+  void on_absent() override { loop_.post(events_.absence()); }
   void on_caught_up(uint64_t term) override {
-    if (name_.empty()) loop_.post(KindCaughtUp{&type_, term});
+    if (const auto caught_up = events_.caught_up(term)) loop_.post(*caught_up);
   }
   void on_event(kube::WatchChange change, const json& object) override {
-    auto changed = read(object);
-    if (!changed) return;
-    if (change == kube::WatchChange::kDeleted)
-      loop_.post_when_room(ObjectRemoved{*std::move(changed)});
+    auto event = change == kube::WatchChange::kDeleted ? events_.removal(object) : events_.change(object);
+    if (event)
+      loop_.post_when_room(*std::move(event));
     else
-      loop_.post_when_room(ObjectChanged{*std::move(changed)});
+      log_unreadable(event.error());
   }
 
  private:
-  // nullopt: muster has failed over it, and stays with what it knew before.
-  std::optional<TypedObject> read(const json& object) const {
-    try {
-      return read_object(type_, metadata_only_ ? essentials(object) : object);
-    } catch (const std::exception& thrown) {
-      log_unreadable(type_, object, thrown);
-      return std::nullopt;
-    }
-  }
-
   EngineLoop& loop_;
-  const ResourceType& type_;
-  const bool metadata_only_;
-  const std::string name_;
-  std::vector<TypedObject> listed_;
+  KindFeed events_;
 };
 
 Result<std::unique_ptr<Cluster>> Cluster::connect(const Options& options, const Clock& clock) {
@@ -151,12 +126,11 @@ void Cluster::catch_up(uint64_t term) {
 
 void Cluster::start_watches(EngineLoop& loop, const ReconcilerSettings& settings, const std::string& configurations) {
   for (const WatchedKind& kind : watched_kinds()) {
-    if (kind.is_needed(settings.native_jobsets, settings.group_scheduling, settings.queues.rules.frameworks)) {
+    if (is_watched(kind, settings)) {
       watch(loop, kind);
       continue;
     }
-    loop.post(KindListed{.type = kind.type, .objects = {}});
-    loop.post(KindCaughtUp{kind.type, KindCaughtUp::kForever});
+    for (Event& event : events_of_unwatched(*kind.type)) loop.post(std::move(event));
   }
   if (configurations.empty()) return;
   for (const ResourceType* type : {&kMutatingWebhookConfigurations, &kValidatingWebhookConfigurations}) {
@@ -216,22 +190,12 @@ WriteFinished Cluster::write(const Command& command, MonotonicTime not_after, st
       log_.write_failed(object, answer.error().message, outcome == WriteOutcome::kRefused);
     else
       log_debug("a write came too late", {{"object", object}, {"why", answer.error().message}});
-    // Trouble on the way is nobody's but the operator's; a webhook that fails is told with 500.
-    const bool was_read = outcome == WriteOutcome::kRefused || answer.error().code == 500;
-    return {.id = command.id, .outcome = outcome, .why = was_read ? answer.error().message : ""};
+    return answer_of_failed(command, outcome, answer.error().code == 500, answer.error().message);
   }
   log_debug("written", {{"object", to_text(write.target)}});
-  // A delete is answered with the object, or with a Status when it is gone already.
-  WriteFinished finished{.id = command.id, .outcome = WriteOutcome::kDone};
-  const std::string_view kind = string_at(*answer, {"kind"});
-  if (kind == write.target.type->kind) try {
-      finished.object = read_object(*write.target.type, *answer);
-    } catch (const std::exception& thrown) {
-      log_unreadable(*write.target.type, *answer, thrown);
-    }
-  else if (kind == "PartialObjectMetadata")
-    finished.version = read_meta(*answer).resource_version;
-  return finished;
+  ReadAnswer read = answer_of_done(command, *answer);
+  if (read.breakage) log_unreadable(*read.breakage);
+  return std::move(read.finished);
 }
 
 }  // namespace muster

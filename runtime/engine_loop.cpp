@@ -5,16 +5,9 @@
 #include <utility>
 
 namespace muster {
-namespace {
-
-// A batch has a price of its own, whatever it holds. Short beside a write, which takes the
-// API server several milliseconds, and nothing to who comes after a pause.
-constexpr Duration kRest = std::chrono::milliseconds(10);
-
-}  // namespace
 
 EngineLoop::EngineLoop(EngineSettings settings, size_t connections, const Clock& clock, Callbacks callbacks)
-    : clock_(clock), callbacks_(std::move(callbacks)), watch_(settings.watch), engine_(std::move(settings)) {
+    : clock_(clock), callbacks_(std::move(callbacks)), core_(std::move(settings)) {
   outbox_ =
       std::make_unique<Outbox>(connections, clock_,
                                Outbox::Callbacks{.write = callbacks_.write,
@@ -43,7 +36,7 @@ void EngineLoop::stop() {
 void EngineLoop::post(Event event) {
   {
     MutexLock lock(mutex_);
-    inbox_.push_back(std::move(event));
+    inbox_.post(std::move(event));
   }
   inbox_changed_.notify_one();
 }
@@ -51,20 +44,20 @@ void EngineLoop::post(Event event) {
 void EngineLoop::post_when_room(Event event) {
   {
     MutexLock lock(mutex_);
-    while (inbox_.size() >= kMostWaiting && !stopping_) room_changed_.wait(mutex_);
-    inbox_.push_back(std::move(event));
+    while (!inbox_.has_room() && !stopping_) room_changed_.wait(mutex_);
+    inbox_.post(std::move(event));
   }
   inbox_changed_.notify_one();
 }
 
-// The engine may still hand out commands until it has read the news; the outbox sends
+// The engine can still hand out commands until it has read the event; the outbox sends
 // none of them, once the caller has lost leadership (leads_until).
 void EngineLoop::end_leadership() {
   post(LeadershipChanged{false});
   outbox_->end_leadership();
 }
 
-bool EngineLoop::ask(const std::function<void(const Engine&)>& question) {
+bool EngineLoop::ask(const LoopCore::Question& question) {
   Question asked{&question};
   {
     MutexLock lock(mutex_);
@@ -86,7 +79,9 @@ void EngineLoop::answer_questions() {
     if (questions.empty()) return;
   }
   for (Question* question : questions) {
-    if (engine_.synced()) answer(*question);
+    const LoopCore::Answered answered = core_.ask(*question->ask);
+    question->answered = answered.answered;
+    if (answered.breakage && callbacks_.broke) callbacks_.broke(*answered.breakage);
   }
   {
     MutexLock lock(mutex_);
@@ -95,58 +90,39 @@ void EngineLoop::answer_questions() {
   questions_changed_.notify_all();
 }
 
-// What a question reads is what is in the objects, so it may break over them, too.
-void EngineLoop::answer(Question& question) {
-  const Step step(watch_, "answering a question");
-  try {
-    (*question.ask)(engine_);
-    question.answered = true;
-  } catch (const std::exception& thrown) {
-    tell_of_breakages({describe(std::nullopt, Broke::kReconciling, "answering a question", thrown)});
-  }
-}
-
-void EngineLoop::tell_of_breakages(const std::vector<Breakage>& breakages) {
-  if (callbacks_.broke) {
-    for (const Breakage& breakage : breakages) callbacks_.broke(breakage);
-  }
-  const size_t quarantined = engine_.quarantined();
-  if (quarantined == told_quarantined_) return;
-  told_quarantined_ = quarantined;
-  if (callbacks_.quarantined) callbacks_.quarantined(quarantined);
-}
-
 ClusterViewPtr EngineLoop::view() const {
   MutexLock lock(mutex_);
   return view_;
 }
 
-// Between two batches: what comes meanwhile comes in one, and wakes nobody.
+// Between two batches: events that come now come in one, and wake no thread.
 void EngineLoop::rest() {
-  const MonotonicTime until = clock_.now().monotonic + kRest;
   MutexLock lock(mutex_);
-  while (!stopping_ && stopping_changed_.wait_until(mutex_, until) == std::cv_status::no_timeout) {
+  inbox_.rest(clock_.now().monotonic);
+  while (!stopping_ && stopping_changed_.wait_until(mutex_, inbox_.rests_until()) == std::cv_status::no_timeout) {
   }
 }
 
 // Waits for events, questions or the engine's next tick; nullopt when stopping.
 std::optional<std::deque<Event>> EngineLoop::next_events() {
-  const auto tick = engine_.next_tick();
+  const auto tick = core_.next_tick();
   MutexLock lock(mutex_);
-  while (inbox_.empty() && questions_.empty() && !stopping_) {
-    if (!tick) {
-      inbox_changed_.wait(mutex_);
-    } else if (inbox_changed_.wait_until(mutex_, *tick) == std::cv_status::timeout && inbox_.empty()) {
-      return std::deque<Event>{Tick{}};
+  while (!stopping_) {
+    if (auto events = inbox_.take(tick, clock_.now().monotonic)) {
+      room_changed_.notify_all();
+      return events;
     }
+    if (!questions_.empty()) return std::deque<Event>();
+    if (const auto batch = inbox_.next_batch(tick))
+      inbox_changed_.wait_until(mutex_, *batch);
+    else
+      inbox_changed_.wait(mutex_);
   }
-  if (stopping_) return std::nullopt;
-  room_changed_.notify_all();
-  return std::exchange(inbox_, {});
+  return std::nullopt;
 }
 
 void EngineLoop::run() {
-  pthread_setname_np(pthread_self(), "engine");  // for whoever looks at top -H
+  pthread_setname_np(pthread_self(), "engine");  // for top -H
   while (const auto events = next_events()) {
     if (!events->empty()) take_in(*events);
     answer_questions();
@@ -156,64 +132,46 @@ void EngineLoop::run() {
 }
 
 void EngineLoop::take_in(const std::deque<Event>& events) {
-  for (const Event& event : events) engine_.apply(event, clock_.now());
-  if (callbacks_.bundles_seen) {
-    // Only what is new is told: the certificates' owner may read its store for each.
-    if (auto bundles = engine_.take_seen_bundles()) callbacks_.bundles_seen(std::move(*bundles));
-  }
-  if (callbacks_.webhooks_missing) {
-    if (const auto missing = engine_.take_missing_webhooks(clock_.now())) callbacks_.webhooks_missing(*missing);
-  }
+  for (const Event& event : events) core_.apply(event, clock_.now());
   const Now before = clock_.now();
-  Commands commands = engine_.plan(before);
-  const Duration took = clock_.now().monotonic - before.monotonic;
-  publish();
-  tell_missing();
-  tell_behind();
-  for (Command& command : commands.writes) outbox_->post(std::move(command));
+  LoopActions actions = core_.plan(before);
+  actions.note_planning_time(clock_.now().monotonic - before.monotonic);
+  carry_out(actions);
+}
+
+void EngineLoop::carry_out(LoopActions& actions) {
+  if (actions.bundles_seen && callbacks_.bundles_seen) callbacks_.bundles_seen(*std::move(actions.bundles_seen));
+  if (actions.webhooks_missing && callbacks_.webhooks_missing) callbacks_.webhooks_missing(*actions.webhooks_missing);
+  publish(std::move(actions.view));
+  if (actions.synced_now && callbacks_.synced) callbacks_.synced();
+  if (actions.missing_kinds && callbacks_.missing) callbacks_.missing(*actions.missing_kinds, core_.engine().synced());
+  if (actions.kinds_behind && callbacks_.behind) callbacks_.behind(*actions.kinds_behind);
+  for (Command& command : actions.commands.writes) outbox_->post(std::move(command));
+  tell(actions.commands);
+  if (actions.quarantined && callbacks_.quarantined) callbacks_.quarantined(*actions.quarantined);
+}
+
+void EngineLoop::tell(Commands& commands) {
   if (callbacks_.tell) {
     for (ObjectEvent& event : commands.events) callbacks_.tell(std::move(event));
   }
-  tell_of_breakages(commands.breakages);
+  if (callbacks_.broke) {
+    for (const Breakage& breakage : commands.breakages) callbacks_.broke(breakage);
+  }
   if (callbacks_.decided) {
     for (const LoggedDecision& decision : commands.decisions) callbacks_.decided(decision);
   }
   if (callbacks_.unsupported) {
     for (const UnsupportedFound& found : commands.unsupported) callbacks_.unsupported(found);
   }
-  if (!callbacks_.measure) return;
-  for (Measurement& measurement : commands.measurements) {
-    // The engine has no clock of its own.
-    if (measurement.what == Measured::kAdmissionAttempt)
-      measurement.seconds = std::chrono::duration<double>(took).count();
-    callbacks_.measure(measurement);
+  if (callbacks_.measure) {
+    for (const Measurement& measurement : commands.measurements) callbacks_.measure(measurement);
   }
 }
 
-void EngineLoop::tell_missing() {
-  std::vector<std::string> missing = engine_.missing_kinds();
-  if (missing == told_missing_) return;
-  told_missing_ = std::move(missing);
-  if (callbacks_.missing) callbacks_.missing(told_missing_, engine_.synced());
-}
-
-void EngineLoop::tell_behind() {
-  std::vector<std::string> behind = engine_.kinds_behind();
-  if (behind == told_behind_) return;
-  told_behind_ = std::move(behind);
-  if (callbacks_.behind) callbacks_.behind(told_behind_);
-}
-
-// One new view per batch, however many events it held.
-void EngineLoop::publish() {
-  ClusterViewPtr view = engine_.synced() ? engine_.view() : nullptr;
-  bool first_view = false;
-  {
-    MutexLock lock(mutex_);
-    first_view = view && !view_;
-    view_ = std::move(view);
-  }
-  if (first_view && callbacks_.synced) callbacks_.synced();
+void EngineLoop::publish(ClusterViewPtr view) {
+  MutexLock lock(mutex_);
+  view_ = std::move(view);
 }
 
 }  // namespace muster

@@ -1,5 +1,6 @@
-// The loop around the engine: an inbox that any thread may post to, one thread that
-// owns the Engine, and an outbox that carries out its writes.
+// The threads around the engine: an inbox that any thread may post to, one thread that owns the engine,
+// and an outbox that carries out its writes. What is done with events and writes, and when, is decided by
+// engine/loop/, which the simulation drives in virtual time; here is what locks, waits and calls back.
 #pragma once
 
 #include <deque>
@@ -11,7 +12,8 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
-#include "engine/engine.h"
+#include "engine/loop/inbox.h"
+#include "engine/loop/loop_core.h"
 #include "runtime/outbox.h"
 
 namespace muster {
@@ -65,10 +67,9 @@ class EngineLoop {
 
   // Thread-safe; returns at once.
   void post(Event event) EXCLUDES(mutex_);
-  // For what a watch tells: waits while kMostWaiting events wait to be taken in, so that the
+  // For what a watch tells: waits while Inbox::kMostWaiting events wait to be taken in, so that the
   // watch reads no further, and the API server keeps what muster has no time for.
   void post_when_room(Event event) EXCLUDES(mutex_);
-  static constexpr size_t kMostWaiting = 2000;
   // `term`: see LeadershipChanged.
   void begin_leadership(uint64_t term) { post(LeadershipChanged{true, term}); }
   // Returns when no write of the leader is under way and none can follow.
@@ -78,14 +79,14 @@ class EngineLoop {
   // events, and returns when it has. False: it was not asked, since not every watched kind
   // was listed yet, or the loop ends. Thread-safe, but not for callbacks. Nothing else
   // happens meanwhile, so questions must be short.
-  bool ask(const std::function<void(const Engine&)>& question) EXCLUDES(mutex_);
+  bool ask(const LoopCore::Question& question) EXCLUDES(mutex_);
 
   // What rules may see: null until every watched kind was listed once. Thread-safe.
   ClusterViewPtr view() const EXCLUDES(mutex_);
 
  private:
   struct Question {
-    const std::function<void(const Engine&)>* ask;  // of the caller, who waits
+    const LoopCore::Question* ask;  // of the caller, which waits
     bool answered = false;
     bool over = false;
   };
@@ -94,28 +95,21 @@ class EngineLoop {
   void rest() EXCLUDES(mutex_);
   std::optional<std::deque<Event>> next_events() EXCLUDES(mutex_);
   void take_in(const std::deque<Event>& events);
-  void publish() EXCLUDES(mutex_);
-  void tell_missing();
-  void tell_behind();
+  void carry_out(LoopActions& actions) EXCLUDES(mutex_);
+  void tell(Commands& commands);
+  void publish(ClusterViewPtr view) EXCLUDES(mutex_);
   void answer_questions() EXCLUDES(mutex_);
-  void answer(Question& question);
-  void tell_of_breakages(const std::vector<Breakage>& breakages);
 
   const Clock& clock_;
   const Callbacks callbacks_;
-  StepWatch* const watch_;
-  // Owned by thread_.
-  Engine engine_;
-  size_t told_quarantined_ = 0;
-  std::vector<std::string> told_missing_;
-  std::vector<std::string> told_behind_;
+  LoopCore core_;  // of thread_
 
   mutable Mutex mutex_;
   CondVar inbox_changed_, stopping_changed_, room_changed_;
-  std::deque<Event> inbox_ GUARDED_BY(mutex_);
+  Inbox inbox_ GUARDED_BY(mutex_);
   CondVar questions_changed_;
   std::deque<Question*> questions_ GUARDED_BY(mutex_);
-  bool ended_ GUARDED_BY(mutex_) = false;  // nobody answers any more
+  bool ended_ GUARDED_BY(mutex_) = false;  // no question is answered any more
   ClusterViewPtr view_ GUARDED_BY(mutex_);
   bool stopping_ GUARDED_BY(mutex_) = false;
 

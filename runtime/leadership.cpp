@@ -47,18 +47,20 @@ Leadership::Leadership(Cluster& cluster, const LeaderElectionSettings& settings,
     : cluster_(cluster),
       settings_(settings),
       namespace_(settings.resource_namespace.empty() ? own_namespace : settings.resource_namespace),
-      identity_(std::move(identity)) {
+      identity_(std::move(identity)),
+      candidacy_(settings.leader_elect) {
   cluster_.metrics().set_leading(settings_.resource_name, false);
 }
 
 void Leadership::start(EngineLoop& loop) {
   MutexLock lock(mutex_);
   loop_ = &loop;
-  if (pauses_ == 0)
+  candidacy_.begin();
+  if (candidacy_.takes_part())
     take_part(loop);
   else
     note_attempt();
-  if (may_give_up(Pause::kBehind))
+  if (settings_.leader_elect)
     yielding_ = std::jthread([this](const std::stop_token& stop) { yield_when_behind(stop); });
 }
 
@@ -68,13 +70,12 @@ void Leadership::note_attempt() {
 }
 
 void Leadership::pause(Pause why) {
-  if (!may_give_up(why)) return;
   std::unique_ptr<kube::LeaderElection> ending;  // ends without the lock, which writes ask for
   EngineLoop* leading = nullptr;                 // as does a leadership without elections
   {
     MutexLock lock(mutex_);
-    if (pauses_ == 0 && !settings_.leader_elect) leading = loop_;
-    pauses_ |= static_cast<uint8_t>(why);
+    if (!candidacy_.pause(why)) return;
+    if (!settings_.leader_elect) leading = loop_;
     ending = std::move(election_);
   }
   if (leading == nullptr) return;
@@ -82,21 +83,12 @@ void Leadership::pause(Pause why) {
   leading->end_leadership();
 }
 
-// Without elections nobody else is there who could do better.
-bool Leadership::may_give_up(Pause why) const {
-  return settings_.leader_elect || why == Pause::kKueue;
-}
-
 void Leadership::set_behind(bool behind) {
   {
     MutexLock lock(mutex_);
-    if (!behind)
-      behind_since_.reset();
-    else if (!behind_since_)
-      behind_since_ = cluster_.timing().clock.now().monotonic;
+    if (candidacy_.set_behind(behind, cluster_.timing().clock.now().monotonic)) take_part(*loop_);
   }
   behind_changed_.notify_all();
-  if (!behind) resume(Pause::kBehind);
 }
 
 void Leadership::yield_when_behind(const std::stop_token& stop) {
@@ -108,14 +100,13 @@ void Leadership::yield_when_behind(const std::stop_token& stop) {
     {
       MutexLock lock(mutex_);
       while (!stop.stop_requested()) {
-        const bool paused = (pauses_ & static_cast<uint8_t>(Pause::kBehind)) != 0;
-        if (!behind_since_ || paused) {
+        const auto yields_at = candidacy_.yields_at();
+        if (!yields_at)
           behind_changed_.wait(mutex_);
-        } else if (cluster_.timing().clock.now().monotonic >= *behind_since_ + kLongestBehind) {
+        else if (cluster_.timing().clock.now().monotonic >= *yields_at)
           break;
-        } else {
-          behind_changed_.wait_until(mutex_, *behind_since_ + kLongestBehind);
-        }
+        else
+          behind_changed_.wait_until(mutex_, *yields_at);
       }
     }
     if (stop.stop_requested()) return;
@@ -126,9 +117,7 @@ void Leadership::yield_when_behind(const std::stop_token& stop) {
 
 void Leadership::resume(Pause why) {
   MutexLock lock(mutex_);
-  const bool paused = (pauses_ & static_cast<uint8_t>(why)) != 0;
-  pauses_ &= static_cast<uint8_t>(~static_cast<uint8_t>(why));
-  if (paused && pauses_ == 0 && loop_ != nullptr) take_part(*loop_);
+  if (candidacy_.resume(why)) take_part(*loop_);
 }
 
 // What the leader before it wrote may not have been seen here yet: the watches have to show that they are current.
@@ -172,6 +161,7 @@ void Leadership::stop() {
     MutexLock lock(mutex_);
     ending = std::move(election_);
     loop = std::exchange(loop_, nullptr);
+    candidacy_.end();
   }
   if (ending) return;  // its callback ends the leadership, before it releases the Lease
   if (loop != nullptr) loop->end_leadership();
@@ -185,7 +175,7 @@ std::optional<MonotonicTime> Leadership::leads_until() const {
     // Asked for each write, so that the time of a suspended machine counts.
     return system_clock().now().monotonic + (*until - boot_clock().now().monotonic);
   }
-  if (loop_ != nullptr && !settings_.leader_elect && pauses_ == 0) return MonotonicTime::max();
+  if (!settings_.leader_elect && candidacy_.takes_part()) return MonotonicTime::max();
   return std::nullopt;
 }
 

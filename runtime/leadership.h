@@ -1,4 +1,5 @@
-// This replica's part in the election of a leader, between the Lease and the engine.
+// This replica's part in the election of a leader, between the Lease and the engine. Whether it takes part is
+// decided by engine/loop/candidacy.h.
 #pragma once
 
 #include <atomic>
@@ -11,6 +12,7 @@
 
 #include "api/config/configuration.h"
 #include "base/mutex.h"
+#include "engine/loop/candidacy.h"
 #include "kube/leases/leader_election.h"
 #include "runtime/cluster.h"
 #include "runtime/engine_loop.h"
@@ -26,19 +28,14 @@ class Leadership {
   // Takes part from now on, or, where leaders are not elected, leads. The loop must
   // outlive the leadership that stop() ends.
   void start(EngineLoop& loop) EXCLUDES(mutex_);
-  enum class Pause : uint8_t {
-    kStuck = 1,   // the engine is: whoever leads now can do better; without elections there is nobody else
-    kKueue = 2,   // Kueue decides, so no replica of muster must
-    kBehind = 4,  // a watch does not catch up; as for kStuck
-  };
+  using Pause = Candidacy::Pause;
   // Gives the Lease back, as stop() does, and takes part again when no pause is left. Repeating
   // one changes nothing.
   void pause(Pause why) EXCLUDES(mutex_);
   void resume(Pause why) EXCLUDES(mutex_);
-  // Whether a watch has not caught up with the term of begin_leadership(). Who stays behind for kLongestBehind
-  // takes no part in elections until it has caught up: another replica may see the cluster. Any thread.
+  // Whether a watch has not caught up with the term of begin_leadership(). A replica that stays behind for
+  // Candidacy::kLongestBehind takes no part in elections until it has caught up. Any thread.
   void set_behind(bool behind) EXCLUDES(mutex_);
-  static constexpr Duration kLongestBehind = std::chrono::seconds(10);
   // For whoever starts the watches: when this has returned, and nobody else led, they begin in the term of this
   // replica and have nothing to catch up with.
   void await_first_attempt() const { attempted_.wait(false); }
@@ -52,7 +49,6 @@ class Leadership {
   void take_part(EngineLoop& loop) REQUIRES(mutex_);
   void lead(EngineLoop& loop);
   void note_attempt();
-  bool may_give_up(Pause why) const;
   void yield_when_behind(const std::stop_token& stop) EXCLUDES(mutex_);
 
   Cluster& cluster_;
@@ -63,8 +59,7 @@ class Leadership {
   mutable Mutex mutex_;
   EngineLoop* loop_ GUARDED_BY(mutex_) = nullptr;
   std::unique_ptr<kube::LeaderElection> election_ GUARDED_BY(mutex_);
-  uint8_t pauses_ GUARDED_BY(mutex_) = 0;
-  std::optional<MonotonicTime> behind_since_ GUARDED_BY(mutex_);
+  Candidacy candidacy_ GUARDED_BY(mutex_);
   std::atomic<uint64_t> term_ = 0;
   std::atomic<bool> attempted_ = false;
   CondVar behind_changed_;

@@ -5,14 +5,14 @@
 namespace muster {
 
 Outbox::Outbox(size_t connections, const Clock& clock, Callbacks callbacks)
-    : clock_(clock), callbacks_(std::move(callbacks)) {
+    : clock_(clock), callbacks_(std::move(callbacks)), core_(connections) {
   for (size_t i = 0; i < connections; ++i) threads_.emplace_back([this] { run(); });
 }
 
 Outbox::~Outbox() {
   {
     MutexLock lock(mutex_);
-    stopping_ = true;
+    core_.stop();
   }
   changed_.notify_all();
   ending_.request_stop();
@@ -22,57 +22,49 @@ Outbox::~Outbox() {
 void Outbox::post(Command command) {
   {
     MutexLock lock(mutex_);
-    waiting_.push_back(std::move(command));
+    core_.post(std::move(command));
   }
   changed_.notify_one();
 }
 
 void Outbox::end_leadership() {
-  std::vector<uint64_t> dropped;
+  OutboxCore::Ended ended;
   {
     MutexLock lock(mutex_);
-    std::deque<Command> kept;
-    for (Command& command : waiting_) {
-      if (command.needs_leadership)
-        dropped.push_back(command.id);
-      else
-        kept.push_back(std::move(command));
-    }
-    waiting_ = std::move(kept);
+    ended = core_.end_leadership();
     std::exchange(leadership_, std::stop_source()).request_stop();
-    while (leaders_under_way_ > 0) one_done_.wait(mutex_);
+    while (core_.leader_writes_under_way() > 0) one_done_.wait(mutex_);
   }
-  for (const uint64_t id : dropped) callbacks_.finished({id, WriteOutcome::kFailed});
+  for (const uint64_t id : ended.dropped) callbacks_.finished({id, WriteOutcome::kFailed});
 }
 
-std::optional<MonotonicTime> Outbox::send_before(const Command& command) const {
-  if (!command.needs_leadership) return MonotonicTime::max();
-  const auto until = callbacks_.leads_until();
-  return until && clock_.now().monotonic < *until ? until : std::nullopt;
+std::optional<Outbox::Sending> Outbox::next() {
+  MutexLock lock(mutex_);
+  while (!core_.stopped()) {
+    if (auto command = core_.take()) {
+      std::stop_token stop = command->needs_leadership ? leadership_.get_token() : ending_.get_token();
+      return Sending{*std::move(command), std::move(stop)};
+    }
+    changed_.wait(mutex_);
+  }
+  return std::nullopt;
+}
+
+// The lease is read after the command was taken: end_leadership() waits for it from then on.
+WriteFinished Outbox::carry_out(const Sending& sending) const {
+  const Command& command = sending.command;
+  const auto leads_until = command.needs_leadership ? callbacks_.leads_until() : std::nullopt;
+  const auto not_after = OutboxCore::can_send_until(command, leads_until, clock_.now().monotonic);
+  if (!not_after) return {command.id, WriteOutcome::kFailed};
+  return callbacks_.write(command, *not_after, sending.stop);
 }
 
 void Outbox::run() {
-  for (;;) {
-    Command command;
-    std::stop_token stop = ending_.get_token();
+  while (const auto sending = next()) {
+    callbacks_.finished(carry_out(*sending));
     {
       MutexLock lock(mutex_);
-      while (waiting_.empty() && !stopping_) changed_.wait(mutex_);
-      if (stopping_) return;
-      command = std::move(waiting_.front());
-      waiting_.pop_front();
-      if (command.needs_leadership) {
-        ++leaders_under_way_;
-        stop = leadership_.get_token();
-      }
-    }
-    WriteFinished answer{command.id, WriteOutcome::kFailed};
-    if (const auto not_after = send_before(command)) answer = callbacks_.write(command, *not_after, stop);
-    callbacks_.finished(std::move(answer));
-    if (!command.needs_leadership) continue;
-    {
-      MutexLock lock(mutex_);
-      --leaders_under_way_;
+      core_.finish(sending->command.id);
     }
     one_done_.notify_all();
   }

@@ -1,8 +1,7 @@
-// Carries out the engine's commands over several connections at once, and answers
-// each of them.
+// Carries out the engine's commands over several connections at once, and answers each of them. Which one can
+// be sent is decided by engine/loop/outbox_core.h; here are its threads, one for each connection.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <optional>
 #include <stop_token>
@@ -11,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
-#include "engine/events.h"
+#include "engine/loop/outbox_core.h"
 
 namespace muster {
 
@@ -42,19 +41,23 @@ class Outbox {
   void end_leadership() EXCLUDES(mutex_);
 
  private:
+  struct Sending {
+    Command command;
+    std::stop_token stop;
+  };
+
   void run();
-  // nullopt: not at all.
-  std::optional<MonotonicTime> send_before(const Command& command) const;
+  // The next command that can go; waits for one. nullopt: the outbox ends.
+  std::optional<Sending> next() EXCLUDES(mutex_);
+  WriteFinished carry_out(const Sending& sending) const;
 
   const Clock& clock_;
   const Callbacks callbacks_;
   Mutex mutex_;
   CondVar changed_, one_done_;
-  std::deque<Command> waiting_ GUARDED_BY(mutex_);
-  int leaders_under_way_ GUARDED_BY(mutex_) = 0;
-  std::stop_source leadership_ GUARDED_BY(mutex_);
-  bool stopping_ GUARDED_BY(mutex_) = false;
-  std::stop_source ending_;  // of commands that need no leadership
+  OutboxCore core_ GUARDED_BY(mutex_);
+  std::stop_source leadership_ GUARDED_BY(mutex_);  // of commands that need it, until it ends
+  std::stop_source ending_;                         // of commands that need no leadership
   std::vector<std::thread> threads_;
 };
 

@@ -34,7 +34,7 @@ void Leases::tick(int replica) {
       leading_ = false;
       candidate.lead(false);
     }
-  } else if (incarnation != 0 && candidate.connected() && !taken_by_other(replica) &&
+  } else if (incarnation != 0 && candidate.connected() && candidate.takes_part() && !taken_by_other(replica) &&
              (favourite_ == -2 || favourite_ == replica)) {
     holder_ = replica;
     incarnation_ = incarnation;
@@ -57,6 +57,10 @@ void Leases::release(int replica) {
 void Leases::elect(int replica) {
   favourite_ = replica;
   if (holder_ >= 0 && holder_ != replica) release(holder_);
+}
+
+std::optional<MonotonicTime> Leases::leads_until(int replica) const {
+  return holder() == replica ? std::optional(renewed_ + kRenewDeadline) : std::nullopt;
 }
 
 int Leases::holder() const {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "simulation/timeline.h"
@@ -19,6 +20,8 @@ class Leases {
     std::function<uint64_t()> incarnation;
     // Whether the API server can be reached.
     std::function<bool()> connected;
+    // Whether it stands for election (engine/loop/candidacy.h).
+    std::function<bool()> takes_part;
     std::function<void(bool)> lead;
   };
 
@@ -30,8 +33,11 @@ class Leases {
   // The holder gives the lease up now, and this replica takes it as soon as it can; -1: nobody
   // does. Afterwards all goes on by the rules, but for nobody, which stays so.
   void elect(int replica);
-  // A process that ends in good order gives its lease up.
+  // The holder gives the lease up in good order; any other replica can take it.
   void release(int replica);
+  // Until when a replica leads, as far as it knows: the renew deadline, counted from its last renewal. nullopt:
+  // it does not lead.
+  std::optional<MonotonicTime> leads_until(int replica) const;
   // Who leads; -1: nobody. A replica that is down has lost leadership, whatever the lease says.
   int holder() const;
 

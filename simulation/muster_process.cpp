@@ -1,8 +1,10 @@
 #include "simulation/muster_process.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "api/codec/json.h"
+#include "engine/loop/write_answer.h"
 
 namespace muster::simulation {
 namespace {
@@ -13,6 +15,8 @@ using std::chrono::seconds;
 
 constexpr Duration kAbsentRetry = seconds(30);
 constexpr Duration kDoubtfulRetry = seconds(2);
+// Until a thread runs that was woken.
+constexpr Duration kLongestWake = milliseconds(2);
 
 }  // namespace
 
@@ -24,36 +28,35 @@ Faults Faults::storm() {
           .between_accidents = seconds(20)};
 }
 
-MusterProcess::MusterProcess(Surroundings around) : around_(std::move(around)) {}
+MusterProcess::MusterProcess(Surroundings around) : around_(std::move(around)), outbox_(around_.options.connections) {}
 
 void MusterProcess::start() {
   if (running()) return;
   ++starts_;
   alive_ = std::make_shared<int>(0);
-  engine_ = std::make_unique<Engine>(around_.settings);
-  const ReconcilerSettings& settings = around_.settings.reconcilers;
+  loop_ = std::make_unique<LoopCore>(around_.settings);
+  candidacy_ = Candidacy(true);
+  candidacy_.begin();
   for (const WatchedKind& kind : watched_kinds()) {
-    if (kind.framework.empty() || settings.queues.rules.frameworks.contains(kind.framework)) {
+    if (is_watched(kind, around_.settings.reconcilers)) {
       watch(kind);
       continue;
     }
-    post(KindListed{.type = kind.type, .objects = {}});
-    post(KindCaughtUp{kind.type, KindCaughtUp::kForever});
+    for (Event& event : events_of_unwatched(*kind.type)) post(std::move(event));
   }
 }
 
 void MusterProcess::kill() {
   if (!running()) return;
   alive_.reset();
-  engine_.reset();
-  may_write_ = false;
-  feeds_.clear();
-  inbox_.clear();
-  turn_planned_ = false;
-  tick_.reset();
+  loop_.reset();
+  inbox_ = {};
+  outbox_ = OutboxCore(around_.options.connections);
+  view_ = nullptr;
   term_ = 0;
-  outbox_.clear();
-  under_way_ = 0;
+  feeds_.clear();
+  turn_at_.reset();
+  awaiting_room_.clear();
 }
 
 void MusterProcess::after(Duration delay, std::function<void()> action) {
@@ -65,26 +68,25 @@ void MusterProcess::after(Duration delay, std::function<void()> action) {
 // --- Watches ---
 
 void MusterProcess::watch(const WatchedKind& kind) {
-  feeds_.push_back({.type = kind.type,
-                    .metadata_only = kind.metadata_only,
-                    .selection = {std::string(kind.label_selector), std::string(kind.field_selector)}});
+  feeds_.push_back(
+      {.events = KindFeed(kind), .selection = {std::string(kind.label_selector), std::string(kind.field_selector)}});
   connect(feeds_.size() - 1);
 }
 
 void MusterProcess::connect(size_t index) {
   Feed& feed = feeds_[index];
   feed.connected = false;
+  feed.proof.reset();
   const uint64_t session = ++feed.session;
   after(some(around_.options.way_low, around_.options.way_high), [this, index, session, term = term_] {
     Feed& resumed = feeds_[index];
     if (resumed.session != session) return;
     const bool listing = resumed.seen == 0;
-    if (cut_off_ || (!listing && broken_.contains(resumed.type->plural))) return connect_later(index, seconds(1));
+    if (cut_off_ || (!listing && broken_.contains(resumed.type().plural))) return connect_later(index, seconds(1));
     if (listing) return list(index, term);
     resumed.connected = true;
+    resumed.proof = {around_.server.version(), term};
     deliver(index, session, around_.server.version());
-    // A watch that finds its history compacted lists, and has not caught up.
-    if (resumed.session == session) post(KindCaughtUp{resumed.type, term});
   });
 }
 
@@ -96,24 +98,31 @@ void MusterProcess::connect_later(size_t index, Duration delay) {
 
 void MusterProcess::list(size_t index, uint64_t term) {
   Feed& feed = feeds_[index];
-  const bool absent = !around_.server.serves(*feed.type) || hidden_.contains(feed.type->plural);
-  KindListed listed{.type = feed.type, .objects = {}, .version = around_.server.version()};
-  for (const ObjectPtr& object : around_.server.list(*feed.type, feed.selection)) {
-    listed.objects.push_back(read(feed, *object));
+  const bool absent = !around_.server.serves(feed.type()) || hides(feed.type());
+  feed.events.begin_list();
+  for (const ObjectPtr& object : around_.server.list(feed.type(), feed.selection)) {
+    if (const auto read = feed.events.list(*object); !read) around_.broke(read.error());
   }
+  KindListed listed = feed.events.end_list(around_.server.version());
   after(some(around_.options.way_low, around_.options.way_high),
-        [this, index, term, session = feed.session, absent, listed = std::move(listed)] {
-          Feed& filled = feeds_[index];
-          if (filled.session != session) return;
+        [this, index, term, session = feed.session, absent, listed = std::move(listed)]() mutable {
+          if (feeds_[index].session != session) return;
           if (absent) return find_absent(index, term);
-          filled.absences = 0;
-          post(listed);
-          post(KindCaughtUp{filled.type, term});
-          filled.seen = listed.version;
-          if (broken_.contains(filled.type->plural)) return connect(index);
-          filled.connected = true;
-          deliver(index, session, around_.server.version());
+          when_room([this, index, term, session, listed = std::move(listed)] {
+            if (feeds_[index].session == session) take_list(index, listed, term);
+          });
         });
+}
+
+void MusterProcess::take_list(size_t index, KindListed listed, uint64_t term) {
+  Feed& feed = feeds_[index];
+  feed.absences = 0;
+  feed.seen = listed.version;
+  post(std::move(listed));
+  tell_caught_up(feed, term);
+  if (broken_.contains(feed.type().plural)) return connect(index);
+  feed.connected = true;
+  deliver(index, feed.session, around_.server.version());
 }
 
 // As kube/watch.h: discovery says so a second time before it is believed.
@@ -121,16 +130,20 @@ void MusterProcess::find_absent(size_t index, uint64_t term) {
   Feed& feed = feeds_[index];
   const bool certain = ++feed.absences >= 2;
   if (certain) {
-    post(KindAbsent{feed.type});
-    post(KindCaughtUp{feed.type, term});
+    post(feed.events.absence());
+    tell_caught_up(feed, term);
   }
   connect_later(index, certain ? kAbsentRetry : kDoubtfulRetry);
+}
+
+void MusterProcess::tell_caught_up(Feed& feed, uint64_t term) {
+  if (const auto caught_up = feed.events.caught_up(term)) post(*caught_up);
 }
 
 void MusterProcess::see(const Change& change) {
   for (size_t i = 0; i < feeds_.size(); ++i) {
     Feed& feed = feeds_[i];
-    if (feed.type->resource() != change.type->plural || !feed.connected) continue;
+    if (feed.type().resource() != change.type->plural || !feed.connected) continue;
     Duration delay = some(around_.options.watch_low, around_.options.watch_high);
     if (around_.chance.happens(around_.faults.watch_stalls)) delay += some(Duration(0), around_.faults.stall);
     feed.last_delivery = std::max(feed.last_delivery, around_.timeline.time() + delay);
@@ -141,27 +154,27 @@ void MusterProcess::see(const Change& change) {
 
 void MusterProcess::deliver(size_t index, uint64_t session, uint64_t up_to) {
   Feed& feed = feeds_[index];
-  if (!feed.connected || feed.session != session || up_to <= feed.seen || cut_off_) return;
-  const auto changes = around_.server.changes_since(*feed.type, feed.selection, feed.seen);
-  if (!changes) {
-    feed.seen = 0;  // 410 Gone
-    return connect(index);
+  if (!feed.connected || feed.session != session || cut_off_) return;
+  if (up_to > feed.seen) {
+    const auto changes = around_.server.changes_since(feed.type(), feed.selection, feed.seen);
+    if (!changes) {
+      feed.seen = 0;  // 410 Gone: a list is the proof then
+      return connect(index);
+    }
+    for (const Change& change : *changes) {
+      if (change.version > up_to) break;
+      if (!inbox_.has_room()) return when_room([this, index, session, up_to] { deliver(index, session, up_to); });
+      auto event = change.removed ? feed.events.removal(*change.after) : feed.events.change(*change.after);
+      if (event)
+        post(*std::move(event));
+      else
+        around_.broke(event.error());
+      feed.seen = change.version;
+    }
+    feed.seen = up_to;
   }
-  for (const Change& change : *changes) {
-    if (change.version > up_to) break;
-    if (change.removed)
-      post(ObjectRemoved{read(feed, *change.after)});
-    else
-      post(ObjectChanged{read(feed, *change.after)});
-  }
-  feed.seen = up_to;
-}
-
-TypedObject MusterProcess::read(const Feed& feed, const json& object) const {
-  if (!feed.metadata_only) return read_object(*feed.type, object);
-  return read_object(*feed.type, {{"apiVersion", feed.type->api_version},
-                                  {"kind", feed.type->kind},
-                                  {"metadata", object_at(object, {"metadata"})}});
+  if (!feed.proof || feed.seen < feed.proof->version) return;
+  tell_caught_up(feed, std::exchange(feed.proof, std::nullopt)->term);
 }
 
 void MusterProcess::hide(const ResourceType& type, bool hidden) {
@@ -171,7 +184,7 @@ void MusterProcess::hide(const ResourceType& type, bool hidden) {
   }
   hidden_.insert(type.plural);
   for (size_t i = 0; i < feeds_.size(); ++i) {
-    if (feeds_[i].type->plural != type.plural) continue;
+    if (feeds_[i].type().plural != type.plural) continue;
     feeds_[i].seen = 0;  // a watch that is refused with 404 lists again
     connect(i);
   }
@@ -179,7 +192,7 @@ void MusterProcess::hide(const ResourceType& type, bool hidden) {
 
 void MusterProcess::lose_watches(const ResourceType* type) {
   for (size_t i = 0; i < feeds_.size(); ++i) {
-    if (type == nullptr || feeds_[i].type->plural == type->plural) connect(i);
+    if (type == nullptr || feeds_[i].type().plural == type->plural) connect(i);
   }
 }
 
@@ -193,108 +206,151 @@ void MusterProcess::break_watch(const ResourceType& type, bool broken) {
 
 void MusterProcess::cut_off(bool cut) {
   cut_off_ = cut;
-  // What was sent meanwhile is lost; the watches notice and resume.
+  // What was sent in between is lost; the watches notice and resume.
   if (!cut) lose_watches(nullptr);
 }
 
-// --- The engine's turn ---
+// --- The engine's thread, as runtime/engine_loop.cpp ---
 
 void MusterProcess::lead(bool leads) {
   if (!running()) return;
-  may_write_ = leads;
-  if (!leads) {
-    post(LeadershipChanged{false});
-    return send_writes();
+  if (leads) {
+    post(LeadershipChanged{true, ++term_});
+    return lose_watches(nullptr);  // as kube/watch.h: one that resumes shows that it is current
   }
-  post(LeadershipChanged{true, ++term_});
-  lose_watches(nullptr);  // as kube/watch.h: one that resumes shows that it is current
+  post(LeadershipChanged{false});
+  const OutboxCore::Ended ended = outbox_.end_leadership();
+  for (const uint64_t id : ended.under_way) finish({id, WriteOutcome::kFailed});
+  for (const uint64_t id : ended.dropped) post(WriteFinished{id, WriteOutcome::kFailed});
+}
+
+void MusterProcess::when_room(std::function<void()> action) {
+  if (inbox_.has_room()) return action();
+  awaiting_room_.push_back(std::move(action));
 }
 
 void MusterProcess::post(Event event) {
-  inbox_.push_back(std::move(event));
-  if (std::exchange(turn_planned_, true)) return;
-  after(some(Duration(0), milliseconds(2)), [this] { turn(); });
+  const bool wakes = inbox_.empty();
+  inbox_.post(std::move(event));
+  if (wakes) plan_turn();
 }
 
-void MusterProcess::turn() {
-  turn_planned_ = false;
-  const Now now = around_.timeline.now();
-  for (const Event& event : std::exchange(inbox_, {})) engine_->apply(event, now);
-  Commands commands = engine_->plan(now);
-  for (const ObjectEvent& event : commands.events) around_.record(event);
-  for (Command& command : commands.writes) outbox_.push_back(std::move(command));
-  send_writes();
-
-  const std::optional<MonotonicTime> next = engine_->next_tick();
-  if (!next || (tick_ && *tick_ <= *next && *tick_ > now.monotonic)) return;
-  tick_ = std::max(*next, now.monotonic + milliseconds(1));
-  after(*tick_ - now.monotonic, [this] { post(Tick{}); });
-}
-
-// --- Writes ---
-
-void MusterProcess::send_writes() {
-  while (!outbox_.empty()) {
-    const bool forbidden = outbox_.front().needs_leadership && !may_write_;
-    if (!forbidden && under_way_ >= around_.options.connections) return;
-    Command command = std::move(outbox_.front());
-    outbox_.pop_front();
-    if (forbidden)
-      post(WriteFinished{.id = command.id, .outcome = WriteOutcome::kFailed});
-    else
-      send(std::move(command));
-  }
-}
-
-void MusterProcess::send(Command command) {
-  ++under_way_;
-  if (around_.chance.happens(around_.faults.write_late)) return send_late(command);
-  const Duration way = some(around_.options.way_low, around_.options.way_high);
-  // What has left the process may arrive although it has died since.
-  const bool survives = around_.chance.happens(0.5);
-  around_.timeline.after(way, [this, alive = std::weak_ptr<int>(alive_), survives, command = std::move(command)] {
-    if (!alive.expired() || survives) arrive(command, alive.expired());
+void MusterProcess::plan_turn() {
+  const MonotonicTime now = around_.timeline.time();
+  const auto batch = inbox_.next_batch(loop_->next_tick());
+  if (!batch) return;
+  const MonotonicTime at = std::max(*batch, now);
+  if (turn_at_ && *turn_at_ <= at + kLongestWake) return;
+  turn_at_ = at + some(Duration(0), kLongestWake);
+  after(*turn_at_ - now, [this, planned = *turn_at_] {
+    if (turn_at_ == planned) turn();
   });
 }
 
-// The API server is slow: muster gives up waiting, and perhaps its lease, and then it is done.
-void MusterProcess::send_late(const Command& command) {
-  around_.timeline.after(some(around_.options.way_low, around_.faults.late),
-                         [this, write = command.write] { around_.carry_out(write, false); });
-  after(around_.options.timeout, [this, command] { finish(command, WriteOutcome::kFailed, nullptr); });
+void MusterProcess::turn() {
+  turn_at_.reset();
+  const Now now = around_.timeline.now();
+  if (const auto events = inbox_.take(loop_->next_tick(), now.monotonic)) {
+    inbox_.rest(now.monotonic);
+    for (auto& waiting : std::exchange(awaiting_room_, {})) when_room(std::move(waiting));
+    for (const Event& event : *events) loop_->apply(event, now);
+    LoopActions actions = loop_->plan(now);
+    view_ = std::move(actions.view);
+    for (Command& command : actions.commands.writes) outbox_.post(std::move(command));
+    for (const ObjectEvent& event : actions.commands.events) around_.record(event);
+    for (const Breakage& breakage : actions.commands.breakages) around_.broke(breakage);
+    if (actions.kinds_behind) set_behind(!actions.kinds_behind->empty());
+    send_writes();
+  }
+  plan_turn();
 }
 
-void MusterProcess::arrive(const Command& command, bool alone) {
-  if (alone) {
-    around_.carry_out(command.write, false);
-    return;
+// Leadership::yield_when_behind() without its thread.
+void MusterProcess::set_behind(bool behind) {
+  candidacy_.set_behind(behind, around_.timeline.time());
+  const auto yields_at = candidacy_.yields_at();
+  if (!yields_at) return;
+  after(*yields_at - around_.timeline.time(), [this] {
+    const auto due = candidacy_.yields_at();
+    if (due && *due <= around_.timeline.time() && candidacy_.pause(Candidacy::Pause::kBehind)) around_.give_up_lease();
+  });
+}
+
+// --- Connections, as runtime/outbox.cpp ---
+
+void MusterProcess::send_writes() {
+  while (auto command = outbox_.take()) {
+    const auto not_after = OutboxCore::can_send_until(*command, around_.leads_until(), around_.timeline.time());
+    if (not_after) {
+      send(*std::move(command), *not_after);
+    } else {
+      outbox_.finish(command->id);
+      post(WriteFinished{command->id, WriteOutcome::kFailed});
+    }
   }
+}
+
+void MusterProcess::send(Command command, MonotonicTime not_after) {
+  if (around_.chance.happens(around_.faults.write_late)) return send_late(command, not_after);
   const Duration way = some(around_.options.way_low, around_.options.way_high);
-  auto fail_after = [&](Duration delay) {
-    after(delay, [this, command] { finish(command, WriteOutcome::kFailed, nullptr); });
-  };
-  if (cut_off_) return fail_after(around_.options.timeout);
-  if (hidden_.contains(command.write.target.type->plural)) return fail_after(way);
-  if (around_.chance.happens(around_.faults.write_refused)) return fail_after(way);
+  // What has left the process can arrive although the process has died since, or has ended the request.
+  const bool survives = around_.chance.happens(0.5);
+  around_.timeline.after(way,
+                         [this, alive = std::weak_ptr<int>(alive_), survives, command = std::move(command), not_after] {
+                           if (!alive.expired() && outbox_.is_under_way(command.id))
+                             arrive(command, not_after);
+                           else if (survives)
+                             around_.carry_out(command.write, false);
+                         });
+}
+
+// The API server is slow: muster gives up waiting, and perhaps its lease, and then it is done.
+void MusterProcess::send_late(const Command& command, MonotonicTime not_after) {
+  around_.timeline.after(some(around_.options.way_low, around_.faults.late),
+                         [this, write = command.write] { around_.carry_out(write, false); });
+  give_up(command.id, not_after);
+}
+
+void MusterProcess::arrive(const Command& command, MonotonicTime not_after) {
+  const Duration way = some(around_.options.way_low, around_.options.way_high);
+  if (cut_off_) return give_up(command.id, not_after);
+  if (hides(*command.write.target.type)) return fail_after(way, command.id);
+  if (around_.chance.happens(around_.faults.write_refused)) return fail_after(way, command.id);
   const bool heard = !around_.chance.happens(around_.faults.answer_lost);
   const std::weak_ptr<int> alive = alive_;
   const Answer answer = around_.carry_out(command.write, heard);
-  // This very write may have been the one after which the process is killed.
+  // This very write can have been the one after which the process is killed.
   if (alive.expired()) return;
-  if (!heard) return fail_after(around_.options.timeout);
-  after(way, [this, command, answer] { finish(command, answer.outcome, answer.object); });
+  if (!heard) return give_up(command.id, not_after);
+  after(way, [this, finished = read(command, answer)] { finish(finished); });
 }
 
-void MusterProcess::finish(const Command& command, WriteOutcome outcome, const ObjectPtr& object) {
-  --under_way_;
-  WriteFinished finished{.id = command.id, .outcome = outcome};
-  if (object != nullptr) {
-    const TypedObject answered = read_object(*command.write.target.type, *object);
-    if (command.write.verb == Verb::kPatchStatus)
-      finished.version = meta_of(answered).resource_version;
-    else
-      finished.object = answered;
+void MusterProcess::fail_after(Duration delay, uint64_t id) {
+  after(delay, [this, id] { finish({id, WriteOutcome::kFailed}); });
+}
+
+void MusterProcess::give_up(uint64_t id, MonotonicTime not_after) {
+  const MonotonicTime now = around_.timeline.time();
+  fail_after(std::min(now + around_.options.timeout, std::max(not_after, now)) - now, id);
+}
+
+// What the API server sends: of a patch of the status, as muster asks for it, the metadata alone.
+WriteFinished MusterProcess::read(const Command& command, const Answer& answer) {
+  if (!answer.done())
+    return answer_of_failed(command, answer.outcome, answer.outcome == WriteOutcome::kFailed, answer.message);
+  json body = answer.object == nullptr ? json() : *answer.object;
+  if (command.write.verb == Verb::kPatchStatus && body.is_object()) {
+    body = {{"apiVersion", "meta.k8s.io/v1"},
+            {"kind", "PartialObjectMetadata"},
+            {"metadata", object_at(body, {"metadata"})}};
   }
+  ReadAnswer read = answer_of_done(command, body);
+  if (read.breakage) around_.broke(*read.breakage);
+  return std::move(read.finished);
+}
+
+void MusterProcess::finish(WriteFinished finished) {
+  if (!outbox_.finish(finished.id)) return;
   post(std::move(finished));
   send_writes();
 }

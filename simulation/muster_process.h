@@ -1,13 +1,12 @@
-// One replica of muster: a real Engine, its watches, and the connections that carry out
-// its writes, all of them able to be late or to fail. What commands/ does with threads
-// and sockets is done here with a Timeline.
+// One replica of muster. Its engine, inbox, outbox and the events of its watches are the product's own
+// (engine/loop/), as is what it does with them; what runtime/ does around them with threads and sockets is done
+// here with a Timeline: watches, and connections that carry out writes, all of them able to be late or to fail.
 //
 // Within one kind a watch keeps the order of events; kinds are independent of each other
 // and of the answers to writes.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,7 +15,11 @@
 #include <vector>
 
 #include "api/watched_kinds.h"
-#include "engine/engine.h"
+#include "engine/loop/candidacy.h"
+#include "engine/loop/inbox.h"
+#include "engine/loop/kind_feed.h"
+#include "engine/loop/loop_core.h"
+#include "engine/loop/outbox_core.h"
 #include "simulation/api_server.h"
 
 namespace muster::simulation {
@@ -55,9 +58,14 @@ class MusterProcess {
     const ProcessOptions& options;
     const Faults& faults;
     EngineSettings settings;
+    // Until when this replica leads, as far as it knows; nullopt: it does not.
+    std::function<std::optional<MonotonicTime>()> leads_until;
+    std::function<void()> give_up_lease;
     // A write arrives at the API server. `heard`: its answer will get back.
     std::function<Answer(const Write&, bool heard)> carry_out;
     std::function<void(const ObjectEvent&)> record;
+    // muster failed over an object.
+    std::function<void(const Breakage&)> broke;
   };
 
   explicit MusterProcess(Surroundings around);
@@ -65,13 +73,15 @@ class MusterProcess {
   void start();
   // Everything it knew and had planned is gone.
   void kill();
-  bool running() const { return engine_ != nullptr; }
+  bool running() const { return loop_ != nullptr; }
   // Counts starts; 0 while it is down.
   uint64_t incarnation() const { return running() ? starts_ : 0; }
   uint64_t starts() const { return starts_; }
-  bool synced() const { return running() && engine_->synced(); }
+  bool synced() const { return view_ != nullptr; }
   // null while it is down.
-  const Engine* engine() const { return engine_.get(); }
+  const Engine* engine() const { return loop_ == nullptr ? nullptr : &loop_->engine(); }
+  // What its webhooks see of the cluster; null until every watched kind was listed.
+  const ClusterViewPtr& view() const { return view_; }
 
   // Neither watches nor writes get through while cut off.
   void cut_off(bool cut);
@@ -83,56 +93,80 @@ class MusterProcess {
   void lose_watches(const ResourceType* type);
   // The watches of a kind break, and none can be opened until it is mended. Lists and writes go on.
   void break_watch(const ResourceType& type, bool broken);
+  // Whether it stands for election. What stays behind for long does not, as runtime/leadership.cpp.
+  bool takes_part() const { return running() && candidacy_.takes_part(); }
   void lead(bool leads);
   // Some change of a kind has happened.
   void see(const Change& change);
 
  private:
+  // kube/watch.h and its connection, as far as the engine can tell.
   struct Feed {
-    const ResourceType* type;
-    bool metadata_only;
+    KindFeed events;
     Selection selection;
     uint64_t seen = 0;  // resume after this; 0: list first
     bool connected = false;
     int absences = 0;  // that discovery has told in a row
     uint64_t session = 0;
     MonotonicTime last_delivery{};
+    struct Proof {
+      uint64_t version, term;
+    };
+    std::optional<Proof> proof{};  // once it has seen this version it has caught up with the term
+
+    const ResourceType& type() const { return events.type(); }
   };
 
   // Runs later, unless the process has died by then.
   void after(Duration delay, std::function<void()> action);
+  Duration some(Duration low, Duration high) { return around_.chance.between(low, high); }
+  bool hides(const ResourceType& type) const { return hidden_.contains(type.plural); }
+
   void watch(const WatchedKind& kind);
   void connect(size_t feed);
   void connect_later(size_t feed, Duration delay);
   // `term`: of this replica when it asked.
   void list(size_t feed, uint64_t term);
+  void take_list(size_t feed, KindListed listed, uint64_t term);
   void find_absent(size_t feed, uint64_t term);
   void deliver(size_t feed, uint64_t session, uint64_t up_to);
-  TypedObject read(const Feed& feed, const nlohmann::json& object) const;
-  Duration some(Duration low, Duration high) { return around_.chance.between(low, high); }
+  void tell_caught_up(Feed& feed, uint64_t term);
+
+  // A thread that posts: now, or once the inbox has room.
+  void when_room(std::function<void()> action);
   void post(Event event);
+  void plan_turn();
   void turn();
+  void set_behind(bool behind);
+
+  // A connection's work with one write.
   void send_writes();
-  void send(Command command);
-  void arrive(const Command& command, bool alone);
-  void send_late(const Command& command);
-  void finish(const Command& command, WriteOutcome outcome, const ObjectPtr& object);
+  void send(Command command, MonotonicTime not_after);
+  void send_late(const Command& command, MonotonicTime not_after);
+  void arrive(const Command& command, MonotonicTime not_after);
+  void fail_after(Duration delay, uint64_t id);
+  // It has no answer, so it is waited for as long as a request can take.
+  void give_up(uint64_t id, MonotonicTime not_after);
+  void finish(WriteFinished finished);
+  WriteFinished read(const Command& command, const Answer& answer);
 
   const Surroundings around_;
-  std::unique_ptr<Engine> engine_;
   uint64_t starts_ = 0;
   bool cut_off_ = false;
   std::set<std::string_view> hidden_;  // plurals
   std::set<std::string_view> broken_;  // plurals
-  uint64_t term_ = 0;
-  bool may_write_ = false;  // holds the lease
-  std::vector<Feed> feeds_;
-  std::deque<Event> inbox_;
-  bool turn_planned_ = false;
-  std::optional<MonotonicTime> tick_;
-  std::deque<Command> outbox_;
-  int under_way_ = 0;
+
+  // Of the running process.
   std::shared_ptr<int> alive_;
+  std::unique_ptr<LoopCore> loop_;
+  Inbox inbox_;
+  OutboxCore outbox_;
+  Candidacy candidacy_{true};
+  ClusterViewPtr view_;
+  uint64_t term_ = 0;
+  std::vector<Feed> feeds_;
+  std::optional<MonotonicTime> turn_at_;  // planned
+  std::vector<std::function<void()>> awaiting_room_;
 };
 
 }  // namespace muster::simulation

@@ -83,7 +83,7 @@ World::World(WorldOptions options)
       webhooks_(rules_of(options_),
                 [this]() -> ClusterViewPtr {
                   for (const auto& process : processes_) {
-                    if (process->synced()) return process->engine()->view();
+                    if (process->view() != nullptr) return process->view();
                   }
                   return nullptr;
                 }),
@@ -139,13 +139,17 @@ void World::add_process(int replica) {
       .options = options_.process,
       .faults = faults_,
       .settings = engine_of(options_),
+      .leads_until = [this, replica] { return leases_.leads_until(replica); },
+      .give_up_lease = [this, replica] { leases_.release(replica); },
       .carry_out = [this, replica](const Write& write, bool heard) { return carry_out(replica, write, heard); },
       .record = [this](const ObjectEvent& event) { events_.push_back(event); },
+      .broke = [this](const Breakage& breakage) { invariants_.see_breakage(breakage); },
   }));
   MusterProcess& process = *processes_.back();
   process.start();
   leases_.add({.incarnation = [&process] { return process.incarnation(); },
                .connected = [&process] { return process.connected(); },
+               .takes_part = [&process] { return process.takes_part(); },
                .lead = [&process](bool leads) { process.lead(leads); }});
 }
 

@@ -223,6 +223,11 @@ void Invariants::see_write(const std::string& process, const Write& write, const
     see_verdicts(*answer.object, before);
 }
 
+void Invariants::see_breakage(const Breakage& breakage) {
+  violated("no breakage: " + std::string(to_text(breakage.broke)) + " " +
+           (breakage.key ? to_text(*breakage.key) : "something") + ": " + breakage.what + " (" + breakage.where + ")");
+}
+
 void Invariants::check_orphans() {
   for (const ResourceType* type : {&kJobSets, &kJobs, &kPods, &kConfigMaps, &kServices}) {
     for (const ObjectPtr& object : server_.list(*type)) {

@@ -11,6 +11,7 @@
 //   quota            see simulation/invariants/quota_invariants.h
 //   flavors          see simulation/invariants/flavor_invariants.h
 //   no storms        see simulation/invariants/write_storms.h
+//   no breakage      muster reads every object, and fails over none (engine/quarantine.h)
 //   no orphans       asked for at the end: nothing is left whose owner is gone
 //
 // It watches the API server's history, step by step, and knows nothing of muster's insides.
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "api/job.h"
+#include "engine/quarantine.h"
 #include "simulation/api_server.h"
 #include "simulation/invariants/flavor_invariants.h"
 #include "simulation/invariants/quota_invariants.h"
@@ -38,6 +40,7 @@ class Invariants {
   // `heard`: the answer will get back; `before`: the object that it found.
   void see_write(const std::string& process, const Write& write, const Answer& answer, const ObjectPtr& before,
                  bool heard);
+  void see_breakage(const Breakage& breakage);
   void check_orphans();
   // While true, changes are muster's.
   void muster_writes(bool writes) { muster_writes_ = writes; }

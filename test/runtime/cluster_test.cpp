@@ -2,17 +2,13 @@
 
 #include <doctest/doctest.h>
 
+#include "test/support/hand_clock.h"
 #include "test/support/temporary_file.h"
 
 using namespace muster;
 using namespace std::chrono_literals;
 
 namespace {
-
-// Stands still, so that no token comes back while the test runs.
-struct HandClock final : Clock {
-  Now now() const override { return {TimePoint(1'800'000'000s), MonotonicTime(1h)}; }
-};
 
 // To an address where nobody listens. How long so many requests take, by a real clock.
 Duration took(kube::KubeApi& api, int requests) {
@@ -32,7 +28,7 @@ TEST_CASE("cluster: questions that strangers can cause have a limit of their own
   const test::TemporaryFile kubeconfig(
       "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"
       "clusters: [{name: c, cluster: {server: \"http://127.0.0.1:1\"}}]\nusers: [{name: u, user: {}}]\n");
-  const HandClock clock;
+  const test::HandClock clock;  // stands still, so that no token comes back while the test runs
   const auto cluster = Cluster::connect({.kubeconfig = kubeconfig.path(), .context = "", .qps = -1}, clock);
   REQUIRE(cluster.ok());
   // 40 at once, and 20 a second: the four more wait for 50, 100, 150 and 200 ms.

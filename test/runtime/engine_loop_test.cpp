@@ -164,7 +164,7 @@ TEST_CASE("engine loop: a watch waits while too much waits to be taken in") {
   for (const WatchedKind& kind : watched_kinds()) loop.post(KindListed{kind.type, {}});
   REQUIRE(eventually([&] { return busy.load(); }));
   std::atomic<size_t> posted = 0;
-  constexpr size_t kAll = 3 * EngineLoop::kMostWaiting;
+  constexpr size_t kAll = 3 * Inbox::kMostWaiting;
   std::jthread watch([&] {
     for (size_t i = 0; i < kAll; ++i) {
       loop.post_when_room(ObjectChanged{read_object(
@@ -172,10 +172,10 @@ TEST_CASE("engine loop: a watch waits while too much waits to be taken in") {
       ++posted;
     }
   });
-  REQUIRE(eventually([&] { return posted >= EngineLoop::kMostWaiting; }));
+  REQUIRE(eventually([&] { return posted >= Inbox::kMostWaiting; }));
   // Others are not held up.
   loop.post(Tick{});
-  CHECK(posted <= EngineLoop::kMostWaiting);
+  CHECK(posted <= Inbox::kMostWaiting);
   may_go_on = true;
   CHECK(eventually([&] { return posted == kAll; }));
   CHECK(eventually([&] { return loop.view() && loop.view()->namespace_labels(std::to_string(kAll - 1)) != nullptr; }));

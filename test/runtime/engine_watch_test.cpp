@@ -8,16 +8,12 @@
 
 #include "api/watched_kinds.h"
 #include "runtime/engine_loop.h"
+#include "test/support/hand_clock.h"
 
 using namespace muster;
 using namespace std::chrono_literals;
 
 namespace {
-
-struct HandClock final : Clock {
-  Now time{TimePoint(1'800'000'000s), MonotonicTime(1h)};
-  Now now() const override { return time; }
-};
 
 template <class F>
 bool eventually(F done) {
@@ -36,7 +32,7 @@ WriteFinished done(const Command& command, MonotonicTime, std::stop_token) {
 }  // namespace
 
 TEST_CASE("engine watch: a slow step is told with its object and its time") {
-  HandClock clock;
+  test::HandClock clock;
   std::vector<std::string> told;
   EngineWatch watch(clock, [&](const std::string& step, Duration took) {
     told.push_back(step + " " + std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));

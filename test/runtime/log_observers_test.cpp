@@ -9,16 +9,12 @@
 #include <vector>
 
 #include "server/metrics/metrics.h"
+#include "test/support/hand_clock.h"
 
 using namespace muster;
 using namespace std::chrono_literals;
 
 namespace {
-
-struct HandClock final : Clock {
-  Now time{TimePoint(1'800'000'000s), MonotonicTime(1h)};
-  Now now() const override { return time; }
-};
 
 // What is logged while it lives.
 class LogCapture {
@@ -105,7 +101,7 @@ TEST_CASE("log observers: warnings of the API server are counted") {
 }
 
 TEST_CASE("log observers: writes that fail are one line per interval, however many objects there are") {
-  HandClock clock;
+  test::HandClock clock;
   ClientMetrics client;
   KubeLog observer(clock, client);
   const LogCapture log;
@@ -125,7 +121,7 @@ TEST_CASE("log observers: writes that fail are one line per interval, however ma
 }
 
 TEST_CASE("log observers: what a watch hears makes the picture of its kind young") {
-  HandClock clock;
+  test::HandClock clock;
   ClientMetrics client(clock);
   KubeLog observer(clock, client);
   const kube::Resource jobs{.group = "batch", .version = "v1", .plural = "jobs", .kind = "Job"};

@@ -5,15 +5,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "test/support/hand_clock.h"
+
 using namespace muster;
 using namespace std::chrono_literals;
 
 namespace {
-
-struct HandClock final : Clock {
-  Now time{TimePoint(1'800'000'000s), MonotonicTime(1h)};
-  Now now() const override { return time; }
-};
 
 // The whole answer, over plain HTTP.
 std::string answer_to(uint16_t port, const std::string& path) {
@@ -35,7 +32,7 @@ std::string answer_to(uint16_t port, const std::string& path) {
 }  // namespace
 
 TEST_CASE("serving: the ages of watches are metrics and make muster unready") {
-  HandClock clock;
+  test::HandClock clock;
   auto serving = Serving::make({.addresses = {"127.0.0.1:0", "127.0.0.1:0", "0"},
                                 .tls = {},
                                 .workers = 1,

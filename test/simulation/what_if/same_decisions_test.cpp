@@ -93,9 +93,11 @@ Steps steps_in_what_if(const std::vector<json>& objects, const std::vector<Timed
 }  // namespace
 
 TEST_CASE("what-if: two teams that borrow, reclaim and preempt do so as in the simulated cluster") {
+  // In the cluster the pods of a job end one after another, and each gives its quota back: no order of the jobs that
+  // wait depends on that. When e ends, d fits as soon as c does, and is before it.
   const std::vector<TimedJob> jobs = {
       timed("a", "red", "low", 3, 0s, 300s),    timed("b", "red", "low", 3, 20s, 600s),
-      timed("c", "red", "low", 2, 40s, 200s),   timed("d", "blue", "low", 3, 60s, 400s),
+      timed("c", "red", "low", 2, 40s, 200s),   timed("d", "blue", "low", 2, 60s, 400s),
       timed("e", "blue", "high", 4, 100s, 90s), timed("f", "red", "high", 4, 140s, 250s),
       timed("g", "blue", "low", 1, 180s, 77s),  timed("h", "red", "low", 5, 220s, 33s)};
   const Steps world = steps_in_world(two_teams(4), jobs, {}, 3600s);

@@ -1,0 +1,67 @@
+#include "engine/loop/kind_feed.h"
+
+#include <exception>
+#include <utility>
+
+#include "api/codec/json.h"
+
+namespace muster {
+
+using nlohmann::json;
+
+// The rest, most of all managedFields, would make a list of 50,000 objects hundreds of megabytes.
+json trimmed_metadata(const json& object) {
+  json kept = {{"apiVersion", string_at(object, {"apiVersion"})}, {"kind", string_at(object, {"kind"})}};
+  for (const char* key : {"name", "namespace", "uid", "resourceVersion", "labels", "ownerReferences"}) {
+    if (const json* value = find_path(object, {"metadata", key})) kept["metadata"][key] = *value;
+  }
+  return kept;
+}
+
+ReadObject read_watched(const ResourceType& type, bool metadata_only, const json& object) {
+  try {
+    return read_object(type, metadata_only ? trimmed_metadata(object) : object);
+  } catch (const std::exception& thrown) {
+    const ObjectKey key{&type, std::string(string_at(object, {"metadata", "namespace"})),
+                        std::string(string_at(object, {"metadata", "name"}))};
+    return fail_with(describe(key, Broke::kState, "reading an object", thrown));
+  }
+}
+
+bool is_watched(const WatchedKind& kind, const ReconcilerSettings& settings) {
+  return kind.is_needed(settings.native_jobsets, settings.group_scheduling, settings.queues.rules.frameworks);
+}
+
+std::vector<Event> events_of_unwatched(const ResourceType& type) {
+  return {KindListed{.type = &type, .objects = {}}, KindCaughtUp{&type, KindCaughtUp::kForever}};
+}
+
+Outcome<Breakage> KindFeed::list(const json& object) {
+  ReadObject read = read_watched(*type_, metadata_only_, object);
+  if (!read) return fail_with(read.error());
+  listed_.push_back(*std::move(read));
+  return Done{};
+}
+
+KindListed KindFeed::end_list(uint64_t version) {
+  return {type_, std::exchange(listed_, {}), version, name_};
+}
+
+Result<Event, Breakage> KindFeed::change(const json& object) const {
+  ReadObject read = read_watched(*type_, metadata_only_, object);
+  if (!read) return fail_with(read.error());
+  return Event(ObjectChanged{*std::move(read)});
+}
+
+Result<Event, Breakage> KindFeed::removal(const json& last_state) const {
+  ReadObject read = read_watched(*type_, metadata_only_, last_state);
+  if (!read) return fail_with(read.error());
+  return Event(ObjectRemoved{*std::move(read)});
+}
+
+std::optional<KindCaughtUp> KindFeed::caught_up(uint64_t term) const {
+  if (!name_.empty()) return std::nullopt;
+  return KindCaughtUp{type_, term};
+}
+
+}  // namespace muster

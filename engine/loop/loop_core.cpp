@@ -1,0 +1,52 @@
+#include "engine/loop/loop_core.h"
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+namespace muster {
+namespace {
+
+template <class T>
+std::optional<T> if_changed(T& told, T present) {
+  if (told == present) return std::nullopt;
+  told = std::move(present);
+  return told;
+}
+
+}  // namespace
+
+void LoopActions::note_planning_time(Duration took) {
+  for (Measurement& measurement : commands.measurements) {
+    if (measurement.what == Measured::kAdmissionAttempt)
+      measurement.seconds = std::chrono::duration<double>(took).count();
+  }
+}
+
+LoopActions LoopCore::plan(Now now) {
+  LoopActions actions;
+  // Only changes are told: the certificates' owner can read its store for each.
+  actions.bundles_seen = engine_.take_seen_bundles();
+  actions.webhooks_missing = engine_.take_missing_webhooks(now);
+  actions.commands = engine_.plan(now);
+  // One view per batch, however many events it held.
+  actions.view = engine_.synced() ? engine_.view() : nullptr;
+  if (engine_.synced()) actions.synced_now = !std::exchange(told_synced_, true);
+  actions.missing_kinds = if_changed(told_missing_, engine_.missing_kinds());
+  actions.kinds_behind = if_changed(told_behind_, engine_.kinds_behind());
+  actions.quarantined = if_changed(told_quarantined_, engine_.quarantined());
+  return actions;
+}
+
+LoopCore::Answered LoopCore::ask(const Question& question) const {
+  if (!engine_.synced()) return {};
+  const Step step(watch_, "answering a question");
+  try {
+    question(engine_);
+    return {.answered = true};
+  } catch (const std::exception& thrown) {
+    return {.answered = false, .breakage = describe(std::nullopt, Broke::kReconciling, "answering a question", thrown)};
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,34 @@
+#include "engine/loop/write_answer.h"
+
+#include <utility>
+
+#include "api/codec/json.h"
+#include "engine/loop/kind_feed.h"
+
+namespace muster {
+
+using nlohmann::json;
+
+ReadAnswer answer_of_done(const Command& command, const json& body) {
+  ReadAnswer answer{.finished = {.id = command.id, .outcome = WriteOutcome::kDone}};
+  const ResourceType& type = *command.write.target.type;
+  const std::string_view kind = string_at(body, {"kind"});
+  if (kind == "PartialObjectMetadata") {
+    answer.finished.version = read_meta(body).resource_version;
+  } else if (kind == type.kind) {
+    ReadObject read = read_watched(type, false, body);
+    if (read)
+      answer.finished.object = *std::move(read);
+    else
+      answer.breakage = read.error();
+  }
+  return answer;
+}
+
+WriteFinished answer_of_failed(const Command& command, WriteOutcome outcome, bool internal_error,
+                               std::string sentence) {
+  const bool was_read = outcome == WriteOutcome::kRefused || internal_error;
+  return {.id = command.id, .outcome = outcome, .why = was_read ? std::move(sentence) : ""};
+}
+
+}  // namespace muster

@@ -1,0 +1,162 @@
+#include "engine/loop/outbox_core.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+using namespace muster;
+using namespace std::chrono_literals;
+
+namespace {
+
+MonotonicTime at(Duration time) {
+  return MonotonicTime(1h) + time;
+}
+
+Command command(uint64_t id, bool needs_leadership = true, const std::string& name = "train") {
+  return {id, {.verb = Verb::kPatch, .target = {&kJobs, "team-a", name}}, needs_leadership};
+}
+
+// All that can be taken now.
+std::vector<uint64_t> take_all(OutboxCore& outbox) {
+  std::vector<uint64_t> ids;
+  while (const auto taken = outbox.take()) ids.push_back(taken->id);
+  return ids;
+}
+
+using Ids = std::vector<uint64_t>;
+
+}  // namespace
+
+TEST_CASE("outbox core: first come, first sent, and no more at once than there are connections") {
+  OutboxCore outbox(2);
+  for (uint64_t id = 1; id <= 4; ++id) outbox.post(command(id));
+  CHECK(take_all(outbox) == Ids{1, 2});
+  CHECK(outbox.under_way() == 2);
+  CHECK(outbox.waiting() == 2);
+  CHECK(outbox.finish(2));
+  CHECK(take_all(outbox) == Ids{3});
+  CHECK(outbox.finish(1));
+  CHECK(outbox.finish(3));
+  CHECK(take_all(outbox) == Ids{4});
+  CHECK(outbox.finish(4));
+  CHECK(outbox.under_way() == 0);
+}
+
+TEST_CASE("outbox core: in any order of answers each write begins once, after all that were posted before it") {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 50; ++round) {
+    CAPTURE(round);
+    const size_t connections = 1 + random() % 4;
+    OutboxCore outbox(connections);
+    Ids begun, under_way;
+    uint64_t posted = 0;
+    for (int step = 0; step < 200; ++step) {
+      if (random() % 2 == 0) outbox.post(command(++posted, random() % 4 != 0, "job-" + std::to_string(random() % 3)));
+      if (const auto taken = outbox.take()) {
+        begun.push_back(taken->id);
+        under_way.push_back(taken->id);
+      }
+      CHECK(outbox.under_way() == under_way.size());
+      CHECK(under_way.size() <= connections);
+      if (!under_way.empty() && random() % 2 == 0) {
+        const auto answered = under_way.begin() + static_cast<std::ptrdiff_t>(random() % under_way.size());
+        CHECK(outbox.finish(*answered));
+        under_way.erase(answered);
+      }
+    }
+    CHECK(std::is_sorted(begun.begin(), begun.end()));
+    CHECK(std::set(begun.begin(), begun.end()).size() == begun.size());
+    CHECK(begun.size() + outbox.waiting() == posted);
+  }
+}
+
+TEST_CASE("outbox core: what needs leadership is sent until the lease runs out, and the rest at any time") {
+  struct Row {
+    const char* name;
+    bool needs_leadership;
+    std::optional<MonotonicTime> leads_until;
+    std::optional<MonotonicTime> expected;
+  };
+  const Row rows[] = {
+      {"a leader", true, at(10s), at(10s)},
+      {"a leader at the end of its lease", true, at(0s), std::nullopt},
+      {"a leader whose lease has run out", true, at(-1ns), std::nullopt},
+      {"a follower", true, std::nullopt, std::nullopt},
+      {"a write of every replica, by a follower", false, std::nullopt, MonotonicTime::max()},
+      {"a write of every replica, by a leader", false, at(10s), MonotonicTime::max()},
+  };
+  for (const Row& row : rows) {
+    INFO(std::string(row.name));
+    CHECK(OutboxCore::can_send_until(command(1, row.needs_leadership), row.leads_until, at(0s)) == row.expected);
+  }
+}
+
+TEST_CASE("outbox core: the end of leadership drops what waits and needs it, and names what is under way") {
+  OutboxCore outbox(3);
+  outbox.post(command(1));
+  outbox.post(command(2, false));
+  outbox.post(command(3));
+  outbox.post(command(4));
+  outbox.post(command(5, false));
+  outbox.post(command(6));
+  REQUIRE(take_all(outbox) == Ids{1, 2, 3});
+  CHECK(outbox.leader_writes_under_way() == 2);
+  const auto ended = outbox.end_leadership();
+  CHECK(ended.dropped == Ids{4, 6});
+  CHECK(ended.under_way == Ids{1, 3});
+  // A request has its connection until it has ended.
+  CHECK(take_all(outbox).empty());
+  CHECK(outbox.leader_writes_under_way() == 2);
+  CHECK(outbox.finish(1));
+  CHECK(outbox.finish(3));
+  CHECK(outbox.leader_writes_under_way() == 0);
+  CHECK(take_all(outbox) == Ids{5});
+  CHECK(outbox.leader_writes_under_way() == 0);
+}
+
+TEST_CASE("outbox core: what the engine still hands out after the end of leadership is taken, to be answered unsent") {
+  OutboxCore outbox(1);
+  outbox.end_leadership();
+  outbox.post(command(9));
+  const auto taken = outbox.take();
+  REQUIRE(taken);
+  CHECK(outbox.leader_writes_under_way() == 1);
+  CHECK_FALSE(OutboxCore::can_send_until(*taken, std::nullopt, at(0s)));
+  CHECK(outbox.finish(9));
+  CHECK(outbox.leader_writes_under_way() == 0);
+}
+
+TEST_CASE("outbox core: an answer counts once, and late ones count no more") {
+  OutboxCore outbox(1);
+  outbox.post(command(1));
+  CHECK_FALSE(outbox.finish(1));  // it was not sent
+  REQUIRE(outbox.take());
+  CHECK(outbox.is_under_way(1));
+  CHECK(outbox.end_leadership().under_way == Ids{1});
+  CHECK(outbox.finish(1));  // its request was ended
+  CHECK_FALSE(outbox.is_under_way(1));
+  CHECK_FALSE(outbox.finish(1));  // and then the API server answered
+  outbox.post(command(2));
+  CHECK(take_all(outbox) == Ids{2});
+  CHECK_FALSE(outbox.finish(1));
+  CHECK(outbox.under_way() == 1);
+}
+
+TEST_CASE("outbox core: at the end of the process nothing more is sent, and what is under way ends") {
+  OutboxCore outbox(1);
+  outbox.post(command(1, false));
+  outbox.post(command(2, false));
+  REQUIRE(outbox.take());
+  outbox.stop();
+  CHECK(outbox.stopped());
+  CHECK(outbox.waiting() == 0);
+  CHECK(outbox.is_under_way(1));
+  CHECK(outbox.finish(1));
+  outbox.post(command(3, false));
+  CHECK_FALSE(outbox.take());
+}
