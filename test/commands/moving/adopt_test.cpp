@@ -30,6 +30,8 @@ constexpr const char* kMusterLease =
 constexpr const char* kRecord = "/api/v1/namespaces/muster-system/configmaps/muster-adoption";
 constexpr const char* kJobSet = "/apis/apps/v1/namespaces/jobset-system/deployments/jobset-controller-manager";
 const std::string kHooks = "/apis/admissionregistration.k8s.io/v1/";
+// Of muster, with the name of one that Kueue can have.
+const std::string kOwnApiService = "/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.visibility.kueue.x-k8s.io";
 const std::string kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/";
 constexpr const char* kKueuesFile =
     "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nintegrations: {frameworks: [batch/job, "
@@ -111,6 +113,8 @@ class World {
                 webhooks_for("kueue-system"));
     cluster.put("/apis/apiregistration.k8s.io/v1/apiservices/v1beta2.visibility.kueue.x-k8s.io",
                 {{"spec", {{"group", "visibility.kueue.x-k8s.io"}}}});
+    cluster.put(kOwnApiService, {{"metadata", {{"labels", {{"app.kubernetes.io/name", "muster"}}}}},
+                                 {"spec", {{"group", "visibility.kueue.x-k8s.io"}}}});
     cluster.put("/api/v1/namespaces/kueue-system/configmaps/kueue-manager-config",
                 {{"data", {{"controller_manager_config.yaml", kKueuesFile}}}});
     cluster.put("/api/v1/namespaces/muster-system/configmaps/muster-config",
@@ -240,6 +244,7 @@ TEST_CASE("adopt: Kueue is replaced, what is stored is rewritten and no field of
   CHECK(int_at(world.at(kKueueLease), {"spec", "leaseDurationSeconds"}) > 1'000'000'000);
   CHECK_FALSE(world.there(kHooks + "mutatingwebhookconfigurations/kueue-mutating-webhook-configuration"));
   CHECK_FALSE(world.there("/apis/apiregistration.k8s.io/v1/apiservices/v1beta2.visibility.kueue.x-k8s.io"));
+  CHECK(world.there(kOwnApiService));  // by its label: it has a name of Kueue's
   for (const DefinedKind& kind : defined_kinds()) {
     if (kind.definition->at("spec").at("group") != "kueue.x-k8s.io") continue;
     const json& live = world.at(kDefinitions + kind.definition->at("metadata").at("name").get<std::string>());
