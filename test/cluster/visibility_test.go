@@ -16,8 +16,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -113,6 +114,18 @@ type pendingSummary struct {
 	} `json:"items"`
 }
 
+// As in Kueue's clientset: the group's versions know the options of every request.
+var (
+	visibilityScheme     = runtime.NewScheme()
+	visibilityParameters = runtime.NewParameterCodec(visibilityScheme)
+)
+
+func init() {
+	for _, version := range []string{"v1beta1", "v1beta2"} {
+		metav1.AddToGroupVersion(visibilityScheme, schema.GroupVersion{Group: "visibility.kueue.x-k8s.io", Version: version})
+	}
+}
+
 // visibilityClient asks as Kueue's generated clientset does.
 func visibilityClient(t *testing.T, kubeconfig, version string) *rest.RESTClient {
 	t.Helper()
@@ -120,7 +133,7 @@ func visibilityClient(t *testing.T, kubeconfig, version string) *rest.RESTClient
 	must(t, err)
 	config.APIPath = "/apis"
 	config.GroupVersion = &schema.GroupVersion{Group: "visibility.kueue.x-k8s.io", Version: version}
-	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	config.NegotiatedSerializer = serializer.NewCodecFactory(visibilityScheme).WithoutConversion()
 	config.Timeout = 30 * time.Second // which client-go also sends as a parameter
 	client, err := rest.RESTClientFor(config)
 	must(t, err)
@@ -129,13 +142,13 @@ func visibilityClient(t *testing.T, kubeconfig, version string) *rest.RESTClient
 
 func pendingOfClusterQueue(client *rest.RESTClient, name string, parameters ...string) (*pendingSummary, error) {
 	request := client.Get().Resource("clusterqueues").Name(name).SubResource("pendingworkloads").
-		VersionedParams(&metav1.GetOptions{}, scheme.ParameterCodec)
+		VersionedParams(&metav1.GetOptions{}, visibilityParameters)
 	return readSummary(request, parameters)
 }
 
 func pendingOfLocalQueue(client *rest.RESTClient, namespace, name string, parameters ...string) (*pendingSummary, error) {
 	request := client.Get().Namespace(namespace).Resource("localqueues").Name(name).SubResource("pendingworkloads").
-		VersionedParams(&metav1.GetOptions{}, scheme.ParameterCodec)
+		VersionedParams(&metav1.GetOptions{}, visibilityParameters)
 	return readSummary(request, parameters)
 }
 
