@@ -41,9 +41,9 @@ json reading_rules(const RightsOptions& options) {
         !kind.is_needed(options.native_jobsets, options.group_scheduling, options.frameworks))
       continue;
     // Two watches can be of one resource.
-    Texts& its = resources[std::string(kind.type->group)];
+    Texts& group = resources[std::string(kind.type->group)];
     const std::string resource(kind.type->resource());
-    if (std::find(its.begin(), its.end(), resource) == its.end()) its.push_back(resource);
+    if (std::find(group.begin(), group.end(), resource) == group.end()) group.push_back(resource);
   }
   json rules = json::array();
   for (const auto& [group, plurals] : resources) rules.push_back(rule({group}, plurals, {"list", "watch"}));

@@ -1,4 +1,4 @@
-#include "reconcilers/webhooks/webhook_keeper.h"
+#include "reconcilers/webhooks/webhook_config_reconciler.h"
 
 #include <algorithm>
 #include <set>
@@ -38,7 +38,7 @@ std::shared_ptr<const nlohmann::json> essentials(const PlainObject& object) {
 
 }  // namespace
 
-WebhookKeeper::WebhookKeeper(WebhookRegistration registration, bool active, Duration write_interval)
+WebhookConfigReconciler::WebhookConfigReconciler(WebhookRegistration registration, bool active, Duration write_interval)
     : registration_(std::move(registration)), write_interval_(write_interval) {
   if (!active) return;
   for (const ResourceType* type : {&kMutatingWebhookConfigurations, &kValidatingWebhookConfigurations}) {
@@ -51,21 +51,22 @@ WebhookKeeper::WebhookKeeper(WebhookRegistration registration, bool active, Dura
   for (std::string_view name : kVisibilityApiServiceNames) targets_[{&kApiServices, "", std::string(name)}];
 }
 
-bool WebhookKeeper::keeps(const ResourceType& type, std::string_view name) {
+bool WebhookConfigReconciler::keeps(const ResourceType& type, std::string_view name) {
   if (is_configuration(type) || is_api_service(type)) return true;
   const auto& converted = kConvertedDefinitionNames;
   return is_definition(type) && std::find(converted.begin(), converted.end(), name) != converted.end();
 }
 
-void WebhookKeeper::put(const PlainObject& object) {
+void WebhookConfigReconciler::put(const PlainObject& object) {
   set_live({object.type, "", object.meta.name}, essentials(object));
 }
 
-void WebhookKeeper::remove(const ObjectKey& key) {
+void WebhookConfigReconciler::remove(const ObjectKey& key) {
   set_live(key, nullptr);
 }
 
-void WebhookKeeper::relist(const ResourceType& type, std::string_view name, const std::vector<TypedObject>& objects) {
+void WebhookConfigReconciler::relist(const ResourceType& type, std::string_view name,
+                                     const std::vector<TypedObject>& objects) {
   for (auto& [key, target] : targets_) {
     if (key.type->plural == type.plural && (name.empty() || key.name == name)) {
       target.live = nullptr;
@@ -79,7 +80,7 @@ void WebhookKeeper::relist(const ResourceType& type, std::string_view name, cons
 
 // A configuration that somebody else has written is no reason to write over a bundle
 // of theirs: ask for ours again first.
-void WebhookKeeper::set_live(const ObjectKey& key, std::shared_ptr<const nlohmann::json> live) {
+void WebhookConfigReconciler::set_live(const ObjectKey& key, std::shared_ptr<const nlohmann::json> live) {
   const auto found = targets_.find(key);
   if (found == targets_.end()) return;
   found->second.live = std::move(live);
@@ -94,13 +95,13 @@ void WebhookKeeper::set_live(const ObjectKey& key, std::shared_ptr<const nlohman
   }
 }
 
-std::optional<std::vector<std::string>> WebhookKeeper::take_seen_bundles() {
+std::optional<std::vector<std::string>> WebhookConfigReconciler::take_seen_bundles() {
   if (live_bundles_ == told_bundles_ && !in_doubt_) return std::nullopt;
   in_doubt_ = false;
   return told_bundles_ = live_bundles_;
 }
 
-std::optional<std::vector<ObjectKey>> WebhookKeeper::take_missing(MonotonicTime now) {
+std::optional<std::vector<ObjectKey>> WebhookConfigReconciler::take_missing(MonotonicTime now) {
   std::vector<ObjectKey> missing;
   for (const auto& [key, target] : targets_) {
     if (target.listed && !target.live && is_configuration(*key.type)) missing.push_back(key);
@@ -111,18 +112,18 @@ std::optional<std::vector<ObjectKey>> WebhookKeeper::take_missing(MonotonicTime 
   return told_missing_ = std::move(missing);
 }
 
-void WebhookKeeper::issue_bundle(const std::string& pem) {
+void WebhookConfigReconciler::issue_bundle(const std::string& pem) {
   ca_bundle_ = pem;
   changed_ = true;
 }
 
-void WebhookKeeper::write_finished(const ObjectKey& key) {
+void WebhookConfigReconciler::write_finished(const ObjectKey& key) {
   changed_ = true;
   if (const auto target = targets_.find(key); target != targets_.end()) target->second.writing = false;
 }
 
-std::optional<nlohmann::json> WebhookKeeper::patch_for(const ObjectKey& key, const nlohmann::json& live,
-                                                       const ClusterView* view) const {
+std::optional<nlohmann::json> WebhookConfigReconciler::patch_for(const ObjectKey& key, const nlohmann::json& live,
+                                                                 const ClusterView* view) const {
   if (is_definition(*key.type)) return reconcile_conversion(live, registration_, *ca_bundle_);
   if (is_api_service(*key.type)) return reconcile_api_service(live, registration_, *ca_bundle_);
   // Half a picture of the namespaces would take entries away.
@@ -130,7 +131,7 @@ std::optional<nlohmann::json> WebhookKeeper::patch_for(const ObjectKey& key, con
   return reconcile_webhook_configuration(live, *view, registration_, *ca_bundle_);
 }
 
-std::vector<Write> WebhookKeeper::plan(const ClusterView* view, Now now) {
+std::vector<Write> WebhookConfigReconciler::plan(const ClusterView* view, Now now) {
   std::optional<std::vector<std::string>> namespaces;
   if (view != nullptr) namespaces = view->namespaces_with_default_queue();
   const bool ticked = next_tick_ && now.monotonic >= *next_tick_;
@@ -157,7 +158,7 @@ std::vector<Write> WebhookKeeper::plan(const ClusterView* view, Now now) {
   return writes;
 }
 
-void WebhookKeeper::read_live_bundles() {
+void WebhookConfigReconciler::read_live_bundles() {
   std::set<std::string> bundles;
   for (const auto& [key, target] : targets_) {
     if (!target.live) continue;

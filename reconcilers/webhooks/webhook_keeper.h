@@ -19,12 +19,12 @@
 
 namespace muster {
 
-class WebhookKeeper {
+class WebhookConfigReconciler {
  public:
   // Not active: muster leaves the configurations alone (somebody else keeps them).
   // `write_interval` is kept after a failed write, and between two writes of one
   // object: replicas of two versions must not fight at full speed during a rollout.
-  WebhookKeeper(WebhookRegistration registration, bool active, Duration write_interval);
+  WebhookConfigReconciler(WebhookRegistration registration, bool active, Duration write_interval);
 
   // Whether this object is the keeper's business and nobody else's: any webhook
   // configuration, any APIService, and the CRDs whose objects muster converts.

@@ -7,7 +7,7 @@
 #include "api/api_service_type.h"
 #include "base/encoding.h"
 #include "manifests/api_services.h"
-#include "reconcilers/webhooks/webhook_keeper.h"
+#include "reconcilers/webhooks/webhook_config_reconciler.h"
 
 using namespace muster;
 using namespace std::chrono_literals;
@@ -76,8 +76,8 @@ TEST_CASE("APIService: a bundle that another program injects stays, and outside 
 }
 
 TEST_CASE("APIService: the keeper writes the issued bundle into it and counts what it holds") {
-  WebhookKeeper keeper(registration(), true, 1s);
-  CHECK(WebhookKeeper::keeps(kApiServices, "v1beta1.visibility.kueue.x-k8s.io"));
+  WebhookConfigReconciler keeper(registration(), true, 1s);
+  CHECK(WebhookConfigReconciler::keeps(kApiServices, "v1beta1.visibility.kueue.x-k8s.io"));
   const json service = live("OLD");
   const std::string name = service["metadata"]["name"];
   keeper.relist(kApiServices, name, {plain(service)});
@@ -93,7 +93,7 @@ TEST_CASE("APIService: the keeper writes the issued bundle into it and counts wh
 }
 
 TEST_CASE("APIService: where the visibility API is not aggregated the keeper writes none") {
-  WebhookKeeper keeper(WebhookRegistration{}, true, 1s);
+  WebhookConfigReconciler keeper(WebhookRegistration{}, true, 1s);
   const json service = live();
   keeper.relist(kApiServices, service["metadata"]["name"].get<std::string>(), {plain(service)});
   keeper.issue_bundle("PEM");
