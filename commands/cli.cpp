@@ -87,6 +87,12 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
       "Do not change that CRD; groups are requested by annotation");
   serve.add_flag("--metrics-authorization,!--no-metrics-authorization", flags.metrics_authorization,
                  "Ask the API server who may read the metrics (default in a cluster)");
+  serve.add_flag_callback(
+      "--aggregated-visibility", [&flags] { flags.settings.aggregated_visibility = true; },
+      "Answer Kueue's visibility API at the API server's own paths (docs/visibility.md)");
+  serve.add_flag_callback(
+      "--no-aggregated-visibility", [&flags] { flags.settings.aggregated_visibility = false; },
+      "At muster's own port alone (default)");
   serve
       .add_option("--webhook-client-ca", flags.settings.webhook_client_ca_file,
                   "Answer reviews only to clients with a certificate of an authority in this file (PEM)")

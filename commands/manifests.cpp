@@ -11,10 +11,10 @@ namespace muster {
 
 void add_manifests(CLI::App& app, ManifestsOptions& options) {
   CLI::App& command = *app.add_subcommand("manifests", "Print the objects that install muster, as YAML");
-  command.add_option(
-      "--only", options.only,
-      "all, crds, rbac, deployment, policies, webhooks or samples; lean-workloads: a policy for Kubernetes 1.36 and "
-      "later that makes Workloads smaller; chart: tables of the Helm chart");
+  command.add_option("--only", options.only,
+                     "all, crds, rbac, deployment, policies, webhooks, api-services or samples; lean-workloads: a "
+                     "policy for Kubernetes 1.36 and "
+                     "later that makes Workloads smaller; chart: tables of the Helm chart");
   command.add_option("--config", options.config_file, "Fit the webhooks and the ConfigMap to this configuration")
       ->type_name("FILE");
   command.add_option("--webhook-url", options.webhook_url, "Register this URL instead of the Service");
@@ -27,6 +27,9 @@ void add_manifests(CLI::App& app, ManifestsOptions& options) {
   command.add_flag_callback(
       "--no-group-scheduling", [&options] { options.group_scheduling = false; },
       "As for serve: without rights on pods and ConfigMaps");
+  command.add_flag_callback(
+      "--aggregated-visibility", [&options] { options.aggregated_visibility = true; },
+      "As for serve: with the APIServices, the port and the rights of the visibility API");
   command.add_option("--unqueued-kinds", options.unqueued_kinds,
                      "Warn or Deny, as for serve: objects of other kinds than muster queues that ask for a queue");
 }
@@ -52,12 +55,15 @@ int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ost
   flags.jobset_controller = options.jobset_controller;
   flags.group_scheduling = options.group_scheduling;
   flags.unqueued_kinds = options.unqueued_kinds;
+  flags.aggregated_visibility = options.aggregated_visibility;
   auto settings = load_settings(flags, fitted.registration.own_namespace);
   if (!settings) return unusable(settings.error().message);
   const LoadedConfiguration& configuration = settings->configuration;
   const bool native = configuration.muster.jobset_controller == JobSetController::kNative;
   fitted.registration.every_jobset = native;
   fitted.registration.group_scheduling = configuration.muster.group_scheduling;
+  if (configuration.muster.aggregated_visibility)
+    fitted.registration.visibility_port = configuration.kueue.visibility_server.bind_port;
   if (!options.config_file.empty()) {
     fitted.registration = registration_of(*settings, fitted.registration.own_namespace, "", native);
     auto text = read_file(options.config_file);
@@ -71,6 +77,7 @@ int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ost
   if (options.config_file.empty()) fitted.rights.secret = kCertificateSecretName;
   if (options.jobset_controller) fitted.arguments.push_back("--jobset-controller=" + *options.jobset_controller);
   if (options.group_scheduling == false) fitted.arguments.emplace_back("--no-group-scheduling");
+  if (options.aggregated_visibility == true) fitted.arguments.emplace_back("--aggregated-visibility");
   if (options.unqueued_kinds) fitted.arguments.push_back("--unqueued-kinds=" + *options.unqueued_kinds);
   fitted.registration.url = options.webhook_url;
   out << print_yaml(manifests(*set, fitted));

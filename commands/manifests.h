@@ -21,6 +21,7 @@ struct ManifestsOptions {
   std::optional<std::string> jobset_controller;
   std::optional<bool> group_scheduling;
   std::optional<std::string> unqueued_kinds;
+  std::optional<bool> aggregated_visibility;
   bool serves_v1beta1 = true;
 
   bool operator==(const ManifestsOptions&) const = default;

@@ -7,6 +7,7 @@
 #include "runtime/explain_service.h"
 #include "runtime/memory_limit.h"
 #include "runtime/readers/queue_lists.h"
+#include "runtime/visibility/visibility_service.h"
 #include "state/metrics/queue_gauges.h"
 
 namespace muster {
@@ -17,7 +18,13 @@ ListenAddresses listen_addresses(const ServeFlags& flags, const Configuration& c
   const WebhookSettings& webhook = configuration.webhook;
   return {flags.webhook_bind_address.value_or(webhook.host + ":" + std::to_string(webhook.port)),
           flags.health_probe_bind_address.value_or(configuration.health_probe_bind_address),
-          flags.metrics_bind_address.value_or(configuration.metrics_bind_address)};
+          flags.metrics_bind_address.value_or(configuration.metrics_bind_address), ""};
+}
+
+std::string visibility_address(const Configuration& configuration) {
+  const auto& [address, port] = configuration.visibility_server;
+  const bool v6 = address.find(':') != std::string::npos;
+  return (v6 ? "[" + address + "]" : address) + ":" + std::to_string(port);
 }
 
 // More workers than cores only take the cores from each other (docs/benchmarks.md); a
@@ -74,8 +81,11 @@ Outcome<> ServeProcess::start_serving() {
     explain_authorizer_ = std::make_unique<kube::Authorizer>(cluster_->review_api(), clock_,
                                                              std::string(kExplainAudience), ending_.get_token());
   }
+  const std::optional<Lister> lists = lister();
+  ListenAddresses addresses = listen_addresses(flags_, kueue());
+  if (settings_.configuration.muster.aggregated_visibility) addresses.visibility = visibility_address(kueue());
   if (!cluster_) view = [empty = std::make_shared<const ClusterView>()] { return empty; };
-  auto serving = Serving::make({.addresses = listen_addresses(flags_, kueue()),
+  auto serving = Serving::make({.addresses = std::move(addresses),
                                 .tls = kueue().tls,
                                 .workers = worker_count(flags_),
                                 .rules =
@@ -86,7 +96,9 @@ Outcome<> ServeProcess::start_serving() {
                                 .view = std::move(view),
                                 .authorizer = metrics_authorizer(),
                                 .explainer = explainer(),
-                                .lister = lister(),
+                                .lister = lists,
+                                .visibility_on_demand = visibility_on_demand_enabled(kueue()),
+                                .visibility = visibility(lists),
                                 .webhook_clients = webhook_clients_ ? webhook_clients_->clients() : nullptr,
                                 .memory_limit = memory_limit().value_or(kDefaultMemoryLimit)});
   if (!serving) return fail(serving.error().message);
@@ -124,6 +136,12 @@ std::optional<Lister> ServeProcess::lister() {
   if (!cluster_) return std::nullopt;
   return make_lister(
       *explain_authorizer_, [this] { return deciding(); }, clock_);
+}
+
+std::optional<VisibilityApi> ServeProcess::visibility(const std::optional<Lister>& lister) {
+  if (!lister || !settings_.configuration.muster.aggregated_visibility) return std::nullopt;
+  front_proxy_ = std::make_unique<FrontProxyKeeper>(cluster_->api(), cluster_->timing());
+  return make_visibility_api(*authorizer_, *front_proxy_, lister->snapshot);
 }
 
 void ServeProcess::start_certificates() {

@@ -16,6 +16,11 @@ constexpr size_t kWriteConnections = 32;
 }  // namespace
 
 Outcome<> ServeProcess::start() {
+  if (flags_.standalone && settings_.configuration.muster.aggregated_visibility) {
+    return fail(
+        "aggregatedVisibility: muster runs --standalone, so there is no API server that could ask; leave one of them "
+        "out");
+  }
   if (auto found = find_webhook_clients(); !found) return found;
   if (auto connected = connect(); !connected) return connected;
   if (auto started = start_serving(); !started) return started;
@@ -136,7 +141,8 @@ void ServeProcess::begin(const Surroundings& surroundings) {
   leadership_->start(*loop_);
   leadership_->await_first_attempt();
   cluster_->start_watches(*loop_, reconciler_settings_of(settings_, surroundings.native_jobsets, namespace_),
-                          flags_.keep_webhook_configurations ? std::string(kWebhookConfigurationName) : "");
+                          flags_.keep_webhook_configurations ? std::string(kWebhookConfigurationName) : "",
+                          settings_.configuration.muster.aggregated_visibility);
   guard_engine();
   policy_keeper_ = std::jthread([this](const std::stop_token& stop) {
     const Configuration& kueue = settings_.configuration.kueue;

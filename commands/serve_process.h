@@ -24,6 +24,7 @@
 #include "runtime/load_settings.h"
 #include "runtime/serving.h"
 #include "runtime/surroundings.h"
+#include "runtime/visibility/front_proxy_keeper.h"
 #include "server/metrics/engine_metrics.h"
 #include "server/metrics/queue_metrics.h"
 
@@ -68,6 +69,7 @@ class ServeProcess {
   Authorizer metrics_authorizer();
   std::optional<Explainer> explainer();
   std::optional<Lister> lister();
+  std::optional<VisibilityApi> visibility(const std::optional<Lister>& lister);
   void start_certificates();
   void issue_bundle(const std::string& bundle) EXCLUDES(mutex_);
 
@@ -96,6 +98,7 @@ class ServeProcess {
   EngineReports reports_{engine_metrics_};
   std::unique_ptr<EngineWatch> engine_watch_;
   std::unique_ptr<EngineLoop> loop_;
+  std::unique_ptr<FrontProxyKeeper> front_proxy_;           // null: the visibility API is not aggregated
   std::unique_ptr<ClientAuthoritiesFile> webhook_clients_;  // null: reviews are for everybody
   std::unique_ptr<Serving> serving_;
   std::unique_ptr<EngineGuard> guard_;

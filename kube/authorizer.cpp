@@ -52,6 +52,16 @@ Result<AccessDecision, StatusError> Authorizer::decide(const std::string& token,
   return *allow ? AccessDecision::kAllow : AccessDecision::kForbidden;
 }
 
+Result<AccessDecision, StatusError> Authorizer::decide(const AuthenticatedUser& user, const AccessQuestion& question,
+                                                       std::stop_token stop) {
+  if (user.username.empty()) return AccessDecision::kUnauthenticated;
+  if (!stop.stop_possible()) stop = ending_;
+  const json known = {{"username", user.username}, {"uid", user.uid}, {"groups", user.groups}, {"extra", user.extra}};
+  const auto allow = allowed(to_text(known), question, stop);
+  if (!allow.ok()) return fail_with(allow.error());
+  return *allow ? AccessDecision::kAllow : AccessDecision::kForbidden;
+}
+
 Result<Authorizer::User, StatusError> Authorizer::user_of(const std::string& token, std::stop_token stop) {
   const std::string digest = sha256_hex(token);
   {

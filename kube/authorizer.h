@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <string>
 
+#include "api/meta/authenticated_user.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/result.h"
@@ -52,6 +53,9 @@ class Authorizer {
   // Blocks for two requests when nothing is remembered. An error means that the API
   // server gave no answer: let nobody in, but say 500 and not 403.
   Result<AccessDecision, StatusError> decide(const std::string& token, const AccessQuestion& question,
+                                             std::stop_token stop = {}) EXCLUDES(mutex_);
+  // The same for a user who is known already: one request when nothing is remembered.
+  Result<AccessDecision, StatusError> decide(const AuthenticatedUser& user, const AccessQuestion& question,
                                              std::stop_token stop = {}) EXCLUDES(mutex_);
 
  private:

@@ -7,6 +7,7 @@
 
 #include "api/codec/json.h"
 #include "api/codec/yaml.h"
+#include "manifests/api_services.h"
 #include "manifests/chart.h"
 #include "manifests/embedded.h"
 #include "manifests/lean_workloads.h"
@@ -29,6 +30,7 @@ constexpr std::array kSetNames = {
     SetName{"deployment", ManifestSet::kDeployment},
     SetName{"policies", ManifestSet::kPolicies},
     SetName{"webhooks", ManifestSet::kWebhooks},
+    SetName{"api-services", ManifestSet::kApiServices},
     SetName{"samples", ManifestSet::kSamples},
     SetName{"chart", ManifestSet::kChart},
     SetName{"lean-workloads", ManifestSet::kLeanWorkloads},
@@ -87,6 +89,20 @@ void stop_serving_v1beta1(json& definition) {
   }
 }
 
+// The listener is open to the API server through the Service of the webhooks, whose name is in muster's certificate.
+void open_visibility_port(json& document, int port) {
+  const std::string_view kind = string_at(document, {"kind"});
+  if (kind == "Service") {
+    document["spec"]["ports"].push_back(
+        {{"name", kVisibilityPortName}, {"port", port}, {"targetPort", kVisibilityPortName}});
+  } else if (kind == "NetworkPolicy") {
+    document["spec"]["ingress"].push_back({{"ports", {{{"port", kVisibilityPortName}, {"protocol", "TCP"}}}}});
+  } else if (kind == "Deployment") {
+    document["spec"]["template"]["spec"]["containers"][0]["ports"].push_back(
+        {{"name", kVisibilityPortName}, {"containerPort", port}, {"protocol", "TCP"}});
+  }
+}
+
 void fit(json& document, const ManifestOptions& options) {
   const std::string& ns = options.registration.own_namespace;
   json& metadata = document["metadata"];
@@ -94,7 +110,10 @@ void fit(json& document, const ManifestOptions& options) {
   const std::string_view name = string_at(metadata, {"name"});
   if (kind == "Namespace") metadata["name"] = ns;
   if (metadata.contains("namespace")) metadata["namespace"] = ns;
-  if (kind == "Service" && name == kWebhookServiceName) metadata["name"] = options.registration.service;
+  const bool other_service = kind == "Service" && name != kWebhookServiceName;
+  if (options.registration.visibility_port > 0 && !other_service)
+    open_visibility_port(document, options.registration.visibility_port);
+  if (kind == "Service" && !other_service) metadata["name"] = options.registration.service;
   if (kind == "ConfigMap" && !options.configuration.empty()) document["data"]["config.yaml"] = options.configuration;
   if (kind == "CustomResourceDefinition" && find_path(document, {"spec", "conversion", "webhook"})) {
     document["spec"]["conversion"]["webhook"]["clientConfig"] = conversion_client_config(options.registration, "");
@@ -164,6 +183,8 @@ Documents manifests(ManifestSet set, const ManifestOptions& options) {
       return policies(options);
     case ManifestSet::kWebhooks:
       return webhooks(options);
+    case ManifestSet::kApiServices:
+      return api_services(options.registration);
     case ManifestSet::kSamples:
       return samples(options);
     case ManifestSet::kLeanWorkloads:
@@ -174,13 +195,15 @@ Documents manifests(ManifestSet set, const ManifestOptions& options) {
       break;
   }
   // The namespace first, since others live in it; the webhooks last, so that nothing
-  // is asked of muster before it has been told to start.
+  // is asked of muster before it has been told to start. An APIService without an answer holds up the deletion of
+  // namespaces until muster is there.
   Documents all = deployment(options);
   Documents before = fitted(queue_definitions(), options);
   for (json& document : rights(options)) before.push_back(std::move(document));
   all.insert(all.begin() + 1, before.begin(), before.end());
   for (json& document : policies(options)) all.push_back(std::move(document));
   for (json& document : webhooks(options)) all.push_back(std::move(document));
+  for (json& document : api_services(options.registration)) all.push_back(std::move(document));
   return all;
 }
 

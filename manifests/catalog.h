@@ -22,16 +22,17 @@ enum class ManifestSet {
   // What `kubectl kustomize manifests` gives, in the order in which it is to be applied:
   // all but the samples and the JobSet CRD, which must not replace an upstream one unasked.
   kAll,
-  kCrds,        // LocalQueue and JobSet
-  kRbac,        // muster's own rights, and the user-facing roles
-  kDeployment,  // Namespace, ConfigMap, Services, NetworkPolicy, Deployment, PodDisruptionBudget
-  kPolicies,    // of admission, which the API server evaluates itself
+  kCrds,         // LocalQueue and JobSet
+  kRbac,         // muster's own rights, and the user-facing roles
+  kDeployment,   // Namespace, ConfigMap, Services, NetworkPolicy, Deployment, PodDisruptionBudget
+  kApiServices,  // of the visibility API, where it is aggregated; none otherwise
+  kPolicies,     // of admission, which the API server evaluates itself
   kWebhooks,
   kSamples,
   kLeanWorkloads,  // lean_workloads.h; not part of all
   kChart,          // no objects: what the Helm chart is made from (chart.h), whatever the options
 };
-// "all", "crds", "rbac", "deployment", "policies", "webhooks", "samples", "lean-workloads",
+// "all", "crds", "rbac", "deployment", "policies", "webhooks", "api-services", "samples", "lean-workloads",
 // "chart"; the error lists them.
 Result<ManifestSet> parse_manifest_set(std::string_view text);
 

@@ -90,6 +90,18 @@ json described_resources() {
   return resources;
 }
 
+// What is there beside the rules: the binding to read the API server's ConfigMap, and the APIServices with the port
+// that is Kueue's default.
+json aggregated_visibility(ManifestOptions options) {
+  options.registration.visibility_port = VisibilityServerSettings().bind_port;
+  options.rights.aggregated_visibility = true;
+  json binding;
+  for (json& object : rbac_objects(kChartNamespace, options.rights)) {
+    if (string_at(object, {"metadata", "name"}) == kAuthenticationReaderBindingName) binding = std::move(object);
+  }
+  return {{"binding", std::move(binding)}, {"apiServices", manifests(ManifestSet::kApiServices, options)}};
+}
+
 }  // namespace
 
 json chart_tables() {
@@ -117,10 +129,12 @@ json chart_tables() {
           {"queuesPods",
            further_rules(options, [](RightsOptions& rights) { rights.frameworks.emplace(plain_pod.framework); })},
           {"patchesJobSetDefinition", further_rules(options, &RightsOptions::patches_jobset_definition)},
-          {"writesCohorts", further_rules(options, &RightsOptions::writes_cohorts)}};
+          {"writesCohorts", further_rules(options, &RightsOptions::writes_cohorts)},
+          {"aggregatedVisibility", further_rules(options, &RightsOptions::aggregated_visibility)}};
       tables["webhooks"][name] = manifests(ManifestSet::kWebhooks, options);
     }
   }
+  tables["aggregatedVisibility"] = aggregated_visibility(usual);
   tables["describedResources"] = described_resources();
   tables["userRoles"] = user_roles();
   tables["policies"] = manifests(ManifestSet::kPolicies, usual);

@@ -24,6 +24,14 @@ inline constexpr std::string_view kLeaseName = "c1f6bfd2.kueue.x-k8s.io";
 inline constexpr std::string_view kServiceAccountName = "muster";
 inline constexpr std::string_view kLeaseRoleName = "muster-lease";  // where the Lease lies elsewhere
 inline constexpr std::string_view kMetricsReaderRoleName = "muster-metrics-reader";
+// Reads the ConfigMap by which the API server is told from others, in kube-system; Kubernetes brings the Role.
+inline constexpr std::string_view kAuthenticationReaderBindingName = "muster-authentication-reader";
+inline constexpr std::string_view kAuthenticationReaderRoleName = "extension-apiserver-authentication-reader";
+// APIServices of Kueue's visibility API; Kueue's own have the same names.
+inline constexpr std::array<std::string_view, 2> kVisibilityApiServiceNames = {"v1beta1.visibility.kueue.x-k8s.io",
+                                                                               "v1beta2.visibility.kueue.x-k8s.io"};
+// Port of the webhooks' Service, where the visibility API is aggregated.
+inline constexpr std::string_view kVisibilityPortName = "visibility";
 // The listener of metrics and explanations, and the name of its port.
 inline constexpr std::string_view kMetricsServiceName = "muster-metrics";
 inline constexpr std::string_view kMetricsPortName = "metrics";

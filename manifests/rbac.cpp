@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "api/api_service_type.h"
 #include "api/codec/json.h"
 #include "api/kinds/kind_description.h"
 #include "api/watched_kinds.h"
@@ -146,15 +147,21 @@ json cluster_rules(const RightsOptions& options) {
                        {std::string(kForeignJobSetWebhooks)}));
   if (options.native_jobsets)
     rules.push_back(rule({"coordination.k8s.io"}, {"leases"}, {"get"}, {std::string(kForeignJobSetLease)}));
+  if (options.aggregated_visibility) {
+    rules.push_back(rule({std::string(kApiServices.group)}, {std::string(kApiServices.plural)},
+                         {"list", "watch", "patch"},
+                         {kVisibilityApiServiceNames.begin(), kVisibilityApiServiceNames.end()}));
+  }
   rules.push_back(rule({"authentication.k8s.io"}, {"tokenreviews"}, {"create"}));
   rules.push_back(rule({"authorization.k8s.io"}, {"subjectaccessreviews"}, {"create"}));
   return rules;
 }
 
-// Of a ClusterRole where `ns` is empty.
-json binding(std::string_view own_namespace, std::string_view role, std::string_view ns = {}) {
+// Of a ClusterRole where `ns` is empty. `name`: empty: as the role.
+json binding(std::string_view own_namespace, std::string_view role, std::string_view ns = {},
+             std::string_view name = {}) {
   const std::string prefix = ns.empty() ? "Cluster" : "";
-  json made = object(std::string(kRbacApi) + "/v1", prefix + "RoleBinding", role, ns);
+  json made = object(std::string(kRbacApi) + "/v1", prefix + "RoleBinding", name.empty() ? role : name, ns);
   made["roleRef"] = {{"apiGroup", kRbacApi}, {"kind", prefix + "Role"}, {"name", role}};
   made["subjects"] =
       json::array({{{"kind", "ServiceAccount"}, {"name", kServiceAccountName}, {"namespace", own_namespace}}});
@@ -196,6 +203,7 @@ RightsOptions rights_for(const LoadedConfiguration& configuration) {
   options.deletes_deactivated =
       !string_at(kueue.effective, {"objectRetentionPolicies", "workloads", "afterDeactivatedByKueue"}).empty();
   options.writes_cohorts = find_path(kueue.effective, {"fairSharing"}) != nullptr;
+  options.aggregated_visibility = muster.aggregated_visibility;
   options.secret = kueue.cert_management.enable ? kueue.cert_management.webhook_secret_name : "";
   options.lease = kueue.leader_election.leader_elect ? kueue.leader_election.resource_name : "";
   options.lease_namespace = kueue.leader_election.resource_namespace;
@@ -228,6 +236,10 @@ std::vector<json> rbac_objects(std::string_view own_namespace, const RightsOptio
     lease["rules"] = lease_rules(options);
     objects.push_back(std::move(lease));
     objects.push_back(binding(own_namespace, kLeaseRoleName, options.lease_namespace));
+  }
+  if (options.aggregated_visibility) {
+    objects.push_back(
+        binding(own_namespace, kAuthenticationReaderRoleName, "kube-system", kAuthenticationReaderBindingName));
   }
   return objects;
 }

@@ -38,6 +38,9 @@ struct RightsOptions {
   bool keeps_policy = false;
   // Fair sharing: Cohorts show their share.
   bool writes_cohorts = false;
+  // The visibility API is aggregated: muster keeps the CA bundle of its APIServices, and reads by which certificate the
+  // API server is to be known.
+  bool aggregated_visibility = false;
   // The Secret that holds the certificates; empty: somebody else makes them.
   std::string secret{kCertificateSecretName};
   // The leader's Lease; an empty name: no leader is elected. An empty namespace: muster's own.

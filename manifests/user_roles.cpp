@@ -63,6 +63,17 @@ json kind_role(const UserKind& kind, bool edits) {
   return made;
 }
 
+// Kueue's two roles for its visibility API, aggregated or at muster's own port.
+json pending_viewer(std::string_view queues, const std::string& name, bool for_users) {
+  json made = role("pending-workloads-" + name + "-viewer");
+  made["metadata"]["labels"][kBatchAdmin] = "true";
+  if (for_users) made["metadata"]["labels"][kBatchUser] = "true";
+  made["rules"] = {{{"apiGroups", {"visibility.kueue.x-k8s.io"}},
+                    {"resources", {std::string(queues) + "/pendingworkloads"}},
+                    {"verbs", {"get"}}}};
+  return made;
+}
+
 // Without rules: the controller manager fills them in, and whoever applies none does not contest them.
 json aggregated(const std::string& name, std::string_view label) {
   json made = role(name);
@@ -78,6 +89,8 @@ std::vector<json> user_roles() {
     roles.push_back(kind_role(kind, true));
     roles.push_back(kind_role(kind, false));
   }
+  roles.push_back(pending_viewer("clusterqueues", "cq", false));
+  roles.push_back(pending_viewer("localqueues", "lq", true));
   return roles;
 }
 

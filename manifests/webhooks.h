@@ -53,6 +53,9 @@ struct WebhookRegistration {
   // User name of upstream's controller, which is not asked about the Jobs that it makes; empty:
   // there is none, or it was not found.
   std::string jobset_controller{};
+  // Port of the Service, and of the container, at which the visibility API answers the API server; 0: it is not
+  // aggregated.
+  int visibility_port = 0;
 };
 
 enum class WebhookKind { kMutating, kValidating };

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "api/api_service_type.h"
 #include "api/codec/json.h"
 #include "api/watched_kinds.h"
 #include "engine/loop/kind_feed.h"
@@ -124,7 +125,8 @@ void Cluster::catch_up(uint64_t term) {
   for (const auto& watch : watches_) watch->catch_up(term);
 }
 
-void Cluster::start_watches(EngineLoop& loop, const ReconcilerSettings& settings, const std::string& configurations) {
+void Cluster::start_watches(EngineLoop& loop, const ReconcilerSettings& settings, const std::string& configurations,
+                            bool api_services) {
   for (const WatchedKind& kind : watched_kinds()) {
     if (is_watched(kind, settings)) {
       watch(loop, kind);
@@ -139,6 +141,9 @@ void Cluster::start_watches(EngineLoop& loop, const ReconcilerSettings& settings
   for (std::string_view definition : kConvertedDefinitionNames) {
     watch(loop, {.type = &kCustomResourceDefinitions}, std::string(definition));
   }
+  if (!api_services) return;
+  for (std::string_view service : kVisibilityApiServiceNames)
+    watch(loop, {.type = &kApiServices}, std::string(service));
 }
 
 void Cluster::stop_watches() {

@@ -40,10 +40,10 @@ class Cluster {
 
   // Watches every kind of api/watched_kinds.h that is needed; of the others the engine hears that
   // there are none. When `configurations` is not empty, also the webhook configurations of
-  // that name and the CRDs whose objects muster converts. The loop must outlive this
-  // cluster's watches.
-  void start_watches(EngineLoop& loop, const ReconcilerSettings& settings, const std::string& configurations)
-      EXCLUDES(watches_mutex_);
+  // that name and the CRDs whose objects muster converts, and with `api_services` those of the
+  // visibility API. The loop must outlive this cluster's watches.
+  void start_watches(EngineLoop& loop, const ReconcilerSettings& settings, const std::string& configurations,
+                     bool api_services = false) EXCLUDES(watches_mutex_);
   void stop_watches() EXCLUDES(watches_mutex_);
   // The loop hears KindCaughtUp with `term` (of which each is greater than the last) for each watched
   // kind as soon as that is proven, and begins to lead with it. Any thread, also before the watches start.

@@ -55,6 +55,7 @@ Outcome<> apply_flags(const SettingsFlags& flags, MusterConfiguration& muster) {
   }
   if (flags.patch_jobset_definition) muster.patch_jobset_definition = *flags.patch_jobset_definition;
   if (flags.group_scheduling) muster.group_scheduling = *flags.group_scheduling;
+  if (flags.aggregated_visibility) muster.aggregated_visibility = *flags.aggregated_visibility;
   if (flags.waiter_image) muster.waiter_image = *flags.waiter_image;
   if (flags.webhook_client_ca_file) muster.webhook_client_ca_file = flags.webhook_client_ca_file;
   if (!flags.webhook_client_names.empty()) muster.webhook_client_names = flags.webhook_client_names;
@@ -95,6 +96,7 @@ Result<Settings> checked(LoadedConfiguration configuration, const std::string& f
   }
   FrameworkCheck frameworks = check_frameworks(configuration.kueue, queued);
   append(errors, std::move(frameworks.errors));
+  append(errors, check_visibility(configuration, configuration.warnings));
   if (!errors.empty()) return fail(lines_of(where, errors));
 
   // Whoever describes a kind wants it queued.
@@ -166,6 +168,8 @@ WebhookRegistration registration_of(const Settings& settings, const std::string&
   registration.managed_namespaces = kueue.managed_jobs_namespace_selector;
   registration.every_jobset = native_jobsets;
   registration.group_scheduling = settings.configuration.muster.group_scheduling;
+  if (settings.configuration.muster.aggregated_visibility)
+    registration.visibility_port = kueue.visibility_server.bind_port;
   return registration;
 }
 

@@ -33,6 +33,7 @@ struct SettingsFlags {
   std::optional<std::string> webhook_client_ca_file;
   std::vector<std::string> webhook_client_names;
   std::optional<std::string> unqueued_kinds;
+  std::optional<bool> aggregated_visibility;
 };
 
 struct Settings {

@@ -1,5 +1,6 @@
 #include "runtime/serving.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "api/meta/time.h"
@@ -9,6 +10,10 @@
 
 namespace muster {
 namespace {
+
+// The API server asks over a few connections, and a worker waits while it asks the API server back.
+constexpr size_t kVisibilityWorkers = 4;
+constexpr size_t kVisibilityConnections = 256;
 
 bool is_off(const std::string& address) {
   return address.empty() || address == "0";
@@ -45,6 +50,8 @@ Serving::Serving(Options options, std::shared_ptr<TlsContext> tls)
     metrics_server_ = std::make_unique<MetricsServer>(listener(options_.addresses.metrics, tls_, 4), metrics_,
                                                       options_.authorizer, reader_routes());
   }
+  if (options_.visibility && !is_off(options_.addresses.visibility))
+    visibility_ = std::make_unique<HttpServer>(visibility_listener(), visibility_routes(*options_.visibility));
   metrics_.watch_connections("webhook", [this] { return webhook_.open_connections(); });
 }
 
@@ -55,7 +62,7 @@ Routes Serving::webhook_routes() {
 }
 
 Routes Serving::reader_routes() const {
-  Routes routes = list_routes(options_.lister);
+  Routes routes = list_routes(options_.lister, options_.visibility_on_demand);
   routes.push_back(explain_route(options_.explainer));
   return routes;
 }
@@ -63,6 +70,16 @@ Routes Serving::reader_routes() const {
 HttpServerOptions Serving::webhook_listener() {
   HttpServerOptions options = listener(options_.addresses.webhook, tls_, options_.workers);
   options.clients = options_.webhook_clients;
+  return options;
+}
+
+// Workers, connections and memory of its own: however many people ask, reviews do not wait for them. Of the memory of
+// reviews it gets a quarter, but enough for one large answer.
+HttpServerOptions Serving::visibility_listener() {
+  HttpServerOptions options = listener(options_.addresses.visibility, tls_, kVisibilityWorkers);
+  options.identified = true;
+  options.limits.work_memory = std::max(kListMemory, budgets().reviews / 4);
+  options.limits.max_connections = kVisibilityConnections;
   return options;
 }
 
@@ -91,10 +108,14 @@ Outcome<> Serving::start() {
   if (metrics_server_) {
     if (auto started = metrics_server_->start(); !started) return fail("metrics: " + started.error().message);
   }
+  if (visibility_) {
+    if (auto started = visibility_->start(); !started) return fail("visibility: " + started.error().message);
+  }
   if (auto started = webhook_.start(); !started) return fail("webhook: " + started.error().message);
   readiness_.set_ready("listener");
   log_info("listening", {{"webhook", webhook_.port()},
                          {"metrics", metrics_server_ ? metrics_server_->port() : 0},
+                         {"visibility", visibility_port()},
                          {"healthProbe", probe_port()}});
   return Done{};
 }
@@ -117,6 +138,7 @@ void Serving::stop(Duration delay) {
   }
   constexpr Duration kPatience = std::chrono::seconds(8);
   webhook_.drain(kPatience);
+  if (visibility_) visibility_->drain(std::chrono::seconds(1));
   if (metrics_server_) metrics_server_->drain(std::chrono::seconds(1));
   if (probes_) probes_->drain(std::chrono::seconds(1));
 }

@@ -1,4 +1,4 @@
-// The three listeners of muster and what they share.
+// The listeners of muster and what they share.
 #pragma once
 
 #include <memory>
@@ -19,11 +19,13 @@
 #include "server/review_handler.h"
 #include "server/transport/client_certificates.h"
 #include "server/transport/tls_context.h"
+#include "server/visibility_route.h"
 
 namespace muster {
 
 struct ListenAddresses {
   std::string webhook, health_probe, metrics;  // "0" or empty: that listener is off (not for webhook)
+  std::string visibility{};                    // empty: off
 };
 
 class Serving {
@@ -37,6 +39,10 @@ class Serving {
     Authorizer authorizer;                 // of the metrics; empty: everybody may read them
     std::optional<Explainer> explainer{};  // nullopt: no cluster
     std::optional<Lister> lister{};        // the same
+    // Kueue's visibility API at the port of the metrics; off where its feature gate is.
+    bool visibility_on_demand = true;
+    // The same for an API server, with addresses.visibility.
+    std::optional<VisibilityApi> visibility{};
     // Who may ask for reviews; null: everybody.
     std::shared_ptr<const ClientCertificates> webhook_clients{};
     size_t memory_limit = kDefaultMemoryLimit;
@@ -68,6 +74,8 @@ class Serving {
 
   // After start(): where the probes are; 0: that listener is off.
   uint16_t probe_port() const { return probes_ ? probes_->port() : 0; }
+  uint16_t webhook_port() const { return webhook_.port(); }
+  uint16_t visibility_port() const { return visibility_ ? visibility_->port() : 0; }
 
   // Unready at once; then, after `delay`, no further connections, and what is under
   // way is answered.
@@ -79,6 +87,7 @@ class Serving {
   Routes reader_routes() const;
   MemoryBudgets budgets() const { return budgets_of(options_.memory_limit); }
   HttpServerOptions webhook_listener();
+  HttpServerOptions visibility_listener();
   HttpServerOptions listener(const std::string& address, std::shared_ptr<TlsContext> tls, size_t workers);
 
   const Options options_;
@@ -91,6 +100,7 @@ class Serving {
   HttpServer webhook_;
   std::unique_ptr<ProbeServer> probes_;
   std::unique_ptr<MetricsServer> metrics_server_;
+  std::unique_ptr<HttpServer> visibility_;
 };
 
 }  // namespace muster

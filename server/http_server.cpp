@@ -14,7 +14,7 @@ struct HttpServer::Parts {
   Parts(const HttpServerOptions& options, Routes routes)
       : settings(options.limits),
         responder(routes, options.timeouts.idle, options.events),
-        loop(settings, channel_factory(options.tls, options.clients)) {
+        loop(settings, channel_factory(options)) {
     settings.routes = std::move(routes);
     settings.timeouts = options.timeouts;
     settings.clock = options.clock;
@@ -25,10 +25,11 @@ struct HttpServer::Parts {
     };
   }
 
-  static ConnectionLoop::ChannelFactory channel_factory(std::shared_ptr<TlsContext> tls,
-                                                        std::shared_ptr<const ClientCertificates> clients) {
-    if (!tls) return make_plain_channel;
-    return [tls, clients](FileDescriptor socket) { return tls->accept(std::move(socket), clients); };
+  static ConnectionLoop::ChannelFactory channel_factory(const HttpServerOptions& options) {
+    if (!options.tls) return make_plain_channel;
+    return [tls = options.tls, clients = options.clients, identified = options.identified](FileDescriptor socket) {
+      return tls->accept(std::move(socket), clients, identified);
+    };
   }
 };
 

@@ -26,6 +26,8 @@ struct HttpServerOptions {
   std::shared_ptr<TlsContext> tls;  // null: plain HTTP
   // With TLS: ask clients for certificates, and keep routes to those who have one (Route::strangers).
   std::shared_ptr<const ClientCertificates> clients{};  // null: ask nobody
+  // With TLS and without `clients`: ask for certificates and let their handlers judge them (Route::identified).
+  bool identified = false;
   size_t workers = 4;
   HttpLimits limits;
   HttpTimeouts timeouts;

@@ -8,6 +8,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace muster {
 
@@ -81,6 +82,17 @@ class HttplibEngine : public httplib::Server {
 
 namespace {
 
+// What httplib must not touch of the request that this thread serves: it would decode the values.
+thread_local const RequestHead* served_head = nullptr;
+
+class ServedHead {
+ public:
+  explicit ServedHead(const RequestHead& head) { served_head = &head; }
+  ~ServedHead() { served_head = nullptr; }
+  ServedHead(const ServedHead&) = delete;
+  ServedHead& operator=(const ServedHead&) = delete;
+};
+
 HttpRequest to_request(const httplib::Request& request, const std::string& token, const std::string& own_token) {
   HttpRequest result;
   const std::string_view target = request.target;
@@ -97,7 +109,14 @@ httplib::Server::Handler wrap(const HttpHandler& handler) {
   return [handler](const httplib::Request& request, httplib::Response& response) {
     const auto token = request.get_header_value("Authorization");
     const auto own_token = request.get_header_value("X-Muster-Token");
-    auto made = handler(to_request(request, token, own_token));
+    HttpRequest asked = to_request(request, token, own_token);
+    std::vector<HttpHeader> headers;
+    if (served_head->route->identified) {
+      for (const auto& [name, value] : served_head->headers) headers.push_back({name, value});
+      asked.headers = headers;
+      asked.peer = served_head->peer;
+    }
+    auto made = handler(asked);
     response.status = made.status;
     response.body = std::move(made.body);
     response.set_header("Content-Type", made.content_type);
@@ -156,6 +175,7 @@ std::string HttplibResponder::answer(const RequestHead& head, std::string_view b
     clean += "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";
   }
   clean += "\r\n";
+  const ServedHead served(head);
   return engine_->process(clean, body, close);
 }
 

@@ -6,34 +6,17 @@
 
 #include "api/meta/names.h"
 #include "explain/lists/holder_list.h"
-#include "explain/lists/pending_workloads.h"
 #include "explain/lists/queue_list.h"
 #include "explain/lists/workload_list.h"
 #include "server/reader_answers.h"
 #include "server/request_query.h"
+#include "server/visibility_answer.h"
 
 namespace muster {
 namespace {
 
 using nlohmann::json;
 using Names = std::set<std::string_view>;
-
-// The largest answers: 100,000 items of the visibility API, or some thousand queues as a tree.
-constexpr size_t kListMemory = 48UL * 1024 * 1024;
-
-constexpr ResourceType kVisibleClusterQueues{kVisibilityGroup, "v1beta2", "clusterqueues",
-                                             "ClusterQueue",   false,     "visibility.kueue.x-k8s.io/v1beta2"};
-constexpr ResourceType kVisibleLocalQueues{kVisibilityGroup, "v1beta2", "localqueues",
-                                           "LocalQueue",     true,      "visibility.kueue.x-k8s.io/v1beta2"};
-
-std::string sentence(const ListAccess& access) {
-  std::string text = "this user cannot " + access.verb + " " + resource_name(*access.type);
-  if (!access.subresource.empty()) text += "/" + access.subresource;
-  if (!access.name.empty()) text += " \"" + access.name + "\"";
-  if (!access.type->namespaced) return text;
-  return text + (access.ns.empty() ? " in all namespaces (name a namespace to see that one)"
-                                   : " in namespace \"" + access.ns + "\"");
-}
 
 HttpResponse bad_request(const std::string& why) {
   return refuse(400, "BadRequest", why);
@@ -45,7 +28,7 @@ class Question {
   Question(const Lister& lister, const HttpRequest& request) : lister_(lister), request_(request) {}
 
   HttpResponse answer_list();
-  HttpResponse answer_visibility();
+  HttpResponse answer_visibility() const;
 
  private:
   std::optional<HttpResponse> read(const Names& parameters);
@@ -79,7 +62,7 @@ std::optional<HttpResponse> Question::read(const Names& parameters) {
 }
 
 std::optional<HttpResponse> Question::authorize(const ListAccess& access) const {
-  return refusal_of(lister_.authorize(token_of(request_), access), sentence(access));
+  return refusal_of(lister_.authorize(token_of(request_), access), sentence_of(access));
 }
 
 // `make` gives the list, or says what does not exist.
@@ -166,35 +149,15 @@ HttpResponse Question::answer_list() {
                 "there is no such list; there are workloads, localqueues, clusterqueues, cohorts, usage, holders");
 }
 
-HttpResponse Question::answer_visibility() {
-  const std::vector<std::string_view> parts = path_parts(request_.path.substr(kVisibilityPath.size()));
-  const bool versioned = parts[0] == "v1beta1" || parts[0] == "v1beta2";
-  const bool cluster = versioned && parts.size() == 4 && parts[1] == "clusterqueues" && parts[3] == "pendingworkloads";
-  const bool local = versioned && parts.size() == 6 && parts[1] == "namespaces" && parts[3] == "localqueues" &&
-                     parts[5] == "pendingworkloads";
-  if (!cluster && !local)
-    return refuse(404, "NotFound",
-                  "ask for .../{v1beta1,v1beta2}/clusterqueues/NAME/pendingworkloads or "
-                  ".../namespaces/NAMESPACE/localqueues/NAME/pendingworkloads");
-  const std::string ns(local ? parts[2] : ""), name(local ? parts[4] : parts[2]);
-  if (local && !is_dns1123_label(ns).empty()) return bad_request("no namespace can be named \"" + ns + "\"");
-  if (!is_dns1123_subdomain(name).empty()) return bad_request("no queue can be named \"" + name + "\"");
-  if (auto wrong = read({"limit", "offset"})) return *wrong;
-  const auto limit = number_of(values_, "limit", PendingPage::kDefaultLimit), offset = number_of(values_, "offset", 0);
-  if (!limit || !offset) return bad_request((limit ? offset : limit).error().message);
-  const ResourceType& type = local ? kVisibleLocalQueues : kVisibleClusterQueues;
-  if (auto refused = authorize({"get", &type, ns, name, "pendingworkloads"})) return *refused;
-  const auto snapshot = lister_.snapshot();
-  if (!snapshot) return not_synced();
-  const PendingPage page{*limit, *offset};
-  Result<std::string> summary = local ? pending_of_local_queue(*snapshot, parts[0], ns, name, page)
-                                      : pending_of_cluster_queue(*snapshot, parts[0], name, page);
-  if (!summary) return refuse(404, "NotFound", summary.error().message);
-  return {200, "application/json", std::move(*summary)};
+HttpResponse Question::answer_visibility() const {
+  const auto question = read_pending_question(request_.path, request_.query, UnknownParameters::kRefused);
+  if (!question) return question.error();
+  if (auto refused = authorize(question->access)) return *refused;
+  return answer_pending(*question, lister_.snapshot().get());
 }
 
 Route route(std::string_view path, const std::shared_ptr<const std::optional<Lister>>& lister,
-            HttpResponse (Question::*answer)()) {
+            HttpResponse (*answer)(Question)) {
   return {.method = HttpMethod::kGet,
           .path = std::string(path),
           .handler = [lister, answer](const HttpRequest& request) -> HttpResponse {
@@ -202,18 +165,21 @@ Route route(std::string_view path, const std::shared_ptr<const std::optional<Lis
               return refuse(503, "ServiceUnavailable",
                             "muster runs --standalone: it knows no cluster, and so no queues");
             if (token_of(request).empty()) return unauthenticated(false);
-            return (Question(**lister, request).*answer)();
+            return answer(Question(**lister, request));
           },
           .prefix = true,
-          .memory = [](size_t) { return kListMemory; }};
+          .memory = [](size_t) { return kListMemory; },
+          .large_answers = true};
 }
 
 }  // namespace
 
-Routes list_routes(std::optional<Lister> lister) {
+Routes list_routes(std::optional<Lister> lister, bool visibility) {
   const auto shared = std::make_shared<const std::optional<Lister>>(std::move(lister));
-  return {route(kListsPath, shared, &Question::answer_list),
-          route(kVisibilityPath, shared, &Question::answer_visibility)};
+  Routes routes = {route(kListsPath, shared, [](Question question) { return question.answer_list(); })};
+  if (visibility)
+    routes.push_back(route(kVisibilityPath, shared, [](Question question) { return question.answer_visibility(); }));
+  return routes;
 }
 
 }  // namespace muster

@@ -6,7 +6,8 @@
 //   GET /apis/visibility.kueue.x-k8s.io/{v1beta1,v1beta2}/clusterqueues/NAME/pendingworkloads?limit=&offset=
 //   GET /apis/visibility.kueue.x-k8s.io/{v1beta1,v1beta2}/namespaces/NS/localqueues/NAME/pendingworkloads
 // Tokens and refusals are those of explain_route.h. A list of a kind takes the right to list that kind in the
-// namespace, or in all where none is named; the visibility API takes `get` on Kueue's subresources.
+// namespace, or in all where none is named; the visibility API takes `get` on Kueue's subresources. The same answers
+// are at an API server's own paths where the visibility API is aggregated (visibility_route.h).
 #pragma once
 
 #include <functional>
@@ -20,19 +21,12 @@
 #include "base/result.h"
 #include "explain/lists/queue_snapshot.h"
 #include "server/metrics_server.h"
+#include "server/reader_answers.h"
 #include "server/transport/http.h"
 
 namespace muster {
 
 inline constexpr std::string_view kListsPath = "/lists/v1/";
-inline constexpr std::string_view kVisibilityPath = "/apis/visibility.kueue.x-k8s.io/";
-
-// What somebody wants to do with objects; an empty namespace means all, an empty name all of them.
-struct ListAccess {
-  std::string verb;
-  const ResourceType* type;
-  std::string ns{}, name{}, subresource{};
-};
 
 struct Lister {
   std::function<AuthDecision(std::string_view token, const ListAccess& access)> authorize;
@@ -42,7 +36,8 @@ struct Lister {
   std::function<Result<nlohmann::json>(std::string_view cluster_queue)> usage;
 };
 
-// nullopt: there is no cluster to speak of (--standalone), and every answer is 503.
-Routes list_routes(std::optional<Lister> lister);
+// nullopt: there is no cluster to speak of (--standalone), and every answer is 503. `visibility`: Kueue's feature gate
+// VisibilityOnDemand is on; without it there are no such paths.
+Routes list_routes(std::optional<Lister> lister, bool visibility = true);
 
 }  // namespace muster

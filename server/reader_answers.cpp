@@ -8,6 +8,15 @@ namespace muster {
 
 using nlohmann::json;
 
+std::string sentence_of(const ListAccess& access) {
+  std::string text = "this user cannot " + access.verb + " " + resource_name(*access.type);
+  if (!access.subresource.empty()) text += "/" + access.subresource;
+  if (!access.name.empty()) text += " \"" + access.name + "\"";
+  if (!access.type->namespaced) return text;
+  return text + (access.ns.empty() ? " in all namespaces (name a namespace to see that one)"
+                                   : " in namespace \"" + access.ns + "\"");
+}
+
 HttpResponse answer_json(int status, const json& body) {
   return {status, "application/json", to_text(body) + "\n"};
 }

@@ -13,6 +13,19 @@
 
 namespace muster {
 
+// What a reader wants to do with objects; an empty namespace means all, an empty name all of them.
+struct ListAccess {
+  std::string verb;
+  const ResourceType* type;
+  std::string ns{}, name{}, subresource{};
+};
+
+// The largest answers of lists: 100,000 items of the visibility API, or some thousand queues as a tree.
+inline constexpr size_t kListMemory = 48UL * 1024 * 1024;
+
+// "this user cannot list workloads.kueue.x-k8s.io in all namespaces ..."
+std::string sentence_of(const ListAccess& access);
+
 HttpResponse answer_json(int status, const nlohmann::json& body);
 // A Status of Kubernetes, with its reason ("Forbidden").
 HttpResponse refuse(int code, std::string_view reason, const std::string& message);

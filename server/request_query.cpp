@@ -30,6 +30,11 @@ std::optional<std::string> decoded(std::string_view text) {
 }  // namespace
 
 Result<QueryValues> parse_query(std::string_view query, const std::set<std::string_view>& known) {
+  return parse_query(query, known, UnknownParameters::kRefused);
+}
+
+Result<QueryValues> parse_query(std::string_view query, const std::set<std::string_view>& known,
+                                UnknownParameters unknown) {
   QueryValues values;
   while (!query.empty()) {
     const size_t end = query.find('&');
@@ -40,6 +45,7 @@ Result<QueryValues> parse_query(std::string_view query, const std::set<std::stri
     const auto value = decoded(equals == std::string_view::npos ? "" : item.substr(equals + 1));
     if (!name || !value) return fail("the query is not percent-encoded well: " + std::string(item.substr(0, 100)));
     if (!known.contains(*name)) {
+      if (unknown == UnknownParameters::kPassedOver) continue;
       const std::vector<std::string> names(known.begin(), known.end());
       return fail("there is no parameter \"" + name->substr(0, 100) + "\" here" + did_you_mean(*name, names));
     }

@@ -17,6 +17,12 @@ using QueryValues = std::map<std::string, std::string, std::less<>>;
 // not `known`, one that comes twice, and text that is not well encoded: nothing is passed over.
 Result<QueryValues> parse_query(std::string_view query, const std::set<std::string_view>& known);
 
+// Whether what is not known is refused, or passed over as every API of an API server does: its clients send parameters
+// that belong to all of them (timeout, pretty), and so must an aggregated API.
+enum class UnknownParameters { kRefused, kPassedOver };
+Result<QueryValues> parse_query(std::string_view query, const std::set<std::string_view>& known,
+                                UnknownParameters unknown);
+
 // The value, or empty.
 std::string value_of(const QueryValues& values, std::string_view name);
 // A whole number, 0 or more; `absent` where there is none. An error names the parameter.

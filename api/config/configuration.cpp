@@ -72,6 +72,8 @@ void fill_members(Configuration& c) {
   c.cert_management = {bool_at(e, {"internalCertManagement", "enable"}),
                        text({"internalCertManagement", "webhookServiceName"}),
                        text({"internalCertManagement", "webhookSecretName"})};
+  c.visibility_server = {text({"visibilityServer", "bindAddress"}),
+                         static_cast<int>(int_at(e, {"visibilityServer", "bindPort"}).value_or(8082))};
   c.client_connection = {e.at("clientConnection").at("qps").get<double>(),
                          static_cast<int>(int_at(e, {"clientConnection", "burst"}).value_or(0))};
   const json& election = object_at(e, {"leaderElection"});

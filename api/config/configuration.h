@@ -49,6 +49,12 @@ struct CertManagementSettings {
   std::string webhook_secret_name;
 };
 
+// Where the visibility API listens for the API server, where it is aggregated.
+struct VisibilityServerSettings {
+  std::string bind_address;  // an IP address; empty: all addresses
+  int bind_port = 8082;
+};
+
 struct ClientConnectionSettings {
   double qps = 300;  // negative: no limit
   int burst = 500;
@@ -75,6 +81,7 @@ struct Configuration {
   std::string metrics_bind_address;       // "0" or empty: not served
   std::string health_probe_bind_address;  // "0" or empty: not served
   CertManagementSettings cert_management;
+  VisibilityServerSettings visibility_server;
   ClientConnectionSettings client_connection;
   LeaderElectionSettings leader_election;
   bool manage_jobs_without_queue_name = false;
@@ -122,6 +129,12 @@ FieldErrors validate_configuration(const Configuration& configuration);
 
 // On unless v1beta1 left it off or the gate DisableWaitForPodsReady turned it off.
 bool wait_for_pods_ready_enabled(const Configuration& configuration);
+
+// The gate VisibilityOnDemand: is there a visibility API at all?
+bool visibility_on_demand_enabled(const Configuration& configuration);
+// Whether it is aggregated is muster's own setting, which must agree with the gate. Errors, and for a Kueue's setting
+// that has no effect then a sentence in `warnings`.
+FieldErrors check_visibility(const LoadedConfiguration& configuration, std::vector<std::string>& warnings);
 
 // Checks the gates of the file and the text of --feature-gates (empty: not given),
 // which exclude each other. When all is well the configuration has the gates of the

@@ -14,6 +14,26 @@ FieldErrors apply_feature_gates(Configuration& configuration, std::string_view f
   return errors;
 }
 
+bool visibility_on_demand_enabled(const Configuration& configuration) {
+  const FeatureGateMap gates = resolve_feature_gates(configuration.feature_gates.value_or(FeatureGateMap{}));
+  return gate_enabled(gates, "VisibilityOnDemand");
+}
+
+FieldErrors check_visibility(const LoadedConfiguration& configuration, std::vector<std::string>& warnings) {
+  FieldErrors errors;
+  if (!configuration.muster.aggregated_visibility) {
+    for (const std::string& path : configuration.kueue.set_in_file) {
+      if (!path.starts_with("visibilityServer")) continue;
+      warnings.push_back(path + " has no effect, because aggregatedVisibility of MusterConfiguration is false");
+    }
+  } else if (!visibility_on_demand_enabled(configuration.kueue)) {
+    errors.push_back(invalid("aggregatedVisibility", true,
+                             "the feature gate VisibilityOnDemand is false, so there is no visibility API; set the "
+                             "gate to true or leave the setting out"));
+  }
+  return errors;
+}
+
 namespace {
 
 // Whether a path of the file, a setting or a block that is written empty, reaches a setting that acts.

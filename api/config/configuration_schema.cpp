@@ -227,8 +227,8 @@ constexpr ConfigField kRetentionPoliciesFields[] = {
 constexpr ConfigStruct kRetentionPolicies{"ObjectRetentionPolicies", kRetentionPoliciesFields};
 
 constexpr ConfigField kVisibilityServerFields[] = {
-    {"bindAddress", kString, kOne, kPointer, "string"},
-    {"bindPort", kInt32, kOne, kPointer, "int32"},
+    {"bindAddress", kString, kOne, kPointer, "string", nullptr, kBoth, kActs},
+    {"bindPort", kInt32, kOne, kPointer, "int32", nullptr, kBoth, kActs},
 };
 constexpr ConfigStruct kVisibilityServer{"VisibilityServerConfiguration", kVisibilityServerFields};
 

@@ -90,7 +90,7 @@ constexpr FeatureGate kGates[] = {
     {"UnadmittedWorkloadsObservability", true, GateStage::kBeta, kActs},
     {"ValidateRayAndSparkJobUpdates", true, GateStage::kBeta, kActs},
     {"VectorizedResourceRequests", true, GateStage::kBeta},
-    {"VisibilityOnDemand", true, GateStage::kBeta},
+    {"VisibilityOnDemand", true, GateStage::kBeta, kActs},
     {"WorkloadIdentifierAnnotations", true, GateStage::kBeta, kActs},
     {"WorkloadPriorityClassDefaulting", true, GateStage::kBeta, kActs},
     {"WorkloadRequestUseMergePatch", false, GateStage::kAlpha},

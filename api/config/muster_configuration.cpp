@@ -150,18 +150,31 @@ void read_group_scheduling(const json& value, const FieldPath& path, MusterConfi
   read_switch(value, path, into.group_scheduling, errors);
 }
 
+void read_aggregated_visibility(const json& value, const FieldPath& path, MusterConfiguration& into,
+                                FieldErrors& errors) {
+  read_switch(value, path, into.aggregated_visibility, errors);
+}
+
 void read_unqueued_kinds(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
   read_word(value, path, into.unqueued_kinds, errors, parse_unqueued_kinds);
 }
 
 constexpr Setting kSettings[] = {
-    {"suspendGuard", read_suspend_guard},         {"admitters", read_admitters},
-    {"waiterImage", read_waiter_image},           {"logFormat", read_log_format},
-    {"certificateLifetime", read_lifetime},       {"jobSetFeatureGates", read_jobset_gates},
-    {"jobSetController", read_jobset_controller}, {"patchJobSetDefinition", read_patch_definition},
-    {"backoffLimitTimeout", read_limit_timeout},  {"backoffJitter", read_jitter},
-    {"groupScheduling", read_group_scheduling},   {"webhookClientCAFile", read_client_ca_file},
-    {"webhookClientNames", read_client_names},    {"unqueuedKinds", read_unqueued_kinds},
+    {"suspendGuard", read_suspend_guard},
+    {"admitters", read_admitters},
+    {"waiterImage", read_waiter_image},
+    {"logFormat", read_log_format},
+    {"certificateLifetime", read_lifetime},
+    {"jobSetFeatureGates", read_jobset_gates},
+    {"jobSetController", read_jobset_controller},
+    {"patchJobSetDefinition", read_patch_definition},
+    {"backoffLimitTimeout", read_limit_timeout},
+    {"backoffJitter", read_jitter},
+    {"groupScheduling", read_group_scheduling},
+    {"webhookClientCAFile", read_client_ca_file},
+    {"webhookClientNames", read_client_names},
+    {"unqueuedKinds", read_unqueued_kinds},
+    {"aggregatedVisibility", read_aggregated_visibility},
 };
 
 std::string known_settings() {

@@ -58,6 +58,8 @@ struct MusterConfiguration {
   // What happens to a request for a queue by a kind that muster does not queue; unset: what the
   // admission policy in the cluster says, which warns as it is shipped.
   std::optional<UnqueuedKinds> unqueued_kinds;
+  // Kueue's visibility API is answered at the API server's own paths too (an APIService for each of its versions).
+  bool aggregated_visibility = false;
 };
 
 // Settings as words: "enforce" or "observe"; "json" or "text"; "2160h", at least 5s.

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "api/api_service_type.h"
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
 #include "api/unqueued_kinds.h"
@@ -19,7 +20,6 @@ using kube::Resource;
 using nlohmann::json;
 
 const Resource kDeployments{"apps", "v1", "deployments", true, "Deployment"};
-const Resource kApiServices{"apiregistration.k8s.io", "v1", "apiservices", false, "APIService"};
 
 Resource idle_kind(const char* plural, const char* kind) {
   return {"kueue.x-k8s.io", "v1beta2", plural, false, kind};
@@ -38,7 +38,8 @@ void add_components(std::vector<Reading>& readings) {
     readings.push_back(
         {kDeployments, {.label_selector = std::string(kAppNameLabel) + "=" + std::string(component->label)}});
     readings.push_back({kube::leases(), named(component->lease)});
-    for (const std::string_view name : component->api_services) readings.push_back({kApiServices, named(name)});
+    for (const std::string_view name : component->api_services)
+      readings.push_back({kube::resource_of(kApiServices), named(name)});
   }
   readings.push_back({kube::resource_of(kConfigMaps), named("kueue-manager-config")});
   readings.push_back({kube::resource_of(kConfigMaps), {.label_selector = "app.kubernetes.io/name=kueue"}});

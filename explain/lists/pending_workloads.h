@@ -2,6 +2,7 @@
 // with their positions. Source: Kueue KEP-168-2; compared with recorded answers (vectors/pending_positions).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 namespace muster {
 
 inline constexpr std::string_view kVisibilityGroup = "visibility.kueue.x-k8s.io";
+inline constexpr std::array<std::string_view, 2> kVisibilityVersions = {"v1beta2", "v1beta1"};  // the preferred first
 
 // Which part of a list. Kueue's: at most 100,000 of them at once; nothing for a limit below 1.
 struct PendingPage {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "api/api_service_type.h"
 #include "api/codec/json.h"
 #include "manifests/names.h"
+#include "reconcilers/webhooks/api_service.h"
 #include "reconcilers/webhooks/conversion_webhook.h"
 
 namespace muster {
@@ -12,6 +14,18 @@ namespace {
 
 bool is_definition(const ResourceType& type) {
   return type.plural == kCustomResourceDefinitions.plural;
+}
+bool is_api_service(const ResourceType& type) {
+  return type.plural == kApiServices.plural;
+}
+// Without one of these the API server asks muster about no job.
+bool is_configuration(const ResourceType& type) {
+  return type.group == kMutatingWebhookConfigurations.group;
+}
+
+std::vector<std::string> bundles_of(const ResourceType& type, const nlohmann::json& live) {
+  if (is_definition(type)) return conversion_bundles_of(live);
+  return is_api_service(type) ? api_service_bundles_of(live) : ca_bundles_of(live);
 }
 
 // The schemas are most of a definition, and not needed here.
@@ -33,10 +47,12 @@ WebhookConfigReconciler::WebhookConfigReconciler(WebhookRegistration registratio
   for (std::string_view name : kConvertedDefinitionNames) {
     targets_[{&kCustomResourceDefinitions, "", std::string(name)}];
   }
+  if (registration_.visibility_port == 0) return;
+  for (std::string_view name : kVisibilityApiServiceNames) targets_[{&kApiServices, "", std::string(name)}];
 }
 
 bool WebhookConfigReconciler::keeps(const ResourceType& type, std::string_view name) {
-  if (type.group == kMutatingWebhookConfigurations.group) return true;
+  if (is_configuration(type) || is_api_service(type)) return true;
   const auto& converted = kConvertedDefinitionNames;
   return is_definition(type) && std::find(converted.begin(), converted.end(), name) != converted.end();
 }
@@ -88,7 +104,7 @@ std::optional<std::vector<std::string>> WebhookConfigReconciler::take_seen_bundl
 std::optional<std::vector<ObjectKey>> WebhookConfigReconciler::take_missing(MonotonicTime now) {
   std::vector<ObjectKey> missing;
   for (const auto& [key, target] : targets_) {
-    if (target.listed && !target.live && !is_definition(*key.type)) missing.push_back(key);
+    if (target.listed && !target.live && is_configuration(*key.type)) missing.push_back(key);
   }
   const bool again = !missing.empty() && told_missing_at_ && now - *told_missing_at_ >= kTellAgain;
   if (missing == told_missing_ && !again) return std::nullopt;
@@ -109,6 +125,7 @@ void WebhookConfigReconciler::write_finished(const ObjectKey& key) {
 std::optional<nlohmann::json> WebhookConfigReconciler::patch_for(const ObjectKey& key, const nlohmann::json& live,
                                                                  const ClusterView* view) const {
   if (is_definition(*key.type)) return reconcile_conversion(live, registration_, *ca_bundle_);
+  if (is_api_service(*key.type)) return reconcile_api_service(live, registration_, *ca_bundle_);
   // Half a picture of the namespaces would take entries away.
   if (view == nullptr) return std::nullopt;
   return reconcile_webhook_configuration(live, *view, registration_, *ca_bundle_);
@@ -145,10 +162,7 @@ void WebhookConfigReconciler::read_live_bundles() {
   std::set<std::string> bundles;
   for (const auto& [key, target] : targets_) {
     if (!target.live) continue;
-    for (std::string& bundle :
-         is_definition(*key.type) ? conversion_bundles_of(*target.live) : ca_bundles_of(*target.live)) {
-      bundles.insert(std::move(bundle));
-    }
+    for (std::string& bundle : bundles_of(*key.type, *target.live)) bundles.insert(std::move(bundle));
   }
   live_bundles_.assign(bundles.begin(), bundles.end());
 }

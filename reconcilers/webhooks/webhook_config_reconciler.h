@@ -1,5 +1,6 @@
-// Keeps muster's two webhook configurations in line, and the conversion webhook in its
-// CRDs: holds what the API server has of them, and says what to write. Part of the engine.
+// Keeps muster's two webhook configurations in line, the conversion webhook in its CRDs, and
+// the APIServices of the visibility API where it is aggregated: holds what the API server has of
+// them, and says what to write. Part of the engine.
 //
 // Each object is watched by its own name, so a list of CRDs covers one of them only.
 #pragma once
@@ -26,7 +27,7 @@ class WebhookConfigReconciler {
   WebhookConfigReconciler(WebhookRegistration registration, bool active, Duration write_interval);
 
   // Whether this object is reconciled here, and by no other reconciler: any webhook
-  // configuration, and the CRDs whose objects muster converts.
+  // configuration, any APIService, and the CRDs whose objects muster converts.
   static bool keeps(const ResourceType& type, std::string_view name);
   void put(const PlainObject& object);
   void remove(const ObjectKey& key);

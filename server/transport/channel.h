@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "server/transport/http.h"
+
 namespace muster {
 
 // A file descriptor that is closed with its owner.
@@ -44,10 +46,10 @@ struct IoResult {
 };
 
 // Used by one thread at a time. Nothing here ever waits.
-class Channel {
+class Channel : public HttpPeer {
  public:
   explicit Channel(FileDescriptor socket) : socket_(std::move(socket)) {}
-  virtual ~Channel() = default;
+  ~Channel() override = default;
 
   int fd() const { return socket_.get(); }
 
@@ -59,6 +61,8 @@ class Channel {
   // After the handshake: why the peer is not one that the listener knows; empty when it is, or
   // when the listener asks nobody who they are.
   virtual std::string stranger_because() { return ""; }
+  // Nothing is shown without TLS, or where the listener asks for no certificate.
+  PeerCertificate judged_by(const ClientAuthorities& /*authorities*/) override { return {}; }
   // Says that nothing more will be written. Afterwards only discard().
   virtual void finish_writing() = 0;
   // Takes what still comes from the socket and throws it away.

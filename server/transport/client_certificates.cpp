@@ -42,11 +42,16 @@ std::string_view text_of(const ASN1_STRING* text) {
   return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)), static_cast<size_t>(ASN1_STRING_length(text))};
 }
 
-std::vector<std::string> names_in(X509* certificate) {
+std::vector<std::string> common_names_in(X509* certificate) {
   std::vector<std::string> names;
   X509_NAME* subject = X509_get_subject_name(certificate);
   for (int i = -1; (i = X509_NAME_get_index_by_NID(subject, NID_commonName, i)) >= 0;)
     names.emplace_back(text_of(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, i))));
+  return names;
+}
+
+std::vector<std::string> names_in(X509* certificate) {
+  std::vector<std::string> names = common_names_in(certificate);
   const std::unique_ptr<GENERAL_NAMES, NamesFree> others(
       static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
   for (int i = 0; others && i < sk_GENERAL_NAME_num(others.get()); ++i) {
@@ -123,6 +128,21 @@ std::string ClientAuthorities::stranger_because(ssl_st& connection) const {
     return std::find(names_.begin(), names_.end(), name) != names_.end();
   });
   return named ? "" : std::string(kWhoIsKnown).append(" and a name of webhookClientNames");
+}
+
+PeerCertificate ClientAuthorities::judge(ssl_st& connection) const {
+  X509* certificate = SSL_get0_peer_certificate(&connection);
+  if (certificate == nullptr) return {};
+  ERR_clear_error();
+  PeerCertificate judged{true, distrust_of(store_.get(), connection, certificate), common_names_in(certificate)};
+  ERR_clear_error();
+  return judged;
+}
+
+void ask_for_any_certificate(ssl_st& connection) {
+  SSL_set_max_cert_list(&connection, kMaxChainBytes);
+  SSL_set_verify_depth(&connection, kMaxChainDepth);
+  SSL_set_verify(&connection, SSL_VERIFY_PEER, [](int, X509_STORE_CTX*) { return 1; });
 }
 
 ClientCertificates::ClientCertificates(std::shared_ptr<const ClientAuthorities> first, std::vector<std::string> names)

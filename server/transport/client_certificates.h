@@ -12,6 +12,7 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
+#include "server/transport/http.h"
 
 struct ssl_st;
 struct stack_st_X509_NAME;
@@ -30,6 +31,8 @@ class ClientAuthorities {
   // After it: why the peer is not known; empty when it is. Signatures, validity and purpose are
   // checked as in a handshake, then the names.
   std::string stranger_because(ssl_st& connection) const;
+  // The same facts, for who decides by names of its own. After the handshake.
+  PeerCertificate judge(ssl_st& connection) const;
 
  private:
   using StorePtr = std::unique_ptr<x509_store_st, void (*)(x509_store_st*)>;
@@ -41,6 +44,11 @@ class ClientAuthorities {
   const SubjectsPtr subjects_;  // told to clients, which may have several certificates
   const std::vector<std::string> names_;
 };
+
+// Before the handshake: asks for a certificate of whatever authority, and lets every peer in. Who
+// serves it judges the certificate later, so that authorities need not be known yet and a refusal is
+// an answer and not a broken handshake. That the peer holds its key is proven all the same.
+void ask_for_any_certificate(ssl_st& connection);
 
 // Thread-safe.
 class ClientCertificates {

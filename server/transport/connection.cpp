@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace muster {
 
@@ -27,6 +28,7 @@ Connection::Connection(std::unique_ptr<Channel> channel, ConnectionSettings& set
 }
 
 Connection::~Connection() {
+  give_back_held();
   settings_.buffered_bytes -= booked_;
 }
 
@@ -58,6 +60,7 @@ Need Connection::expire() {
       return Need::kClosed;
   }
   settings_.report(ServerEvent::kTimedOut, late_with);
+  give_back_held();  // before those that wait for memory are looked for
   return Need::kClosed;
 }
 
@@ -166,6 +169,7 @@ void Connection::consider_input() {
       if (const std::string why = channel_->stranger_because(); !why.empty()) return refuse({403, why});
     }
     head_ = std::move(*head);
+    head_->peer = channel_.get();
   }
   const bool complete = input_.size() - head_->size >= head_->content_length;
   if (complete) {
@@ -199,14 +203,21 @@ void Connection::serve(size_t memory) {
   close_after_answer_ = head_->wants_close || settings_.drain_phase != DrainPhase::kServing;
   output_ = settings_.answer(*head_, body, close_after_answer_);
   if (memory > 0) {
+    // What the answer takes is given back with it: peers that read slowly must not hold more than is counted.
+    const size_t kept = head_->route->large_answers ? std::min(memory, output_.capacity()) : 0;
+    held_ = kept;
     if (settings_.after_large) settings_.after_large();
-    settings_.work_memory.give_back(memory);
+    settings_.work_memory.give_back(memory - kept);
   }
   // What follows is the next request, never a rest of this one.
   input_.erase(0, head_->size + head_->content_length);
   if (input_.capacity() > kTurnBytes) input_.shrink_to_fit();
   book_memory();
   begin(Phase::kAnswering, settings_.timeouts.response);
+}
+
+void Connection::give_back_held() {
+  if (held_ > 0) settings_.work_memory.give_back(std::exchange(held_, 0));
 }
 
 void Connection::refuse(const HttpRefusal& refusal) {
@@ -221,11 +232,15 @@ Connection::Pause Connection::write_answer() {
   while (written_ < output_.size()) {
     const auto result = channel_->write(std::string_view(output_).substr(written_));
     if (blocked(result.state)) return need_of(result.state);
-    if (result.state != IoState::kDone) return Need::kClosed;
+    if (result.state != IoState::kDone) {
+      give_back_held();
+      return Need::kClosed;
+    }
     written_ += result.bytes;
   }
   std::string().swap(output_);
   written_ = 0;
+  give_back_held();
   if (output_is_interim_) {
     output_is_interim_ = false;
     phase_ = Phase::kReading;

@@ -102,6 +102,7 @@ class Connection {
   void begin(Phase phase, Duration limit);
   void refuse(const HttpRefusal& refusal);
   void serve(size_t memory);
+  void give_back_held();
   Pause start_lingering();
   void release_input();
   // Books the buffers' growth; false when all connections together hold too much.
@@ -120,6 +121,7 @@ class Connection {
   bool close_after_answer_ = false;
   size_t booked_ = 0;
   size_t returns_seen_ = 0;
+  size_t held_ = 0;  // of work_memory, until the answer is written
 };
 
 }  // namespace muster

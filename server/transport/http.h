@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,27 @@
 #include "base/clock.h"
 
 namespace muster {
+
+class ClientAuthorities;
+
+// What a client has shown of itself in the handshake, as some authorities judge it.
+struct PeerCertificate {
+  bool shown = false;
+  std::string distrust;                   // why no authority vouches for it now; empty: one does
+  std::vector<std::string> common_names;  // of its subject, as they are written there
+};
+
+// The other end of a connection. Used on the thread that serves the request.
+class HttpPeer {
+ public:
+  virtual ~HttpPeer() = default;
+  virtual PeerCertificate judged_by(const ClientAuthorities& authorities) = 0;
+};
+
+// As sent, without white space around the value.
+struct HttpHeader {
+  std::string_view name, value;
+};
 
 // One complete request. The views live until the handler returns.
 struct HttpRequest {
@@ -21,6 +43,9 @@ struct HttpRequest {
   // Of the X-Muster-Token header, for requests that come through a proxy which takes the
   // Authorization header for itself.
   std::string_view own_token{};
+  // All headers, and the other end; empty and null but for routes that take them (Route::identified).
+  std::span<const HttpHeader> headers{};
+  HttpPeer* peer{};
 };
 
 struct HttpResponse {
@@ -51,6 +76,10 @@ struct Route {
   std::function<size_t(size_t body_bytes)> memory{};
   // Also for clients without a certificate, where the listener asks for one.
   bool strangers{};
+  // The handler decides by all headers and by the peer's certificate who asks.
+  bool identified{};
+  // `memory` is given back only when the peer has taken the answer, since that is most of it.
+  bool large_answers{};
 };
 using Routes = std::vector<Route>;
 

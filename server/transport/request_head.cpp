@@ -112,6 +112,17 @@ Result<RequestLine, HttpRefusal> read_request_line(std::string_view line) {
   return parts;
 }
 
+// `lines` have been read once, so they are well-formed.
+void keep_headers(std::string_view lines, RequestHead& head) {
+  while (lines != kLineEnd) {
+    const auto end = lines.find(kLineEnd);
+    const auto line = lines.substr(0, end);
+    const auto colon = line.find(':');
+    head.headers.emplace_back(line.substr(0, colon), trim(line.substr(colon + 1)));
+    lines.remove_prefix(end + kLineEnd.size());
+  }
+}
+
 std::string_view to_word(HttpMethod method) {
   return method == HttpMethod::kGet ? "GET" : "POST";
 }
@@ -263,6 +274,7 @@ Result<RequestHead, HttpRefusal> parse_head(std::string_view head, const Routes&
   if (!route) return fail_with(route.error());
   result.route = *route;
   result.target = line->target;
+  if (result.route->identified) keep_headers(head.substr(line_end + kLineEnd.size()), result);
   if (auto refusal = read_known(known, result)) return fail_with(*refusal);
   const size_t own_limit = result.route->max_body_bytes;
   const size_t limit = own_limit > 0 ? own_limit : limits.max_body_bytes;

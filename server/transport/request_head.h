@@ -6,12 +6,15 @@
 // multipart bodies, repeated or odd Content-Length, bare line feeds, folded headers
 // (RFC 9112; CVE-2025-46728, -53628, -53629, -66570, CVE-2026-22776, -28435, -29076,
 // -45352). Headers that are not listed in RequestHead are checked for form and
-// then forgotten, so that a forged REMOTE_ADDR or an Accept-Encoding means nothing.
+// then forgotten, so that a forged REMOTE_ADDR or an Accept-Encoding means nothing. Only routes that
+// ask for all headers (Route::identified) get them, as they were sent.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "server/transport/http.h"
@@ -31,7 +34,10 @@ struct RequestHead {
   std::string target;  // path and query as sent
   std::string bearer_token;
   std::string own_token;  // X-Muster-Token
-  size_t size = 0;        // bytes of the head with its empty line
+  // Of a route that is `identified`: names and values as sent, and the other end, which outlives the handler.
+  std::vector<std::pair<std::string, std::string>> headers;
+  HttpPeer* peer = nullptr;  // not the parser's
+  size_t size = 0;           // bytes of the head with its empty line
   size_t content_length = 0;
   bool expects_continue = false;
   bool wants_close = false;

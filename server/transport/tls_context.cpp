@@ -65,11 +65,12 @@ class TlsChannel final : public Channel {
     SSL_set_msg_callback_arg(ssl, this);
   }
   // Before anything else. False when memory runs out.
-  bool open() {
+  bool open(bool identified) {
     BIO* bio = new_metered_bio(meter_);
     if (bio == nullptr) return false;
     SSL_set_bio(ssl_.get(), bio, bio);
     SSL_set_accept_state(ssl_.get());
+    if (identified) ask_for_any_certificate(*ssl_);
     return clients_ == nullptr || clients_->current()->ask(*ssl_);
   }
 
@@ -106,6 +107,7 @@ class TlsChannel final : public Channel {
     }
     return stranger_because_;
   }
+  PeerCertificate judged_by(const ClientAuthorities& authorities) override { return authorities.judge(*ssl_); }
   void finish_writing() override {
     ERR_clear_error();
     if (!broken_ && SSL_is_init_finished(ssl_.get())) SSL_shutdown(ssl_.get());
@@ -263,14 +265,14 @@ bool TlsContext::has_certificate() const {
   return current() != nullptr;
 }
 
-std::unique_ptr<Channel> TlsContext::accept(FileDescriptor socket,
-                                            std::shared_ptr<const ClientCertificates> clients) const {
+std::unique_ptr<Channel> TlsContext::accept(FileDescriptor socket, std::shared_ptr<const ClientCertificates> clients,
+                                            bool identified) const {
   const auto context = current();
   if (!context) return nullptr;
   SSL* ssl = SSL_new(context.get());
   if (!ssl) return nullptr;
   auto channel = std::make_unique<TlsChannel>(std::move(socket), ssl, std::move(clients));
-  if (!channel->open()) return nullptr;
+  if (!channel->open(identified)) return nullptr;
   return channel;
 }
 

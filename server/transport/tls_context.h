@@ -43,8 +43,9 @@ class TlsContext {
   bool has_certificate() const;
 
   // The server's end of a TLS connection; nullptr while there is no certificate. With `clients`
-  // the peer is asked for one too.
-  std::unique_ptr<Channel> accept(FileDescriptor socket, std::shared_ptr<const ClientCertificates> clients = {}) const;
+  // the peer is asked for one too; with `identified` and without `clients` as ask_for_any_certificate() does.
+  std::unique_ptr<Channel> accept(FileDescriptor socket, std::shared_ptr<const ClientCertificates> clients = {},
+                                  bool identified = false) const;
 
  private:
   using ContextPtr = std::shared_ptr<ssl_ctx_st>;

@@ -250,11 +250,12 @@ func TestKubectlFindsMusterAsAPlugin(t *testing.T) {
 	}
 }
 
-// What kueuectl asks of the API server: lists with a limit in both versions, and merge patches that stop and resume.
+// What kueuectl asks of the API server: lists with a limit in both versions, merge patches that stop and resume, and the
+// visibility API for its column of positions.
 func TestKueuectlsCallsWork(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	startQueueMuster(t)
+	startAggregatedMuster(t, cluster)
 	queues := cluster.Queues(t)
 	cluster.Patch(t, harness.ClusterQueues, "", queues.ClusterQueue, `{"spec":{"stopPolicy":"None"}}`)
 	cluster.CreateJob(t, queues.Namespace, queuedJob("run", 1))
@@ -282,4 +283,32 @@ func TestKueuectlsCallsWork(t *testing.T) {
 		cluster.Kubectl(t, "", "patch", "clusterqueues.v1beta1.kueue.x-k8s.io", queues.ClusterQueue, "--type=merge", "-p", step.patch)
 		cluster.WaitForWorkload(t, queues.Namespace, "run", "Admitted="+step.status, harness.HasCondition("Admitted", step.status, ""))
 	}
+	t.Run("kueuectl list workload has positions", func(t *testing.T) {
+		mine, _ := explainedNamespaces(t, cluster)
+		api := "/apis/kueue.x-k8s.io/v1beta1/namespaces/" + mine
+		var workloads struct {
+			Items []struct {
+				Metadata struct{ Name, Namespace string }
+				Spec     struct{ QueueName string }
+			}
+		}
+		must(t, json.Unmarshal([]byte(cluster.Kubectl(t, "", "get", "--raw", api+"/workloads?limit=500")), &workloads))
+		if len(workloads.Items) != 1 {
+			t.Fatalf("Workloads of %s: %+v", mine, workloads)
+		}
+		pending := workloads.Items[0]
+		var localQueue struct{ Spec struct{ ClusterQueue string } }
+		must(t, json.Unmarshal([]byte(cluster.Kubectl(t, "", "get", "--raw", api+"/localqueues/"+pending.Spec.QueueName)), &localQueue))
+		summary, err := pendingOfClusterQueue(visibilityClient(t, cluster.Kubeconfig, "v1beta1"), localQueue.Spec.ClusterQueue)
+		must(t, err)
+		position := int32(-1)
+		for _, item := range summary.Items {
+			if item.Name == pending.Metadata.Name && item.Namespace == pending.Metadata.Namespace {
+				position = item.PositionInClusterQueue
+			}
+		}
+		if position != 1 {
+			t.Errorf("the position is %d in %+v", position, summary)
+		}
+	})
 }

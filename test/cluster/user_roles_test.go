@@ -54,6 +54,7 @@ func TestUserRolesGrantWhatTheySay(t *testing.T) {
 		"viewer list workloads.kueue.x-k8s.io", "viewer get localqueues.kueue.x-k8s.io", "viewer get jobsets.jobset.x-k8s.io",
 		"editor create jobsets.jobset.x-k8s.io", "editor list workloads.kueue.x-k8s.io", "admin patch jobsets.jobset.x-k8s.io",
 		"admin list localqueues.kueue.x-k8s.io", "reader list localqueues.kueue.x-k8s.io",
+		"owner get clusterqueues.visibility.kueue.x-k8s.io/pendingworkloads", "user get localqueues.visibility.kueue.x-k8s.io/pendingworkloads",
 	} {
 		words := strings.Fields(granted)
 		harness.Eventually(t, 20*time.Second, granted, func() error { return can(words[0], words[1], words[2]) })
@@ -68,7 +69,7 @@ func TestUserRolesGrantWhatTheySay(t *testing.T) {
 			}
 		}
 	}
-	for _, refused := range []string{"owner patch workloads.kueue.x-k8s.io/status", "viewer create jobsets.jobset.x-k8s.io", "reader list workloads.kueue.x-k8s.io",
+	for _, refused := range []string{"user get clusterqueues.visibility.kueue.x-k8s.io/pendingworkloads", "owner patch workloads.kueue.x-k8s.io/status", "viewer create jobsets.jobset.x-k8s.io", "reader list workloads.kueue.x-k8s.io",
 		"owner get secrets", "user get secrets"} {
 		words := strings.Fields(refused)
 		if can(words[0], words[1], words[2]) == nil {

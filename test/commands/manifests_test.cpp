@@ -51,6 +51,20 @@ TEST_CASE("manifests command: options change what is printed") {
   CHECK(has(print(options).out, "served: false"));
 }
 
+TEST_CASE("manifests command: the flag of the visibility API brings what it needs and is handed on to the Deployment") {
+  ManifestsOptions options;
+  const Printed usual = print(options);
+  CHECK_FALSE(has(usual.out, "APIService"));
+  CHECK_FALSE(has(usual.out, "aggregated-visibility"));
+  options.aggregated_visibility = true;
+  const Printed all = print(options);
+  CHECK(all.code == 0);
+  CHECK(has(all.out, "name: v1beta2.visibility.kueue.x-k8s.io"));
+  CHECK(has(all.out, "- --aggregated-visibility\n"));
+  CHECK(has(all.out, "name: muster-authentication-reader"));
+  CHECK(has(all.out, "containerPort: 8082"));
+}
+
 TEST_CASE("manifests command: a mode narrows the rights and is what the Deployment runs in") {
   ManifestsOptions options;
   const std::string usual = print(options).out;

@@ -70,6 +70,39 @@ TEST_CASE("the review names the user with groups and the path") {
                               {"nonResourceAttributes", {{"path", "/metrics"}, {"verb", "get"}}}});
 }
 
+TEST_CASE("a user whom the API server has named is reviewed with groups and extras, without a token") {
+  TestAuthorizer test;
+  const AccessQuestion question{.verb = "get", .group = "g", .resource = "localqueues", .ns = "a", .name = "lq"};
+  const auto decide = [&](const AuthenticatedUser& user) {
+    const auto decision = test.authorizer.decide(user, question);
+    REQUIRE(decision.ok());
+    return *decision;
+  };
+  const AuthenticatedUser good{.username = "good", .uid = "7", .groups = {"a", "b"}, .extra = {{"k", {"v", "w"}}}};
+  CHECK(decide(good) == AccessDecision::kAllow);
+  CHECK(json::parse(test.server.requests().back().body)["spec"] ==
+        json{{"user", "good"},
+             {"uid", "7"},
+             {"groups", {"a", "b"}},
+             {"extra", {{"k", {"v", "w"}}}},
+             {"resourceAttributes",
+              {{"verb", "get"}, {"group", "g"}, {"resource", "localqueues"}, {"namespace", "a"}, {"name", "lq"}}}});
+  // Remembered, but for this user as they are: no other group, no administrator by name alone.
+  CHECK(decide(good) == AccessDecision::kAllow);
+  CHECK(test.asked("subjectaccessreviews") == 1);
+  AuthenticatedUser other = good;
+  other.groups = {"a"};
+  decide(other);
+  other = good;
+  other.extra.clear();
+  decide(other);
+  CHECK(test.asked("subjectaccessreviews") == 3);
+  CHECK(decide({.username = "poor", .groups = {"system:masters"}}) == AccessDecision::kForbidden);
+  CHECK(decide({.username = "", .groups = {"system:masters"}}) == AccessDecision::kUnauthenticated);
+  CHECK(test.asked("subjectaccessreviews") == 4);
+  CHECK(test.asked("tokenreviews") == 0);
+}
+
 TEST_CASE("the review of an object names what is done to what and where") {
   TestAuthorizer test;
   struct Row {

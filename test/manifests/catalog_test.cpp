@@ -225,6 +225,45 @@ TEST_CASE("every selector of muster's objects selects its pods and every named p
   }
 }
 
+TEST_CASE(
+    "the aggregated visibility API has APIServices, a port and rights where it is asked for, and none elsewhere") {
+  const Documents usual = manifests(ManifestSet::kAll, {});
+  for (const json& document : usual) CHECK(document.at("kind") != "APIService");
+  CHECK(manifests(ManifestSet::kApiServices, {}).empty());
+
+  ManifestOptions options;
+  options.registration.own_namespace = "batch";
+  options.registration.service = "gate";
+  options.registration.visibility_port = 9082;
+  options.rights.aggregated_visibility = true;
+  const Documents all = manifests(ManifestSet::kAll, options);
+  for (const char* version : {"v1beta1", "v1beta2"}) {
+    const json& service = find(all, "APIService /" + std::string(version) + ".visibility.kueue.x-k8s.io");
+    CHECK(service.at("spec") == json{{"group", "visibility.kueue.x-k8s.io"},
+                                     {"version", version},
+                                     {"groupPriorityMinimum", 100},
+                                     {"versionPriority", 100},
+                                     {"service", {{"namespace", "batch"}, {"name", "gate"}, {"port", 9082}}}});
+    CHECK(service.at("metadata").at("labels").at("app.kubernetes.io/name") == "muster");
+  }
+  CHECK(manifests(ManifestSet::kApiServices, options).size() == 2);
+  // Last, since until muster answers they hold up the deletion of namespaces.
+  CHECK(all.back().at("kind") == "APIService");
+  const json port = {{"name", "visibility"}, {"port", 9082}, {"targetPort", "visibility"}};
+  CHECK(find(all, "Service batch/gate").at("spec").at("ports").back() == port);
+  CHECK(find(all, "Service batch/muster-metrics").at("spec").at("ports").size() == 1);
+  CHECK(find(all, "Service batch/muster-conversion-service").at("spec").at("ports").size() == 1);
+  CHECK(find(all, "Deployment batch/muster").at("/spec/template/spec/containers/0/ports"_json_pointer).back() ==
+        json{{"name", "visibility"}, {"containerPort", 9082}, {"protocol", "TCP"}});
+  CHECK(find(all, "NetworkPolicy batch/muster").at("spec").at("ingress").back() ==
+        json{{"ports", {{{"port", "visibility"}, {"protocol", "TCP"}}}}});
+  const json& binding = find(all, "RoleBinding kube-system/muster-authentication-reader");
+  CHECK(binding.at("roleRef").at("name") == "extension-apiserver-authentication-reader");
+  CHECK(binding.at("subjects").at(0).at("namespace") == "batch");
+  CHECK(verbs_on(find(all, "ClusterRole /muster").at("rules"), "apiregistration.k8s.io", "apiservices").size() == 3);
+  CHECK(all.size() == usual.size() + 3);
+}
+
 TEST_CASE("muster explain finds the Service by the name that its Role allows to be proxied to") {
   const json service = find(manifests(ManifestSet::kDeployment, {}), "Service muster-system/muster-metrics");
   CHECK(service.at("metadata").at("name") == kMetricsServiceName);
@@ -242,6 +281,6 @@ TEST_CASE("the parts of the manifests have names") {
   }
   const auto wrong = parse_manifest_set("crd");
   REQUIRE_FALSE(wrong.ok());
-  CHECK(wrong.error().message.find("all, crds, rbac, deployment, policies, webhooks, samples, chart") !=
+  CHECK(wrong.error().message.find("all, crds, rbac, deployment, policies, webhooks, api-services, samples, chart") !=
         std::string::npos);
 }

@@ -223,6 +223,26 @@ TEST_CASE("in its own namespace muster keeps its certificate and its Lease") {
   CHECK(rights_of(options, "Role", "muster-lease") == lease);
 }
 
+TEST_CASE("an aggregated visibility API takes the bundle of two APIServices and one ConfigMap of the API server") {
+  RightsOptions options;
+  options.aggregated_visibility = true;
+  const std::string services = "apiregistration.k8s.io/apiservices ";
+  Rights added;
+  for (const char* verb : {"list ", "watch ", "patch "}) {
+    for (const char* version : {"v1beta1", "v1beta2"})
+      added.insert(verb + services + version + ".visibility.kueue.x-k8s.io");
+  }
+  CHECK(minus(rights_of(options), rights_of({})) == added);
+  CHECK(rights_of(options, "Role") == rights_of({}, "Role"));
+  // The Role is Kubernetes' own: get, list and watch of that one ConfigMap.
+  const auto objects = rbac_objects("muster-system", options);
+  CHECK(objects.size() == rbac_objects("muster-system", {}).size() + 1);
+  CHECK(objects.back().at("kind") == "RoleBinding");
+  CHECK(objects.back().at("metadata").at("namespace") == "kube-system");
+  CHECK(objects.back().at("roleRef").at("kind") == "Role");
+  CHECK(objects.back().at("roleRef").at("name") == "extension-apiserver-authentication-reader");
+}
+
 TEST_CASE("the configuration decides which rights muster needs") {
   const auto rights = [](const std::string& text) {
     const auto loaded = load_configuration(text);
@@ -246,6 +266,8 @@ TEST_CASE("the configuration decides which rights muster needs") {
   CHECK_FALSE(rights(kueue + own + "jobSetController: external\n").native_jobsets);
   CHECK_FALSE(rights(kueue + own + "groupScheduling: false\n").group_scheduling);
   CHECK_FALSE(rights(kueue + own + "patchJobSetDefinition: false\n").patches_jobset_definition);
+  CHECK_FALSE(usual.aggregated_visibility);
+  CHECK(rights(kueue + own + "aggregatedVisibility: true\n").aggregated_visibility);
   CHECK_FALSE(usual.keeps_policy);
   CHECK(rights(kueue + own + "unqueuedKinds: Warn\n").keeps_policy);
   CHECK(rights(kueue + "integrations: {externalFrameworks: [RayJob.v1.ray.io]}\n").keeps_policy);

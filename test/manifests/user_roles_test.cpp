@@ -45,6 +45,16 @@ TEST_CASE("user roles: who submits jobs writes jobs alone and reads what explain
   }
 }
 
+TEST_CASE("user roles: who submits jobs reads what is pending in LocalQueues, an administrator in ClusterQueues too") {
+  const Rights user = granted_by("rbac.kueue.x-k8s.io/batch-user"),
+               admin = granted_by("rbac.kueue.x-k8s.io/batch-admin");
+  CHECK(user.contains("get localqueues/pendingworkloads"));
+  CHECK_FALSE(user.contains("get clusterqueues/pendingworkloads"));
+  CHECK(admin.contains("get localqueues/pendingworkloads"));
+  CHECK(admin.contains("get clusterqueues/pendingworkloads"));
+  CHECK(granted_by("rbac.authorization.k8s.io/aggregate-to-view").count("get localqueues/pendingworkloads") == 0);
+}
+
 TEST_CASE("user roles: an administrator of queues writes every kind") {
   const Rights admin = granted_by("rbac.kueue.x-k8s.io/batch-admin");
   for (const char* kind : {"admissionchecks", "clusterqueues", "cohorts", "jobs", "jobsets", "localqueues",
@@ -76,7 +86,7 @@ TEST_CASE("user roles: they are part of the manifests, each once, and aggregated
     CHECK_MESSAGE(names.insert(name).second, name);
     CHECK(role.contains("rules") != role.contains("aggregationRule"));
   }
-  CHECK(names.size() == 20);
+  CHECK(names.size() == 22);
   std::set<std::string> printed;
   for (const json& object : manifests(ManifestSet::kRbac, {})) printed.insert(object.at("metadata").at("name"));
   CHECK(std::includes(printed.begin(), printed.end(), names.begin(), names.end()));

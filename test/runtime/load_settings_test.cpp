@@ -129,6 +129,51 @@ TEST_CASE("settings: without a file the image is this version's and Jobs and Job
   CHECK(rule_settings_of(*settings, {.image = "", .user = "", .name = "me"}, true).admitters.empty());
 }
 
+TEST_CASE("settings: the visibility API is aggregated where that is asked for, at Kueue's own port") {
+  const std::string server = "visibilityServer: {bindAddress: 10.0.0.5, bindPort: 9082}\n";
+  const std::string kueue = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n";
+  const std::string on =
+      "---\napiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\naggregatedVisibility: true\n";
+  const auto load = [](const std::string& text, std::optional<bool> flag = std::nullopt) {
+    const ConfigFile file(text);
+    SettingsFlags flags;
+    flags.config_file = file.path();
+    flags.aggregated_visibility = flag;
+    return load_settings(flags, "muster-system");
+  };
+  const auto port_of = [](const Settings& settings) {
+    return registration_of(settings, "muster-system", "", true).visibility_port;
+  };
+  const auto usual = load(kueue);
+  REQUIRE(usual.ok());
+  CHECK(port_of(*usual) == 0);
+  CHECK(port_of(*load(kueue + on)) == 8082);
+  CHECK(port_of(*load(kueue, true)) == 8082);
+  CHECK(port_of(*load(kueue + on, false)) == 0);
+  const auto elsewhere = load(kueue + server + on);
+  REQUIRE(elsewhere.ok());
+  CHECK(port_of(*elsewhere) == 9082);
+  CHECK(elsewhere->configuration.kueue.visibility_server.bind_address == "10.0.0.5");
+  CHECK(elsewhere->warnings.size() == usual->warnings.size());
+
+  // Kueue's settings alone do nothing, which is said.
+  const auto idle = load(kueue + server);
+  REQUIRE(idle.ok());
+  std::string said;
+  for (const std::string& warning : idle->warnings) said += warning + "\n";
+  CHECK(said.find("visibilityServer.bindPort has no effect, because aggregatedVisibility") != std::string::npos);
+
+  // The gate says whether there is such an API at all.
+  for (const char* gates : {"featureGates: {VisibilityOnDemand: false}\n", "featureGates: {AllBeta: false}\n"}) {
+    const auto refused = load(kueue + gates + on);
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().message.find("aggregatedVisibility: Invalid value: true: the feature gate "
+                                       "VisibilityOnDemand is false") != std::string::npos);
+    CHECK(load(kueue + gates).ok());
+  }
+  CHECK(load(kueue + "featureGates: {AllBeta: false, VisibilityOnDemand: true}\n" + on).ok());
+}
+
 TEST_CASE("settings: what cannot be used names the file or the flag") {
   struct Row {
     std::string name;

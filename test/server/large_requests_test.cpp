@@ -116,3 +116,41 @@ TEST_CASE("Whoever waits too long for memory is told to try again") {
   server.held = false;
   CHECK(first.receive()->status == 200);
 }
+
+TEST_CASE("What a large answer takes is given back only when its peer has read it, or is given up") {
+  constexpr size_t kAnswer = 60 * 1024 * 1024;
+  std::atomic<int> served{0};
+  HttpServerOptions options;
+  options.bind_address = "127.0.0.1:0";
+  options.workers = 2;
+  options.limits.work_memory = kWork;
+  options.timeouts.response = 2s;
+  options.timeouts.turn = 20s;
+  HttpServer server(std::move(options),
+                    {{.method = HttpMethod::kGet,
+                      .path = "/list",
+                      .handler =
+                          [&](const HttpRequest&) {
+                            ++served;
+                            return HttpResponse{200, "text/plain", std::string(kAnswer, 'x')};
+                          },
+                      .memory = [](size_t) { return kAnswer; },
+                      .large_answers = true},
+                     {.method = HttpMethod::kGet, .path = "/small", .handler = [](const HttpRequest&) {
+                        return HttpResponse{200, "text/plain", "small"};
+                      }}});
+  REQUIRE(server.start().ok());
+  TestClient reads_nothing(server.port(), Wire::kPlain), next(server.port(), Wire::kPlain);
+  REQUIRE(reads_nothing.send(get("/list")));
+  REQUIRE(eventually([&] { return served == 1; }));
+  REQUIRE(next.send(get("/list")));
+  TestClient small(server.port(), Wire::kPlain);
+  CHECK(small.exchange(get("/small"))->body == "small");
+  CHECK(served == 1);
+  // The first peer is given up at its deadline, and makes way.
+  next.wait_up_to(std::chrono::seconds(60));
+  const auto answer = next.receive();
+  REQUIRE(answer);
+  CHECK(answer->body.size() == kAnswer);
+  CHECK(served == 2);
+}

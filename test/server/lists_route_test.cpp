@@ -84,6 +84,11 @@ class Lists {
 
 const std::string kVisibility = "/apis/visibility.kueue.x-k8s.io/";
 
+TEST_CASE("Lists: without the feature gate there are no paths of the visibility API") {
+  for (const Route& route : list_routes(std::nullopt, false)) CHECK(route.path == kListsPath);
+  CHECK(list_routes(std::nullopt).size() == 2);
+}
+
 TEST_CASE("Lists: each list takes the right to list that kind there") {
   struct Row {
     std::string path, query, review;

@@ -89,6 +89,8 @@ FoundComponent find_component(const ClusterDump& dump, const Component& componen
   found.mutating = named(dump.of_kind(group, "MutatingWebhookConfiguration"), component.mutating);
   found.validating = named(dump.of_kind(group, "ValidatingWebhookConfiguration"), component.validating);
   found.api_services = named(dump.of_kind("apiregistration.k8s.io", "APIService"), component.api_services);
+  // muster's have the same names.
+  std::erase_if(found.api_services, [](const json* service) { return label(*service, kAppNameLabel) == kAppName; });
   keep_where_webhooks_lead(found);
   for (const json* definition : dump.of_kind("apiextensions.k8s.io", "CustomResourceDefinition")) {
     if (string_at(*definition, {"spec", "group"}) == component.group) found.definitions.push_back(definition);

@@ -27,6 +27,7 @@ TEST_CASE("MusterConfiguration has defaults that need no file") {
     CHECK(muster.jobset_controller == JobSetController::kAuto);
     CHECK(muster.patch_jobset_definition);
     CHECK(muster.group_scheduling);
+    CHECK_FALSE(muster.aggregated_visibility);
     CHECK_FALSE(muster.backoff_limit_timeout.has_value());
     CHECK(muster.backoff_jitter == 0.1);
   }
@@ -47,7 +48,9 @@ backoffLimitTimeout: 24h
 backoffJitter: 0.25
 webhookClientCAFile: /etc/muster/clients/ca.crt
 webhookClientNames: [kube-apiserver, api.example]
+aggregatedVisibility: true
 )");
+  CHECK(muster.aggregated_visibility);
   CHECK(muster.suspend_guard == SuspendGuard::kObserve);
   CHECK(muster.admitters ==
         std::vector<std::string>{"system:serviceaccount:jobset-system:jobset-controller-manager", "alice"});

@@ -18,6 +18,7 @@ TEST_CASE("adopt: Kueue is replaced, what is stored is rewritten and no field of
   CHECK(int_at(world.at(kKueueLease), {"spec", "leaseDurationSeconds"}) > 1'000'000'000);
   CHECK_FALSE(world.there(kHooks + "mutatingwebhookconfigurations/kueue-mutating-webhook-configuration"));
   CHECK_FALSE(world.there("/apis/apiregistration.k8s.io/v1/apiservices/v1beta2.visibility.kueue.x-k8s.io"));
+  CHECK(world.there(kOwnApiService));  // by its label: it has a name of Kueue's
   for (const DefinedKind& kind : defined_kinds()) {
     if (kind.definition->at("spec").at("group") != "kueue.x-k8s.io") continue;
     const json& live = world.at(kDefinitions + kind.definition->at("metadata").at("name").get<std::string>());

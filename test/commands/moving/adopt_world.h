@@ -27,6 +27,9 @@ constexpr const char* kMusterLease =
 constexpr const char* kRecord = "/api/v1/namespaces/muster-system/configmaps/muster-adoption";
 constexpr const char* kJobSet = "/apis/apps/v1/namespaces/jobset-system/deployments/jobset-controller-manager";
 inline const std::string kHooks = "/apis/admissionregistration.k8s.io/v1/";
+// Of muster, with the name of one that Kueue can have.
+inline const std::string kOwnApiService =
+    "/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.visibility.kueue.x-k8s.io";
 inline const std::string kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/";
 constexpr const char* kKueuesFile =
     "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nintegrations: {frameworks: [batch/job, "
@@ -108,6 +111,8 @@ class World {
                 webhooks_for("kueue-system"));
     cluster.put("/apis/apiregistration.k8s.io/v1/apiservices/v1beta2.visibility.kueue.x-k8s.io",
                 {{"spec", {{"group", "visibility.kueue.x-k8s.io"}}}});
+    cluster.put(kOwnApiService, {{"metadata", {{"labels", {{"app.kubernetes.io/name", "muster"}}}}},
+                                 {"spec", {{"group", "visibility.kueue.x-k8s.io"}}}});
     cluster.put("/api/v1/namespaces/kueue-system/configmaps/kueue-manager-config",
                 {{"data", {{"controller_manager_config.yaml", kKueuesFile}}}});
     cluster.put("/api/v1/namespaces/muster-system/configmaps/muster-config",

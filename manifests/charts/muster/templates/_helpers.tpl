@@ -18,6 +18,13 @@
 {{ toYaml .object }}
 {{ end }}
 
+{{/* Port of the aggregated visibility API; empty: it is not aggregated. */}}
+{{- define "muster.visibilityPort" -}}
+{{- if .Values.configuration.muster.aggregatedVisibility -}}
+{{ dig "visibilityServer" "bindPort" 8082 .Values.configuration.kueue | int }}
+{{- end -}}
+{{- end }}
+
 {{/* Key of the rules and webhooks that go with muster's configuration. */}}
 {{- define "muster.mode" -}}
 {{- $muster := .Values.configuration.muster -}}
@@ -70,6 +77,11 @@
 {{- end -}}
 {{- if ne (toString (dig "webhook" "port" 9443 $kueue)) "9443" -}}
 {{- fail "configuration.kueue.webhook.port: the Services of the release want port 9443 (leave the setting out)" -}}
+{{- end -}}
+{{- $gates := default dict $kueue.featureGates -}}
+{{- $off := or (eq (get $gates "VisibilityOnDemand" | toString) "false") (and (not (hasKey $gates "VisibilityOnDemand")) (eq (get $gates "AllBeta" | toString) "false")) -}}
+{{- if and .Values.configuration.muster.aggregatedVisibility $off -}}
+{{- fail "configuration.muster.aggregatedVisibility: the feature gate VisibilityOnDemand is false, so there is no visibility API (set the gate to true or leave the setting out)" -}}
 {{- end -}}
 {{- if .Values.configuration.muster.webhookClientCAFile -}}
 {{- fail "configuration.muster.webhookClientCAFile: the chart mounts no such file" -}}

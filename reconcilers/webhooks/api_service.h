@@ -1,0 +1,25 @@
+// Keeps an APIService of the visibility API as it must be: to muster's Service, verified by the CA bundle of its
+// serving certificate. One that is not labelled as muster's, Kueue's say, is left alone. Pure.
+//
+// Source: apiregistration.k8s.io/v1 APIService.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "manifests/webhooks.h"
+
+namespace muster {
+
+// The merge patch that makes `live` what it should be; nullopt when it is. With an empty `ca_bundle_pem` another
+// program injects: the bundle that is there stays. Where muster runs outside of the cluster (WebhookRegistration::url),
+// the administrator has made the Service, and only the bundle is kept.
+std::optional<nlohmann::json> reconcile_api_service(const nlohmann::json& live, const WebhookRegistration& registration,
+                                                    const std::string& ca_bundle_pem);
+
+// Its CA bundle, PEM, empty when it has none; nothing for those of others.
+std::vector<std::string> api_service_bundles_of(const nlohmann::json& live);
+
+}  // namespace muster

@@ -1,0 +1,17 @@
+// What the aggregated visibility API asks of muster's other parts.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "kube/authorizer.h"
+#include "runtime/visibility/front_proxy_keeper.h"
+#include "server/visibility_route.h"
+
+namespace muster {
+
+// `authorizer` and `front_proxy` must outlive it. `snapshot` is the one that all readers share.
+VisibilityApi make_visibility_api(kube::Authorizer& authorizer, const FrontProxyKeeper& front_proxy,
+                                  std::function<std::shared_ptr<const QueueSnapshot>()> snapshot);
+
+}  // namespace muster
