@@ -8,6 +8,7 @@
 #include "jobs/job_kind.h"
 #include "jobs/jobset/jobset_fields.h"
 #include "jobs/size_limit.h"
+#include "reconcilers/jobset/jobset_adjustment.h"
 #include "reconcilers/jobset/jobset_attempt.h"
 #include "reconcilers/jobset/jobset_child.h"
 #include "reconcilers/jobset/jobset_crd.h"
@@ -226,73 +227,18 @@ void create_jobs(const JobSetContext& context, const StartupGates& gates, Plan& 
   }
 }
 
-// Kubernetes lets the two change together only, and only for Indexed Jobs that run as
-// many pods at once as they need; the webhook sees to it that templates are so.
-bool changes_together(const Job& job, const ReplicatedJob& replicated) {
-  return job.indexed && replicated.completions == replicated.parallelism;
-}
-
-void scale(const Job& job, const ReplicatedJob& replicated, json& patch) {
-  if (!changes_together(job, replicated)) return;
-  if (job.completions == replicated.completions && job.parallelism == replicated.parallelism) return;
-  patch["spec"]["parallelism"] = replicated.parallelism;
-  patch["spec"]["completions"] = *replicated.completions;
-}
-
-bool runs_too_many(int32_t parallelism, std::optional<int32_t> completions, const ReplicatedJob& replicated) {
-  return pods_at_once(parallelism, completions) > pods_at_once(replicated.parallelism, replicated.completions);
-}
-
-// A Job that somebody has let grow beyond what the JobSet asks for, which is what quota was
-// given for.
-void shrink(const Job& job, const ReplicatedJob& replicated, json& patch) {
-  if (!runs_too_many(job.parallelism, job.completions, replicated)) return;
-  patch["spec"]["parallelism"] = replicated.parallelism;
-  if (changes_together(job, replicated)) patch["spec"]["completions"] = *replicated.completions;
-}
-
-// The same, where Kubernetes lets nobody take the completions back: the Job is made anew.
-bool must_be_remade(const Job& job, const ReplicatedJob& replicated) {
-  return runs_too_many(job.parallelism, job.completions, replicated) && !changes_together(job, replicated) &&
-         runs_too_many(replicated.parallelism, job.completions, replicated);
-}
-
-// A gang's Job that is resumed before its controller has seen the suspension keeps its
-// pods, of the run before, and gets none of the new one: the group would never be whole.
-bool may_resume(const Job& job, const ReplicatedJob& replicated) {
-  if (!job.barrier || job.barrier == replicated.barrier) return true;
-  return job.status.active == 0 && condition_is_true(job.status.conditions, "Suspended");
-}
-
-void adjust(const JobSetContext& context, const Job& job, const ReplicatedJob& replicated, bool open, Plan& plan) {
-  json patch;
-  if (job.suspended && !context.jobset.suspended && open) {
-    if (!may_resume(job, replicated)) return;
-    // The template of a Job that has started before cannot change: upstream takes the
-    // start time away first, and the Job controller sets it anew.
-    if (!job.status.start_time.is_zero()) {
-      return patch_job(job, Verb::kPatchStatus, {{"status", {{"startTime", nullptr}}}}, plan);
-    }
-    patch = resume_patch(job, replicated);
-  } else if (!job.suspended && context.jobset.suspended) {
-    patch["spec"]["suspend"] = true;
-  }
-  if (context.settings.elastic_jobsets) scale(job, replicated, patch);
-  shrink(job, replicated, patch);
-  if (!patch.is_null()) patch_job(job, Verb::kPatch, std::move(patch), plan);
-}
-
 void adjust_jobs(const JobSetContext& context, const StartupGates& gates, Plan& plan) {
   for (const Job* job : context.run.active) {
     if (job->meta.deleting) continue;
     const ReplicatedJob* replicated = context.jobset.find(job->meta.label(kReplicatedJobNameKey));
     if (replicated == nullptr) continue;
-    if (must_be_remade(*job, *replicated)) {
-      delete_jobs({job}, plan);
-      continue;
-    }
     const auto index = replicated - context.jobset.replicated_jobs.data();
-    adjust(context, *job, *replicated, gates.open[index], plan);
+    JobAdjustment adjustment = adjustment_of(*job, *replicated,
+                                             {.suspended = context.jobset.suspended,
+                                              .open = gates.open[index],
+                                              .elastic = context.settings.elastic_jobsets});
+    if (adjustment.remake) delete_jobs({job}, plan);
+    if (!adjustment.patch.is_null()) patch_job(*job, adjustment.verb, std::move(adjustment.patch), plan);
   }
 }
 

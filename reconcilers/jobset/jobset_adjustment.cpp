@@ -1,0 +1,70 @@
+#include "reconcilers/jobset/jobset_adjustment.h"
+
+#include <optional>
+
+#include "reconcilers/jobset/jobset_child.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+// Kubernetes lets the two change together only, and only for Indexed Jobs that run as
+// many pods at once as they need; the webhook sees to it that templates are so.
+bool changes_together(const Job& job, const ReplicatedJob& replicated) {
+  return job.indexed && replicated.completions == replicated.parallelism;
+}
+
+void scale(const Job& job, const ReplicatedJob& replicated, json& patch) {
+  if (!changes_together(job, replicated)) return;
+  if (job.completions == replicated.completions && job.parallelism == replicated.parallelism) return;
+  patch["spec"]["parallelism"] = replicated.parallelism;
+  patch["spec"]["completions"] = *replicated.completions;
+}
+
+bool runs_too_many(int32_t parallelism, std::optional<int32_t> completions, const ReplicatedJob& replicated) {
+  return pods_at_once(parallelism, completions) > pods_at_once(replicated.parallelism, replicated.completions);
+}
+
+// A Job that somebody has let grow beyond what the JobSet asks for, which is what quota was
+// given for.
+void shrink(const Job& job, const ReplicatedJob& replicated, json& patch) {
+  if (!runs_too_many(job.parallelism, job.completions, replicated)) return;
+  patch["spec"]["parallelism"] = replicated.parallelism;
+  if (changes_together(job, replicated)) patch["spec"]["completions"] = *replicated.completions;
+}
+
+// The same, where Kubernetes lets nobody take the completions back: the Job is made anew.
+bool must_be_remade(const Job& job, const ReplicatedJob& replicated) {
+  return runs_too_many(job.parallelism, job.completions, replicated) && !changes_together(job, replicated) &&
+         runs_too_many(replicated.parallelism, job.completions, replicated);
+}
+
+// A gang's Job that is resumed before its controller has seen the suspension keeps its
+// pods, of the run before, and gets none of the new one: the group would never be whole.
+bool may_resume(const Job& job, const ReplicatedJob& replicated) {
+  if (!job.barrier || job.barrier == replicated.barrier) return true;
+  return job.status.active == 0 && condition_is_true(job.status.conditions, "Suspended");
+}
+
+}  // namespace
+
+JobAdjustment adjustment_of(const Job& job, const ReplicatedJob& replicated, const WantedRun& wanted) {
+  if (must_be_remade(job, replicated)) return {.remake = true};
+  json patch;
+  if (job.suspended && !wanted.suspended && wanted.open) {
+    if (!may_resume(job, replicated)) return {};
+    // The template of a Job that has started before cannot change: upstream takes the
+    // start time away first, and the Job controller sets it anew.
+    if (!job.status.start_time.is_zero())
+      return {.verb = Verb::kPatchStatus, .patch = {{"status", {{"startTime", nullptr}}}}};
+    patch = resume_patch(job, replicated);
+  } else if (!job.suspended && wanted.suspended) {
+    patch["spec"]["suspend"] = true;
+  }
+  if (wanted.elastic) scale(job, replicated, patch);
+  shrink(job, replicated, patch);
+  return {.patch = std::move(patch)};
+}
+
+}  // namespace muster

@@ -1,0 +1,28 @@
+// How a Job that exists comes to what its JobSet asks for now: suspended or resumed, scaled, cut back. Pure.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "api/job.h"
+#include "api/jobset.h"
+#include "reconcilers/command.h"
+
+namespace muster {
+
+// What the JobSet says of the Job.
+struct WantedRun {
+  bool suspended = false;
+  bool open = false;     // its replicated job can start: see StartupGates
+  bool elastic = false;  // ReconcilerSettings::elastic_jobsets
+};
+
+// One write at most. `patch` is null: the Job is as it is to be.
+struct JobAdjustment {
+  bool remake = false;  // it is deleted, and created anew
+  Verb verb = Verb::kPatch;
+  nlohmann::json patch{};
+};
+
+JobAdjustment adjustment_of(const Job& job, const ReplicatedJob& replicated, const WantedRun& wanted);
+
+}  // namespace muster
