@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "api/api_service_type.h"
 #include "manifests/names.h"
 
 namespace muster {

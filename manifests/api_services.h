@@ -9,9 +9,14 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
+#include "api/meta/resource_type.h"
 #include "manifests/webhooks.h"
 
 namespace muster {
+
+inline constexpr ResourceType kApiServices{
+    "apiregistration.k8s.io", "v1", "apiservices", "APIService", false, "apiregistration.k8s.io/v1",
+};
 
 // `spec.service` of each.
 nlohmann::json api_service_reference(const WebhookRegistration& registration);

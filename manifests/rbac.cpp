@@ -4,11 +4,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "api/api_service_type.h"
 #include "api/codec/json.h"
 #include "api/kinds/kind_description.h"
 #include "api/watched_kinds.h"
 #include "jobs/job_kind.h"
+#include "manifests/api_services.h"
 #include "manifests/names.h"
 
 namespace muster {

@@ -3,11 +3,11 @@
 #include <cstdlib>
 #include <random>
 
-#include "api/api_service_type.h"
 #include "api/codec/json.h"
 #include "api/watched_kinds.h"
 #include "engine/loop/kind_feed.h"
 #include "engine/loop/write_answer.h"
+#include "manifests/api_services.h"
 #include "manifests/names.h"
 #include "runtime/log.h"
 #include "runtime/version.h"

@@ -2,7 +2,6 @@
 
 #include <set>
 
-#include "api/api_service_type.h"
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
 #include "api/unqueued_kinds.h"
@@ -11,6 +10,7 @@
 #include "jobs/job_kind.h"
 #include "kube/leases/lease_record.h"
 #include "kube/list_objects.h"
+#include "manifests/api_services.h"
 #include "manifests/names.h"
 
 namespace muster {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "api/api_service_type.h"
 #include "api/codec/json.h"
+#include "manifests/api_services.h"
 #include "manifests/names.h"
 #include "reconcilers/webhooks/api_service.h"
 #include "reconcilers/webhooks/conversion_webhook.h"

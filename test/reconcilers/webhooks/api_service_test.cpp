@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/api_service_type.h"
 #include "base/encoding.h"
 #include "manifests/api_services.h"
 #include "reconcilers/webhooks/webhook_config_reconciler.h"
