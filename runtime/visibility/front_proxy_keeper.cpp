@@ -53,8 +53,9 @@ std::shared_ptr<const FrontProxy> FrontProxyKeeper::current() const {
 
 void FrontProxyKeeper::on_replaced(const std::string& /*version*/) {
   if (current() == nullptr && problem_.empty())
-    log_warning("the visibility API answers no request: the API server has no ConfigMap that describes its aggregation layer",
-                {{"configMap", std::string(kAuthenticationNamespace) + "/" + std::string(kAuthenticationConfigMap)}});
+    log_warning(
+        "the visibility API answers no request: the API server has no ConfigMap that describes its aggregation layer",
+        {{"configMap", std::string(kAuthenticationNamespace) + "/" + std::string(kAuthenticationConfigMap)}});
 }
 
 void FrontProxyKeeper::on_event(kube::WatchChange change, const json& object) {
@@ -72,7 +73,8 @@ void FrontProxyKeeper::take(const json& object) {
   auto read = read_front_proxy(object);
   if (!read && read.error().message != problem_) {
     log_error(
-        "the visibility API answers no request: ConfigMap kube-system/extension-apiserver-authentication cannot be used",
+        "the visibility API answers no request: ConfigMap kube-system/extension-apiserver-authentication cannot be "
+        "used",
         {{"why", read.error().message}});
   }
   problem_ = read ? "" : read.error().message;
