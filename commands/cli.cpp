@@ -87,6 +87,8 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
       "Do not change that CRD; groups are requested by annotation");
   serve.add_flag("--metrics-authorization,!--no-metrics-authorization", flags.metrics_authorization,
                  "Ask the API server who may read the metrics (default in a cluster)");
+  serve.add_flag("--start-estimates,!--no-start-estimates", flags.start_estimates,
+                 "Estimate when pending Workloads start, for explain and lists (default)");
   serve
       .add_option("--webhook-client-ca", flags.settings.webhook_client_ca_file,
                   "Answer reviews only to clients with a certificate of an authority in this file (PEM)")

@@ -73,6 +73,7 @@ Outcome<> ServeProcess::start_serving() {
     authorizer_ = std::make_unique<kube::Authorizer>(cluster_->review_api(), clock_, "", ending_.get_token());
     explain_authorizer_ = std::make_unique<kube::Authorizer>(cluster_->review_api(), clock_,
                                                              std::string(kExplainAudience), ending_.get_token());
+    if (flags_.start_estimates) starts_ = make_start_recorder([this] { return deciding(); }, clock_);
   }
   if (!cluster_) view = [empty = std::make_shared<const ClusterView>()] { return empty; };
   auto serving = Serving::make({.addresses = listen_addresses(flags_, kueue()),
@@ -117,13 +118,13 @@ std::optional<Explainer> ServeProcess::explainer() {
         MutexLock lock(mutex_);
         return reconciler_settings_of(settings_, native_jobsets_, namespace_);
       },
-      [this] { return cluster_->metrics().watch_ages()->notes(); }, clock_);
+      [this] { return cluster_->metrics().watch_ages()->notes(); }, [this] { return start_estimates(); }, clock_);
 }
 
 std::optional<Lister> ServeProcess::lister() {
   if (!cluster_) return std::nullopt;
   return make_lister(
-      *explain_authorizer_, [this] { return deciding(); }, clock_);
+      *explain_authorizer_, [this] { return deciding(); }, clock_, [this] { return start_estimates(); });
 }
 
 void ServeProcess::start_certificates() {
