@@ -6,7 +6,7 @@ namespace muster {
 namespace {
 
 // Of a Workload that still waits: an estimate is some seconds old.
-void add_start(const ClusterState& state, const StartEstimates* starts, Explained& explained) {
+void add_start(const ClusterState& state, const StartEstimates* starts, ExplainReply& explained) {
   if (starts == nullptr) return;
   std::string name = explained.kind == kWorkloads.kind ? explained.name : "";
   for (const ExplainedFact& fact : explained.facts) {
@@ -49,7 +49,7 @@ Explainer make_explainer(kube::Authorizer& authorizer, std::function<EngineLoop*
   };
   explainer.ask = [loop = std::move(loop), settings = std::move(settings), notes = std::move(notes),
                    starts = std::move(starts), &clock](const ObjectKey& key) {
-    std::optional<Explained> explained;
+    std::optional<ExplainReply> explained;
     EngineLoop* deciding = loop();
     if (deciding == nullptr) return explained;
     const auto estimates = starts ? starts() : nullptr;

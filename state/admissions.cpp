@@ -1,4 +1,4 @@
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 
 #include <algorithm>
 
@@ -81,15 +81,15 @@ bool blocks_admission(const QueueSettings& settings) {
   return settings.wait_for_pods_ready && settings.wait_for_pods_ready->block_admission;
 }
 
-// A ruling that the object itself shows, or that came too late: there is nothing left to write.
-bool is_written(const Ruling& ruling, const Workload& workload) {
+// A pending decision that the object itself shows, or that came too late: there is nothing left to write.
+bool is_written(const PendingDecision& decision, const Workload& workload) {
   const bool over = workload.finished() || !workload.active || workload.meta.deleting;
   return std::visit(Overloaded{
                         [&](const Admitted&) { return workload.has_quota_reserved() || over; },
                         [&](const Preempted&) { return workload.evicted() || !workload.has_quota_reserved(); },
-                        [&](const Refused&) { return workload.has_quota_reserved() || over; },
+                        [&](const Inadmissible&) { return workload.has_quota_reserved() || over; },
                     },
-                    ruling);
+                    decision);
 }
 
 // In one decide(): enough for every release, and an end where Workloads evict each other.
@@ -122,10 +122,10 @@ std::vector<Requests> quota_requests_of(const Workload& workload, const ClusterS
   return demand_of(workload, state, settings).per_pod;
 }
 
-Admissions::Admissions(const QueueSettings& settings)
+SchedulerDriver::SchedulerDriver(const QueueSettings& settings)
     : settings_(settings), scheduler_(scheduler_settings_of(settings)) {}
 
-void Admissions::put(const TypedObject& object, const ClusterState& state, Now now) {
+void SchedulerDriver::put(const TypedObject& object, const ClusterState& state, Now now) {
   std::visit(Overloaded{
                  [&](const WorkloadPtr& workload) { put_workload(workload, state, now); },
                  [&](const ClusterQueuePtr& queue) { scheduler_.put(queue); },
@@ -144,7 +144,7 @@ void Admissions::put(const TypedObject& object, const ClusterState& state, Now n
              object);
 }
 
-void Admissions::remove(const TypedObject& object, const ClusterState& state, Now now) {
+void SchedulerDriver::remove(const TypedObject& object, const ClusterState& state, Now now) {
   const ObjectMeta& meta = meta_of(object);
   std::visit(Overloaded{
                  [&](const WorkloadPtr&) {
@@ -170,7 +170,7 @@ void Admissions::remove(const TypedObject& object, const ClusterState& state, No
              object);
 }
 
-void Admissions::put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now) {
+void SchedulerDriver::put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now) {
   QuotaDemand demand = quota_demand_of(*workload, state, settings_);
   scheduler_.put(workload, demand.per_pod, now, std::move(demand.misconfigured), demand.can_be_stopped);
   advance(*workload);
@@ -178,7 +178,7 @@ void Admissions::put_workload(const WorkloadPtr& workload, const ClusterState& s
   note_admission(*workload, now);
 }
 
-void Admissions::note_admission(const Workload& workload, Now now) {
+void SchedulerDriver::note_admission(const Workload& workload, Now now) {
   const Condition* admitted = find_condition(workload.status.conditions, kAdmittedCondition);
   if (admitted == nullptr || !admitted->is_true() || workload.finished()) {
     admitted_since_.erase(path_of(workload.meta));
@@ -190,7 +190,7 @@ void Admissions::note_admission(const Workload& workload, Now now) {
   known = {.uid = workload.meta.uid, .stamp = admitted->last_transition, .since = now.monotonic - age};
 }
 
-Duration Admissions::admitted_for(const Workload& workload, Now now) const {
+Duration SchedulerDriver::admitted_for(const Workload& workload, Now now) const {
   const Condition* admitted = find_condition(workload.status.conditions, kAdmittedCondition);
   if (admitted == nullptr || !admitted->is_true()) return Duration::zero();
   const auto known = admitted_since_.find(path_of(workload.meta));
@@ -201,21 +201,21 @@ Duration Admissions::admitted_for(const Workload& workload, Now now) const {
 }
 
 // What the object shows is written.
-void Admissions::advance(const Workload& workload) {
+void SchedulerDriver::advance(const Workload& workload) {
   const auto found = rulings_.find(path_of(workload.meta));
-  if (found == rulings_.end() || !is_written(found->second.ruling, workload)) return;
+  if (found == rulings_.end() || !is_written(found->second.decision, workload)) return;
   if (found->second.then)
-    found->second = {.ruling = *std::move(found->second.then)};
+    found->second = {.decision = *std::move(found->second.then)};
   else
     rulings_.erase(found);
 }
 
-void Admissions::note_block(const Workload& workload, Now now) {
+void SchedulerDriver::note_block(const Workload& workload, Now now) {
   if (!blocks_admission(settings_)) return;
   const std::string path = path_of(workload.meta);
   // An older picture of one whose admission is decided says nothing.
-  const auto ruling = rulings_.find(path);
-  if (ruling != rulings_.end() && std::holds_alternative<Admitted>(ruling->second.ruling)) return;
+  const auto decision = rulings_.find(path);
+  if (decision != rulings_.end() && std::holds_alternative<Admitted>(decision->second.decision)) return;
   const auto block = admission_block(workload, *settings_.wait_for_pods_ready);
   const auto known = blocks_.find(path);
   if (known != blocks_.end() && block && known->second.block == *block) return;
@@ -226,7 +226,7 @@ void Admissions::note_block(const Workload& workload, Now now) {
   blocks_.emplace(path, noted);
 }
 
-std::string_view Admissions::blocker(Now now) const {
+std::string_view SchedulerDriver::blocker(Now now) const {
   const std::pair<const std::string, Block>* first = nullptr;
   for (const auto& entry : blocks_) {
     const Block& its = entry.second;
@@ -236,7 +236,7 @@ std::string_view Admissions::blocker(Now now) const {
   return first == nullptr ? std::string_view() : first->first;
 }
 
-std::optional<ObjectKey> Admissions::blocked_by(Now now) const {
+std::optional<ObjectKey> SchedulerDriver::blocked_by(Now now) const {
   const std::string_view path = blocker(now);
   if (path.empty()) return std::nullopt;
   const size_t slash = path.find('/');
@@ -244,7 +244,7 @@ std::optional<ObjectKey> Admissions::blocked_by(Now now) const {
 }
 
 // Their defaults and bounds have changed.
-void Admissions::put_workloads_of(std::string_view ns, const ClusterState& state, Now now) {
+void SchedulerDriver::put_workloads_of(std::string_view ns, const ClusterState& state, Now now) {
   for (const WorkloadPtr& workload : state.workloads_in(ns)) {
     if (asks_for_quota(*workload)) put_workload(workload, state, now);
   }
@@ -252,7 +252,7 @@ void Admissions::put_workloads_of(std::string_view ns, const ClusterState& state
 
 // An admission that is withdrawn makes room at once, so there is more to decide. Whoever is
 // admitted then might be evicted as soon; that goes through the API server after some rounds.
-void Admissions::decide(Now now, size_t enough, std::vector<ObjectKey>& keys) {
+void SchedulerDriver::decide(Now now, size_t enough, std::vector<ObjectKey>& keys) {
   withdrawals_left_ = kMostWithdrawals;
   do {
     withdrawn_ = false;
@@ -263,29 +263,29 @@ void Admissions::decide(Now now, size_t enough, std::vector<ObjectKey>& keys) {
 }
 
 // Of a Workload that is in no queue that admits, the queue speaks (reconcilers/workload/workload_queues.h).
-void Admissions::drop_void_refusals() {
+void SchedulerDriver::drop_void_refusals() {
   for (const std::string& path : scheduler_.take_left()) {
     const auto found = rulings_.find(path);
-    if (found == rulings_.end() || !std::holds_alternative<Refused>(found->second.ruling)) continue;
+    if (found == rulings_.end() || !std::holds_alternative<Inadmissible>(found->second.decision)) continue;
     const size_t slash = path.find('/');
     if (!scheduler_.waits(path.substr(0, slash), path.substr(slash + 1))) rulings_.erase(found);
   }
 }
 
-void Admissions::sent(const ObjectKey& workload, Now now) {
+void SchedulerDriver::sent(const ObjectKey& workload, Now now) {
   const auto found = rulings_.find(path_of(workload.ns, workload.name));
   if (found == rulings_.end()) return;
   found->second.sent = true;
   found->second.sent_at = now.monotonic;
 }
 
-void Admissions::take(Decision decision, Now now, std::vector<ObjectKey>& keys) {
+void SchedulerDriver::take(Decision decision, Now now, std::vector<ObjectKey>& keys) {
   std::visit(Overloaded{
                  [&](Admitted& admitted) {
                    const ObjectMeta& meta = admitted.workload->meta;
                    keys.push_back(key_of(kWorkloads, meta));
                    if (blocks_admission(settings_)) blocks_.insert_or_assign(path_of(meta), Block{{now.wall}, {}});
-                   rulings_.insert_or_assign(path_of(meta), Unwritten{.ruling = std::move(admitted)});
+                   rulings_.insert_or_assign(path_of(meta), Unwritten{.decision = std::move(admitted)});
                  },
                  [&](Preempted& preempted) { take(std::move(preempted), now, keys); },
                  [](AwaitedVictim&) {},
@@ -297,13 +297,13 @@ void Admissions::take(Decision decision, Now now, std::vector<ObjectKey>& keys) 
 }
 
 // Of an admission that nobody has seen nothing needs to be written.
-void Admissions::take(Preempted preempted, Now now, std::vector<ObjectKey>& keys) {
+void SchedulerDriver::take(Preempted preempted, Now now, std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = preempted.workload->meta;
   const std::string path = path_of(meta);
   const auto known = rulings_.find(path);
-  if (known == rulings_.end() || !std::holds_alternative<Admitted>(known->second.ruling)) {
+  if (known == rulings_.end() || !std::holds_alternative<Admitted>(known->second.decision)) {
     keys.push_back(key_of(kWorkloads, meta));
-    rulings_.insert_or_assign(path, Unwritten{.ruling = std::move(preempted)});
+    rulings_.insert_or_assign(path, Unwritten{.decision = std::move(preempted)});
   } else if (known->second.sent || withdrawals_left_ == 0) {
     known->second.then = std::move(preempted);
   } else {
@@ -317,17 +317,17 @@ void Admissions::take(Preempted preempted, Now now, std::vector<ObjectKey>& keys
 
 // A reason is told when it has stood a while; a message about numbers that change all the time
 // now and then.
-void Admissions::take(Pending pending, Now now, std::vector<ObjectKey>& keys) {
+void SchedulerDriver::take(Pending pending, Now now, std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = pending.workload->meta;
   const std::string path = path_of(meta);
-  Unwritten unwritten{.ruling = Refused{.cluster_queue = std::move(pending.cluster_queue),
-                                        .reason = std::string(to_text(pending.reason)),
-                                        .message = std::move(pending.message),
-                                        .since = now.monotonic,
-                                        .evaluated = pending.evaluated}};
-  Refused& refused = std::get<Refused>(unwritten.ruling);
+  Unwritten unwritten{.decision = Inadmissible{.cluster_queue = std::move(pending.cluster_queue),
+                                               .reason = std::string(to_text(pending.reason)),
+                                               .message = std::move(pending.message),
+                                               .since = now.monotonic,
+                                               .evaluated = pending.evaluated}};
+  Inadmissible& refused = std::get<Inadmissible>(unwritten.decision);
   const auto known = rulings_.find(path);
-  const Refused* before = known == rulings_.end() ? nullptr : std::get_if<Refused>(&known->second.ruling);
+  const Inadmissible* before = known == rulings_.end() ? nullptr : std::get_if<Inadmissible>(&known->second.decision);
   if (before != nullptr) {
     refused.since = before->since;
     if (*before == refused) return;
@@ -340,22 +340,22 @@ void Admissions::take(Pending pending, Now now, std::vector<ObjectKey>& keys) {
   rulings_.insert_or_assign(path, std::move(unwritten));
 }
 
-const Ruling* Admissions::ruling_on(std::string_view ns, std::string_view workload) const {
+const PendingDecision* SchedulerDriver::pending_decision_on(std::string_view ns, std::string_view workload) const {
   const auto found = rulings_.find(path_of(ns, workload));
-  return found == rulings_.end() ? nullptr : &found->second.ruling;
+  return found == rulings_.end() ? nullptr : &found->second.decision;
 }
 
-void Admissions::refuse(const ObjectKey& workload, Now now) {
-  const auto ruling = rulings_.find(path_of(workload.ns, workload.name));
-  if (ruling == rulings_.end()) return;
-  if (std::holds_alternative<Admitted>(ruling->second.ruling)) blocks_.erase(ruling->first);
-  rulings_.erase(ruling);
+void SchedulerDriver::refuse(const ObjectKey& workload, Now now) {
+  const auto decision = rulings_.find(path_of(workload.ns, workload.name));
+  if (decision == rulings_.end()) return;
+  if (std::holds_alternative<Admitted>(decision->second.decision)) blocks_.erase(decision->first);
+  rulings_.erase(decision);
   scheduler_.roll_back(workload.ns, workload.name, now);
 }
 
-void Admissions::forget_unwritten(Now now) {
+void SchedulerDriver::forget_unpersisted(Now now) {
   for (const auto& [path, unwritten] : rulings_) {
-    if (std::holds_alternative<Admitted>(unwritten.ruling)) blocks_.erase(path);
+    if (std::holds_alternative<Admitted>(unwritten.decision)) blocks_.erase(path);
   }
   rulings_.clear();
   scheduler_.roll_back_all(now);

@@ -25,16 +25,16 @@ namespace muster {
 class ClusterState;
 
 // A Workload waits: what its condition QuotaReserved=False shall say.
-struct Refused {
+struct Inadmissible {
   std::string cluster_queue;
   std::string reason;
   std::string message;
   MonotonicTime since;  // since when it has been so
   bool evaluated;       // false: for another one of its shape
 
-  bool operator==(const Refused&) const = default;
+  bool operator==(const Inadmissible&) const = default;
 };
-using Ruling = std::variant<Admitted, Preempted, Refused>;
+using PendingDecision = std::variant<Admitted, Preempted, Inadmissible>;
 
 // What quota is sought for, per pod of each pod set: with the defaults of LimitRanges and RuntimeClasses, and after
 // the transformations that are configured.
@@ -51,9 +51,9 @@ QuotaDemand quota_demand_of(const Workload& workload, const ClusterState& state,
 SchedulerSettings scheduler_settings_of(const QueueSettings& settings);
 
 // One thread.
-class Admissions {
+class SchedulerDriver {
  public:
-  explicit Admissions(const QueueSettings& settings);
+  explicit SchedulerDriver(const QueueSettings& settings);
 
   // An object has come or changed, or has gone. `state` has it already, or not any more.
   void put(const TypedObject& object, const ClusterState& state, Now now);
@@ -71,11 +71,11 @@ class Admissions {
     drop_void_refusals();
   }
   // What is to be written into this Workload; nullptr: nothing.
-  const Ruling* ruling_on(std::string_view ns, std::string_view workload) const;
+  const PendingDecision* pending_decision_on(std::string_view ns, std::string_view workload) const;
   // The API server refused it: as if it had not been decided, and it is decided again.
   void refuse(const ObjectKey& workload, Now now);
   // Forgets what is not written: for a new leader, and one that lost leadership.
-  void forget_unwritten(Now now);
+  void forget_unpersisted(Now now);
 
   // The Workload whose pods must get ready before any other is admitted: with
   // waitForPodsReady.blockAdmission only. Every replica knows.
@@ -91,7 +91,7 @@ class Admissions {
   void put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now);
   void put_workloads_of(std::string_view ns, const ClusterState& state, Now now);
   struct Unwritten {
-    Ruling ruling;
+    PendingDecision decision;
     bool sent = false;
     MonotonicTime sent_at{};
     // An admission that is being written was revoked: to be written once the other is.

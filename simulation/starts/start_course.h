@@ -12,7 +12,7 @@
 #include "simulation/starts/arrival_rates.h"
 #include "simulation/starts/start_scene.h"
 #include "simulation/what_if/chance.h"
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 
 namespace muster::starts {
 

@@ -6,7 +6,7 @@
 
 #include "api/workload_conditions.h"
 #include "jobs/job_kind.h"
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 
 namespace muster::starts {
 namespace {
@@ -24,7 +24,8 @@ std::optional<double> annotated(const Workload& workload, const ClusterState& st
 }  // namespace
 
 StartScene take_start_scene(const ClusterState& state, const QueueSettings& settings, bool leads, Now now) {
-  StartScene scene{.now = now, .leads = leads, .objects = {}, .listing = state.admissions().scheduler().listing()};
+  StartScene scene{
+      .now = now, .leads = leads, .objects = {}, .listing = state.scheduler_driver().scheduler().listing()};
   for (const ResourceType* type : {&kResourceFlavors, &kCohorts, &kAdmissionChecks, &kWorkloadPriorityClasses,
                                    &kLimitRanges, &kRuntimeClasses, &kClusterQueues, &kLocalQueues})
     state.for_each_of(*type, [&](const TypedObject& object) { scene.objects.push_back(object); });

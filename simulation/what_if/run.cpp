@@ -44,7 +44,7 @@ Now Runner::now() const {
 
 void Runner::begin() {
   for (const TypedObject& object : scenario_.objects) {
-    if (const auto change = state_.put_watched(object)) state_.admissions().put(*change->after, state_, now());
+    if (const auto change = state_.put_watched(object)) state_.scheduler_driver().put(*change->after, state_, now());
   }
 }
 
@@ -55,7 +55,7 @@ std::optional<int64_t> Runner::next() const {
   };
   if (come_ < scenario_.arrivals.size()) consider(scenario_.arrivals[come_].at.count());
   if (!timetable_.empty()) consider(timetable_.next());
-  if (const auto wake = state_.admissions().scheduler().next_wake(); wake && !live_.empty())
+  if (const auto wake = state_.scheduler_driver().scheduler().next_wake(); wake && !live_.empty())
     consider(std::max((*wake - kStart).count(), elapsed_ + kShortestWait));
   return next;
 }
@@ -95,8 +95,8 @@ void Runner::take(const DueEvent& due) {
   }
 }
 
-void Runner::note_preemption(uint32_t victim, const Ruling& ruling) {
-  const auto* preempted = std::get_if<Preempted>(&ruling);
+void Runner::note_preemption(uint32_t victim, const PendingDecision& decision) {
+  const auto* preempted = std::get_if<Preempted>(&decision);
   if (preempted == nullptr) return;
   const auto preemptor = by_path_.find(path_of(preempted->preemptor->meta));
   if (preemptor != by_path_.end())
@@ -113,16 +113,16 @@ void Runner::settle() {
       advance(job);
     }
     decided.clear();
-    state_.admissions().decide(now(), SIZE_MAX, decided);
+    state_.scheduler_driver().decide(now(), SIZE_MAX, decided);
     if (decided.empty()) return;
     for (const ObjectKey& key : decided) {
       const auto job = by_path_.find(path_of(key.ns, key.name));
-      const Ruling* ruling = state_.admissions().ruling_on(key.ns, key.name);
-      if (job == by_path_.end() || ruling == nullptr) continue;
+      const PendingDecision* decision = state_.scheduler_driver().pending_decision_on(key.ns, key.name);
+      if (job == by_path_.end() || decision == nullptr) continue;
       Live& live = *live_.at(job->second);
-      WorkloadStatus status = status_after(*ruling, *live.workload, state_, scenario_.settings.queues, now());
+      WorkloadStatus status = status_after(*decision, *live.workload, state_, scenario_.settings.queues, now());
       if (status == live.workload->status) continue;
-      note_preemption(job->second, *ruling);
+      note_preemption(job->second, *decision);
       put_status(job->second, live, std::move(status));
     }
     if (changed_.empty()) return;
@@ -163,7 +163,7 @@ void Runner::finish() {
 }
 
 void Runner::describe_waiting() {
-  const Scheduler& scheduler = state_.admissions().scheduler();
+  const Scheduler& scheduler = state_.scheduler_driver().scheduler();
   std::vector<uint32_t> jobs;
   for (const auto& [job, live] : live_) {
     history_.jobs[job].fate = live->running ? Fate::kRunning : Fate::kWaiting;
@@ -194,7 +194,7 @@ void Runner::describe_queues() {
   if (history_.waiting.empty()) return;
   std::map<std::string, size_t> pending;
   for (const Waiting& waiting : history_.waiting) ++pending[waiting.cluster_queue];
-  const Listing listing = state_.admissions().scheduler().listing();
+  const Listing listing = state_.scheduler_driver().scheduler().listing();
   std::map<std::string, std::string> parents;
   for (const ListedCohort& cohort : listing.cohorts) parents[cohort.name] = cohort.parent;
   const auto root_of = [&](const ListedClusterQueue& queue) {

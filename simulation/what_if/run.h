@@ -1,7 +1,7 @@
-// Runs a Scenario in virtual time. The decisions are the product's own: the scheduler behind state/admissions.h, and
-// the passes and statuses of reconcilers/workload. What is simulated is the rest: jobs come, their pods get ready and
-// end, checks say Ready, and whoever is evicted stops. No clock, no JSON, nothing random but what the seed says: the
-// same scenario gives the same History.
+// Runs a Scenario in virtual time. The decisions are the product's own: the scheduler behind state/scheduler_driver.h,
+// and the passes and statuses of reconcilers/workload. What is simulated is the rest: jobs come, their pods get ready
+// and end, checks say Ready, and whoever is evicted stops. No clock, no JSON, nothing random but what the seed says:
+// the same scenario gives the same History.
 //
 // A Workload that is over is forgotten, as by objectRetentionPolicies, so that the cost of a step does not depend on
 // how many there were.

@@ -10,8 +10,8 @@
 
 #include "simulation/what_if/run.h"
 #include "simulation/what_if/timetable.h"
-#include "state/admissions.h"
 #include "state/cluster_state.h"
+#include "state/scheduler_driver.h"
 
 namespace muster::what_if {
 
@@ -44,7 +44,7 @@ class Runner {
   void take_due();
   void take(const DueEvent& due);
   void settle();
-  void note_preemption(uint32_t victim, const Ruling& ruling);
+  void note_preemption(uint32_t victim, const PendingDecision& decision);
   void finish();
 
   // Jobs (runner_jobs.cpp).

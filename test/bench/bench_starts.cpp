@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 #include "test/simulation/starts/replayed_day.h"
 
 namespace {
@@ -27,7 +27,7 @@ void put(ClusterState& state, const ResourceType& type, const json& object) {
   const TypedObject typed = read_object(type, object);
   state.put_watched(typed);
   const ObjectKey key = key_of(typed);
-  state.admissions().put(*state.find(type, key.ns, key.name), state, system_clock().now());
+  state.scheduler_driver().put(*state.find(type, key.ns, key.name), state, system_clock().now());
 }
 
 json meta(const std::string& name, const std::string& ns, int version) {
@@ -92,7 +92,7 @@ void fill(ClusterState& state, int count, int queues, int cpus) {
     }
     put(state, kWorkloads, workload);
   }
-  state.admissions().follow(system_clock().now());
+  state.scheduler_driver().follow(system_clock().now());
 }
 
 int cost(int workloads, int queues, int cpus, double budget) {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "simulation/starts/start_estimator.h"
-#include "state/admissions.h"
+#include "state/scheduler_driver.h"
 
 namespace muster::test {
 
@@ -44,8 +44,8 @@ class StartsCluster {
     const TypedObject typed = read_object(type, object);
     state.put_watched(typed);
     const ObjectKey key = key_of(typed);
-    state.admissions().put(*state.find(type, key.ns, key.name), state, now);
-    state.admissions().follow(now);
+    state.scheduler_driver().put(*state.find(type, key.ns, key.name), state, now);
+    state.scheduler_driver().follow(now);
   }
 
   std::string ago(int seconds) const { return format_rfc3339(to_timestamp(now.wall - std::chrono::seconds(seconds))); }
