@@ -93,6 +93,8 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
   serve.add_flag_callback(
       "--no-aggregated-visibility", [&flags] { flags.settings.aggregated_visibility = false; },
       "At muster's own port alone (default)");
+  serve.add_flag("--start-estimates,!--no-start-estimates", flags.start_estimates,
+                 "Estimate when pending Workloads start, for explain and lists (default)");
   serve
       .add_option("--webhook-client-ca", flags.settings.webhook_client_ca_file,
                   "Answer reviews only to clients with a certificate of an authority in this file (PEM)")

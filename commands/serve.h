@@ -23,6 +23,7 @@ struct ServeFlags {
   std::string webhook_url;  // kept in the webhook configurations instead of the Service
   bool keep_webhook_configurations = true;
   bool metrics_authorization = true;
+  bool start_estimates = true;  // when pending Workloads start, for readers
   std::optional<std::string> cert_dir;
   int workers = 0;  // 0: as many as the machine has cores, at least 2
   Duration shutdown_delay{};

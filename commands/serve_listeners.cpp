@@ -80,6 +80,7 @@ Outcome<> ServeProcess::start_serving() {
     authorizer_ = std::make_unique<kube::Authorizer>(cluster_->review_api(), clock_, "", ending_.get_token());
     explain_authorizer_ = std::make_unique<kube::Authorizer>(cluster_->review_api(), clock_,
                                                              std::string(kExplainAudience), ending_.get_token());
+    if (flags_.start_estimates) starts_ = make_start_recorder([this] { return deciding(); }, clock_);
   }
   const std::optional<Lister> lists = lister();
   ListenAddresses addresses = listen_addresses(flags_, kueue());
@@ -129,13 +130,13 @@ std::optional<Explainer> ServeProcess::explainer() {
         MutexLock lock(mutex_);
         return reconciler_settings_of(settings_, native_jobsets_, namespace_);
       },
-      [this] { return cluster_->metrics().watch_ages()->notes(); }, clock_);
+      [this] { return cluster_->metrics().watch_ages()->notes(); }, [this] { return start_estimates(); }, clock_);
 }
 
 std::optional<Lister> ServeProcess::lister() {
   if (!cluster_) return std::nullopt;
   return make_lister(
-      *explain_authorizer_, [this] { return deciding(); }, clock_);
+      *explain_authorizer_, [this] { return deciding(); }, clock_, [this] { return start_estimates(); });
 }
 
 std::optional<VisibilityApi> ServeProcess::visibility(const std::optional<Lister>& lister) {

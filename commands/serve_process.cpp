@@ -42,6 +42,7 @@ void ServeProcess::stop() {
 // of them end before anything is destroyed.
 void ServeProcess::end_threads() {
   ending_.request_stop();
+  starts_.reset();
   learner_ = {};
   policy_keeper_ = {};
   guard_.reset();

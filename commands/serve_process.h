@@ -22,6 +22,7 @@
 #include "runtime/engine_watch.h"
 #include "runtime/leadership.h"
 #include "runtime/load_settings.h"
+#include "runtime/readers/start_recorder.h"
 #include "runtime/serving.h"
 #include "runtime/surroundings.h"
 #include "runtime/visibility/front_proxy_keeper.h"
@@ -70,6 +71,7 @@ class ServeProcess {
   std::optional<Explainer> explainer();
   std::optional<Lister> lister();
   std::optional<VisibilityApi> visibility(const std::optional<Lister>& lister);
+  std::shared_ptr<const StartEstimates> start_estimates() const { return starts_ ? starts_->latest() : nullptr; }
   void start_certificates();
   void issue_bundle(const std::string& bundle) EXCLUDES(mutex_);
 
@@ -100,6 +102,7 @@ class ServeProcess {
   std::unique_ptr<EngineLoop> loop_;
   std::unique_ptr<FrontProxyKeeper> front_proxy_;           // null: the visibility API is not aggregated
   std::unique_ptr<ClientAuthoritiesFile> webhook_clients_;  // null: reviews are for everybody
+  std::shared_ptr<StartRecorder> starts_;                   // null: --no-start-estimates
   std::unique_ptr<Serving> serving_;
   std::unique_ptr<EngineGuard> guard_;
   std::unique_ptr<WebhookCertificates> certificates_;

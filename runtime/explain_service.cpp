@@ -3,6 +3,22 @@
 #include "explain/explain.h"
 
 namespace muster {
+namespace {
+
+// Of a Workload that still waits: an estimate is some seconds old.
+void add_start(const ClusterState& state, const StartEstimates* starts, ExplainReply& explained) {
+  if (starts == nullptr) return;
+  std::string name = explained.kind == kWorkloads.kind ? explained.name : "";
+  for (const ExplainedFact& fact : explained.facts) {
+    if (fact.name == "Workload") name = fact.value;
+  }
+  const Workload* workload = name.empty() ? nullptr : state.workload(explained.ns, name);
+  if (workload == nullptr || workload->has_quota_reserved() || workload->finished() || !workload->active) return;
+  if (const StartEstimate* start = starts->find(explained.ns, name))
+    explained.add_fact("Estimated start", to_sentence(*start, explained.at));
+}
+
+}  // namespace
 
 AuthDecision decide_access(kube::Authorizer& authorizer, std::string_view token, const kube::AccessQuestion& question) {
   if (token.empty()) return AuthDecision::kUnauthenticated;
@@ -21,7 +37,7 @@ AuthDecision decide_access(kube::Authorizer& authorizer, std::string_view token,
 
 Explainer make_explainer(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop,
                          std::function<ReconcilerSettings()> settings, std::function<std::vector<std::string>()> notes,
-                         const Clock& clock) {
+                         std::function<std::shared_ptr<const StartEstimates>()> starts, const Clock& clock) {
   Explainer explainer;
   explainer.authorize = [&authorizer](std::string_view token, std::string_view verb, const ObjectKey& object) {
     return decide_access(authorizer, token,
@@ -32,12 +48,14 @@ Explainer make_explainer(kube::Authorizer& authorizer, std::function<EngineLoop*
                           .name = object.name});
   };
   explainer.ask = [loop = std::move(loop), settings = std::move(settings), notes = std::move(notes),
-                   &clock](const ObjectKey& key) {
+                   starts = std::move(starts), &clock](const ObjectKey& key) {
     std::optional<ExplainReply> explained;
     EngineLoop* deciding = loop();
     if (deciding == nullptr) return explained;
+    const auto estimates = starts ? starts() : nullptr;
     deciding->ask([&, used = settings()](const Engine& engine) {
       explained = explain(key, engine.state(), used, engine.leads(), clock.now());
+      add_start(engine.state(), estimates.get(), *explained);
     });
     if (!explained) return explained;
     for (std::string& note : notes()) explained->notes.push_back(std::move(note));

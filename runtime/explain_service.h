@@ -2,6 +2,7 @@
 // about reasons.
 #pragma once
 
+#include "api/start_estimate.h"
 #include "kube/authorizer.h"
 #include "runtime/engine_loop.h"
 #include "server/explain_route.h"
@@ -12,9 +13,10 @@ namespace muster {
 AuthDecision decide_access(kube::Authorizer& authorizer, std::string_view token, const kube::AccessQuestion& question);
 
 // `authorizer` and `clock` must outlive it. `loop` yields null, and `settings` is not called,
-// before muster has begun to decide. `notes` are added to every answer: how old its data are.
+// before muster has begun to decide. `notes` are added to every answer: how old its data are. `starts`: when pending
+// Workloads are estimated to start; it can yield null, or be empty.
 Explainer make_explainer(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop,
                          std::function<ReconcilerSettings()> settings, std::function<std::vector<std::string>()> notes,
-                         const Clock& clock);
+                         std::function<std::shared_ptr<const StartEstimates>()> starts, const Clock& clock);
 
 }  // namespace muster

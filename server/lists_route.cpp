@@ -89,7 +89,8 @@ HttpResponse Question::workloads() {
   filter.limit = *limit;
   filter.offset = *offset;
   if (auto refused = authorize({"list", &kWorkloads, filter.ns})) return *refused;
-  return from_snapshot([&](const QueueSnapshot& snapshot) { return workload_list(snapshot, filter); });
+  const auto starts = lister_.starts ? lister_.starts() : nullptr;
+  return from_snapshot([&](const QueueSnapshot& snapshot) { return workload_list(snapshot, filter, starts.get()); });
 }
 
 HttpResponse Question::local_queues() {

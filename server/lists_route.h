@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "api/meta/resource_type.h"
+#include "api/start_estimate.h"
 #include "base/result.h"
 #include "explain/lists/queue_snapshot.h"
 #include "server/metrics_server.h"
@@ -34,6 +35,8 @@ struct Lister {
   std::function<std::shared_ptr<const QueueSnapshot>()> snapshot;
   // The last day of a ClusterQueue; an error when nothing is known of it.
   std::function<Result<nlohmann::json>(std::string_view cluster_queue)> usage;
+  // When pending Workloads are estimated to start; null, or no function: nothing is known about that.
+  std::function<std::shared_ptr<const StartEstimates>()> starts{};
 };
 
 // nullopt: there is no cluster to speak of (--standalone), and every answer is 503. `visibility`: Kueue's feature gate

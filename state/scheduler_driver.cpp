@@ -97,7 +97,9 @@ bool is_written(const PendingDecision& decision, const Workload& workload) {
 constexpr int kMostWithdrawals = 1000;
 constexpr Duration kBetweenMessages = std::chrono::seconds(30);
 
-SchedulerSettings scheduler_settings(const QueueSettings& settings) {
+}  // namespace
+
+SchedulerSettings scheduler_settings_of(const QueueSettings& settings) {
   SchedulerSettings made{.fair_sharing = settings.fair_sharing,
                          .ignore_undeclared_resources = settings.ignore_undeclared_resources,
                          .topology_requests = settings.rules.enabled("TopologyAwareScheduling"),
@@ -110,7 +112,11 @@ SchedulerSettings scheduler_settings(const QueueSettings& settings) {
   return made;
 }
 
-}  // namespace
+QuotaDemand quota_demand_of(const Workload& workload, const ClusterState& state, const QueueSettings& settings) {
+  Demand demand = asks_for_quota(workload) ? demand_of(workload, state, settings) : Demand();
+  if (std::string why = why_never_admitted(workload, settings); !why.empty()) demand.misconfigured = std::move(why);
+  return {std::move(demand.per_pod), std::move(demand.misconfigured), can_be_stopped(workload, settings)};
+}
 
 std::vector<Requests> quota_requests_of(const Workload& workload, const ClusterState& state,
                                         const QueueSettings& settings) {
@@ -118,7 +124,7 @@ std::vector<Requests> quota_requests_of(const Workload& workload, const ClusterS
 }
 
 SchedulerDriver::SchedulerDriver(const QueueSettings& settings)
-    : settings_(settings), scheduler_(scheduler_settings(settings)) {}
+    : settings_(settings), scheduler_(scheduler_settings_of(settings)) {}
 
 void SchedulerDriver::put(const TypedObject& object, const ClusterState& state, Now now) {
   std::visit(Overloaded{
@@ -166,9 +172,8 @@ void SchedulerDriver::remove(const TypedObject& object, const ClusterState& stat
 }
 
 void SchedulerDriver::put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now) {
-  Demand demand = asks_for_quota(*workload) ? demand_of(*workload, state, settings_) : Demand();
-  if (std::string why = why_never_admitted(*workload, settings_); !why.empty()) demand.misconfigured = std::move(why);
-  scheduler_.put(workload, demand.per_pod, now, std::move(demand.misconfigured), can_be_stopped(*workload, settings_));
+  QuotaDemand demand = quota_demand_of(*workload, state, settings_);
+  scheduler_.put(workload, demand.per_pod, now, std::move(demand.misconfigured), demand.can_be_stopped);
   advance(*workload);
   note_block(*workload, now);
   note_admission(*workload, now);

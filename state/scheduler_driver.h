@@ -41,6 +41,15 @@ using PendingDecision = std::variant<Admitted, Preempted, Inadmissible>;
 std::vector<Requests> quota_requests_of(const Workload& workload, const ClusterState& state,
                                         const QueueSettings& settings);
 
+// What the scheduler is told of a Workload beside its object; see Scheduler::put().
+struct QuotaDemand {
+  std::vector<Requests> per_pod;
+  std::string misconfigured;
+  bool can_be_stopped = true;
+};
+QuotaDemand quota_demand_of(const Workload& workload, const ClusterState& state, const QueueSettings& settings);
+SchedulerSettings scheduler_settings_of(const QueueSettings& settings);
+
 // One thread.
 class SchedulerDriver {
  public:

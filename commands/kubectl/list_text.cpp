@@ -9,6 +9,7 @@
 
 #include "api/codec/json.h"
 #include "api/codec/yaml.h"
+#include "api/start_estimate.h"
 #include "base/did_you_mean.h"
 
 namespace muster {
@@ -80,6 +81,11 @@ std::string position_of(const json& item, std::string_view key) {
   return position ? std::to_string(*position + 1) : "-";
 }
 
+std::string start_of(const json& item, Timestamp now) {
+  const auto estimate = read_start_estimate(object_at(item, {"estimatedStart"}));
+  return estimate ? short_text(*estimate, now) : "-";
+}
+
 using Row = TableRow (*)(const json& item, const ListStyle& style, Timestamp now);
 
 TableRow workload_row(const json& item, const ListStyle& style, Timestamp now) {
@@ -97,6 +103,7 @@ TableRow workload_row(const json& item, const ListStyle& style, Timestamp now) {
   row.push_back(amounts(object_at(item, {"usage"})));
   row.push_back(style.jobs ? text_at(item, {"name"}) : job_of(item));
   row.push_back(age(item.value("created", json()), now));
+  row.push_back(start_of(item, now));
   return row;
 }
 
@@ -168,7 +175,7 @@ const Table* table_of(std::string_view kind) {
        "workload.kueue.x-k8s.io",
        true,
        {"NAME", "QUEUE", "STATE", "POSITION", "IN CLUSTERQUEUE", "REASON", "SINCE", "FLAVORS"},
-       {"CLUSTERQUEUE", "PRIORITY", "USAGE", "JOB", "AGE"},
+       {"CLUSTERQUEUE", "PRIORITY", "USAGE", "JOB", "AGE", "ETA"},
        workload_row},
       {"LocalQueueSummaryList",
        "localqueue.kueue.x-k8s.io",

@@ -29,7 +29,7 @@ void add_admission(const Workload& workload, json& item) {
   item["usage"] = std::move(amounts);
 }
 
-json to_json(const QueueSnapshot& snapshot, const ListedWorkload& listed) {
+json to_json(const QueueSnapshot& snapshot, const ListedWorkload& listed, const StartEstimates* starts) {
   const Workload& workload = *listed.object;
   const std::string reason = reason_of(snapshot, listed);
   json item = {{"namespace", workload.meta.ns},
@@ -49,6 +49,8 @@ json to_json(const QueueSnapshot& snapshot, const ListedWorkload& listed) {
   if (listed.place == Place::kPending) {
     item["positionInClusterQueue"] = listed.position_in_cluster_queue;
     item["positionInLocalQueue"] = listed.position_in_local_queue;
+    const StartEstimate* start = starts == nullptr ? nullptr : starts->find(workload.meta.ns, workload.meta.name);
+    if (start != nullptr) item["estimatedStart"] = to_json(*start, starts->at);
   }
   if (listed.place == Place::kHolding) add_admission(workload, item);
   return item;
@@ -56,7 +58,8 @@ json to_json(const QueueSnapshot& snapshot, const ListedWorkload& listed) {
 
 // `at(i)`: the index of the i-th row that is not yet filtered by namespace.
 template <class At>
-json page_of(const QueueSnapshot& snapshot, size_t count, const WorkloadFilter& filter, At at) {
+json page_of(const QueueSnapshot& snapshot, size_t count, const WorkloadFilter& filter, const StartEstimates* starts,
+             At at) {
   json items = json::array();
   const int64_t most = std::clamp<int64_t>(filter.limit, 0, WorkloadFilter::kMostLimit);
   int64_t passed = 0, remaining = 0;
@@ -65,7 +68,7 @@ json page_of(const QueueSnapshot& snapshot, size_t count, const WorkloadFilter& 
     if (!filter.ns.empty() && listed.object->meta.ns != filter.ns) continue;
     if (passed++ < filter.offset) continue;
     if (static_cast<int64_t>(items.size()) < most)
-      items.push_back(to_json(snapshot, listed));
+      items.push_back(to_json(snapshot, listed, starts));
     else
       ++remaining;
   }
@@ -83,9 +86,9 @@ json list_of(const QueueSnapshot& snapshot, std::string_view kind, json items) {
           {"items", std::move(items)}};
 }
 
-Result<json> workload_list(const QueueSnapshot& snapshot, const WorkloadFilter& filter) {
+Result<json> workload_list(const QueueSnapshot& snapshot, const WorkloadFilter& filter, const StartEstimates* starts) {
   const auto rows_in = [&](const QueueSnapshot::Rows& rows) {
-    return page_of(snapshot, rows.size(), filter, [&](size_t i) { return rows[i]; });
+    return page_of(snapshot, rows.size(), filter, starts, [&](size_t i) { return rows[i]; });
   };
   if (!filter.local_queue.empty()) {
     if (snapshot.find_local_queue(filter.ns, filter.local_queue) == nullptr)
@@ -96,10 +99,10 @@ Result<json> workload_list(const QueueSnapshot& snapshot, const WorkloadFilter& 
     const auto queue = snapshot.find_cluster_queue(filter.cluster_queue);
     if (!queue) return fail("there is no ClusterQueue " + filter.cluster_queue);
     const QueueSnapshot::Range& range = snapshot.of_cluster_queue(*queue);
-    return page_of(snapshot, range.end - range.first, filter, [&](size_t i) { return range.first + i; });
+    return page_of(snapshot, range.end - range.first, filter, starts, [&](size_t i) { return range.first + i; });
   }
   if (!filter.ns.empty()) return rows_in(snapshot.of_namespace(filter.ns));
-  return page_of(snapshot, snapshot.workloads().size(), filter, [](size_t i) { return i; });
+  return page_of(snapshot, snapshot.workloads().size(), filter, starts, [](size_t i) { return i; });
 }
 
 }  // namespace muster

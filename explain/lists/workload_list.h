@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "api/start_estimate.h"
 #include "base/result.h"
 #include "explain/lists/queue_snapshot.h"
 
@@ -25,8 +26,10 @@ struct WorkloadFilter {
 };
 
 // {kind, apiVersion, metadata: {at, leads, remaining}, items}; `remaining` is how many come after this part. An
-// item names its Workload and nobody else's. An error when the queue that is asked for does not exist.
-Result<nlohmann::json> workload_list(const QueueSnapshot& snapshot, const WorkloadFilter& filter);
+// item names its Workload and nobody else's. An error when the queue that is asked for does not exist. `starts`: when
+// pending ones are estimated to start; null: nothing is said about that.
+Result<nlohmann::json> workload_list(const QueueSnapshot& snapshot, const WorkloadFilter& filter,
+                                     const StartEstimates* starts = nullptr);
 // The same form for any list of this folder.
 nlohmann::json list_of(const QueueSnapshot& snapshot, std::string_view kind, nlohmann::json items);
 

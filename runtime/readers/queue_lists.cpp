@@ -49,8 +49,10 @@ void SharedSnapshot::drop_unused() {
   }
 }
 
-Lister make_lister(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop, const Clock& clock) {
+Lister make_lister(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop, const Clock& clock,
+                   std::function<std::shared_ptr<const StartEstimates>()> starts) {
   Lister lister;
+  lister.starts = std::move(starts);
   lister.authorize = [&authorizer](std::string_view token, const ListAccess& access) {
     return decide_access(authorizer, token,
                          {.verb = access.verb,

@@ -54,7 +54,8 @@ class SharedSnapshot {
   std::thread keeper_;
 };
 
-// `authorizer` and `clock` must outlive it. `loop` yields null before muster has begun to decide.
-Lister make_lister(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop, const Clock& clock);
+// `authorizer` and `clock` must outlive it. `loop` yields null before muster has begun to decide. `starts`: see Lister.
+Lister make_lister(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop, const Clock& clock,
+                   std::function<std::shared_ptr<const StartEstimates>()> starts);
 
 }  // namespace muster

@@ -25,12 +25,12 @@ constexpr size_t kMostExplained = 100;
 
 }  // namespace
 
-History run(const Scenario& scenario, const Watcher& watcher) {
-  return Runner(scenario, watcher).run();
+History run(const Scenario& scenario, const Watcher& watcher, const Looks& looks) {
+  return Runner(scenario, watcher, looks).run();
 }
 
-Runner::Runner(const Scenario& scenario, const Watcher& watcher)
-    : scenario_(scenario), watcher_(watcher), state_(scenario.settings.queues) {
+Runner::Runner(const Scenario& scenario, const Watcher& watcher, const Looks& looks)
+    : scenario_(scenario), watcher_(watcher), looks_(looks), state_(scenario.settings.queues) {
   history_.jobs.resize(scenario.arrivals.size());
   for (const TypedObject& object : scenario.objects) version_ = std::max(version_, meta_of(object).resource_version);
   for (const Arrival& arrival : scenario.arrivals) {
@@ -140,6 +140,10 @@ History Runner::run() {
     take_due();
     settle();
     ++history_.steps;
+    if (looks_.look && elapsed_ >= next_look_) {
+      looks_.look(state_, now());
+      next_look_ = elapsed_ + looks_.every.count();
+    }
     if (watcher_ && history_.steps % kStepsBetweenWords == 0) watcher_({Duration(elapsed_), come_, over_});
     if (endless_) {
       history_.notes.push_back("Stopped: Workloads are evicted and admitted again without end.");

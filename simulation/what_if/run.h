@@ -11,6 +11,7 @@
 
 #include "simulation/what_if/history.h"
 #include "simulation/what_if/scenario.h"
+#include "state/cluster_state.h"
 
 namespace muster::what_if {
 
@@ -22,6 +23,13 @@ struct Progress {
 };
 using Watcher = std::function<void(const Progress&)>;
 
-History run(const Scenario& scenario, const Watcher& watcher = {});
+// Called when so much virtual time has gone by, as soon as something happens then: who estimates from a state, and
+// wants to know what becomes of it.
+struct Looks {
+  Duration every{};
+  std::function<void(const ClusterState& state, Now now)> look{};
+};
+
+History run(const Scenario& scenario, const Watcher& watcher = {}, const Looks& looks = {});
 
 }  // namespace muster::what_if

@@ -17,7 +17,7 @@ namespace muster::what_if {
 
 class Runner {
  public:
-  Runner(const Scenario& scenario, const Watcher& watcher);
+  Runner(const Scenario& scenario, const Watcher& watcher, const Looks& looks);
   History run();
 
  private:
@@ -73,6 +73,7 @@ class Runner {
 
   const Scenario& scenario_;
   const Watcher& watcher_;
+  const Looks& looks_;
   ClusterState state_;
   Timetable timetable_;
   History history_;
@@ -83,6 +84,7 @@ class Runner {
   size_t come_ = 0;               // arrivals
   size_t over_ = 0;
   int64_t elapsed_ = 0;
+  int64_t next_look_ = 0;
   uint64_t version_ = 0;
   bool endless_ = false;
 };

@@ -54,6 +54,29 @@ ExplainCluster filled() {
   return cluster;
 }
 
+TEST_CASE("lists: an estimate stands beside those that wait, and beside nobody else") {
+  const ExplainCluster cluster = filled();
+  const QueueSnapshot snapshot = snapshot_of(cluster);
+  const StartEstimate estimate = {.outcome = StartOutcome::kRange,
+                                  .earliest = {to_timestamp(cluster.now.wall).seconds + 60, 0},
+                                  .latest = {to_timestamp(cluster.now.wall).seconds + 600, 0},
+                                  .basis = {.history = true}};
+  StartEstimates starts{.at = to_timestamp(cluster.now.wall), .by_path = {}};
+  // One that was admitted since has one as well.
+  for (const char* name : {"team-a/holder", "team-a/second", "team-b/first"}) starts.by_path.emplace(name, estimate);
+  const json list = *workload_list(snapshot, {.ns = "team-a"}, &starts);
+  CHECK(list.dump().find("team-b") == std::string::npos);
+  size_t shown = 0;
+  for (const json& item : list["items"]) {
+    if (!item.contains("estimatedStart")) continue;
+    ++shown;
+    CHECK(item["name"] == "second");
+    CHECK(item["estimatedStart"] == to_json(estimate, starts.at));
+  }
+  CHECK(shown == 1);
+  CHECK(workload_list(snapshot, {})->dump().find("estimatedStart") == std::string::npos);
+}
+
 TEST_CASE("lists: Workloads come in the order of the queue, with both positions") {
   const ExplainCluster cluster = filled();
   const QueueSnapshot snapshot = snapshot_of(cluster);

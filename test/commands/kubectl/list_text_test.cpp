@@ -25,18 +25,21 @@ json workloads() {
                      {"reasonInWords", "running"},
                      {"since", "2026-01-01T11:00:00Z"},
                      {"created", "2026-01-01T09:00:00Z"}};
-  const json waits = {{"namespace", "team-b"},
-                      {"name", "jobset-llm-2"},
-                      {"localQueue", "lq"},
-                      {"clusterQueue", "cq"},
-                      {"state", "Pending"},
-                      {"reason", "WaitingForQuota"},
-                      {"positionInClusterQueue", 4},
-                      {"positionInLocalQueue", 0},
-                      {"job", {{"kind", "JobSet"}, {"name", "llm"}}},
-                      {"reasonInWords", "waiting for quota"},
-                      {"since", "2026-01-01T11:59:30Z"},
-                      {"created", "2026-01-01T11:59:30Z"}};
+  const json waits = {
+      {"namespace", "team-b"},
+      {"name", "jobset-llm-2"},
+      {"localQueue", "lq"},
+      {"clusterQueue", "cq"},
+      {"state", "Pending"},
+      {"reason", "WaitingForQuota"},
+      {"positionInClusterQueue", 4},
+      {"positionInLocalQueue", 0},
+      {"job", {{"kind", "JobSet"}, {"name", "llm"}}},
+      {"reasonInWords", "waiting for quota"},
+      {"estimatedStart",
+       {{"outcome", "Range"}, {"earliest", "2026-01-01T12:05:00Z"}, {"latest", "2026-01-01T12:20:00Z"}}},
+      {"since", "2026-01-01T11:59:30Z"},
+      {"created", "2026-01-01T11:59:30Z"}};
   return {{"kind", "WorkloadSummaryList"}, {"items", {held, waits}}};
 }
 
@@ -48,10 +51,11 @@ TEST_CASE("list text: Workloads with positions that begin at one, as kubectl's t
   const auto wide = list_rows(workloads(), {.format = ListFormat::kWide, .namespaces = true, .jobs = true}, kNow);
   REQUIRE(wide.size() == 3);
   CHECK(wide[0] == TableRow{"NAMESPACE", "JOB", "QUEUE", "STATE", "POSITION", "IN CLUSTERQUEUE", "REASON", "SINCE",
-                            "FLAVORS", "CLUSTERQUEUE", "PRIORITY", "USAGE", "WORKLOAD", "AGE"});
+                            "FLAVORS", "CLUSTERQUEUE", "PRIORITY", "USAGE", "WORKLOAD", "AGE", "ETA"});
   CHECK(wide[1] == TableRow{"team-a", "job/run", "lq", "Admitted", "-", "-", "running", "60m", "spot", "cq", "3",
-                            "cpu=6", "job-run-1", "3h0m"});
+                            "cpu=6", "job-run-1", "3h0m", "-"});
   CHECK(wide[2][1] == "jobset/llm");
+  CHECK(wide[2].back() == "5m-20m");
 }
 
 TEST_CASE("list text: names, JSON and YAML hold every item") {

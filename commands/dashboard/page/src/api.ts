@@ -5,6 +5,14 @@ export interface JobReference {
   name: string;
 }
 
+// When it is expected to start; an estimate, made by muster.
+export interface StartEstimate {
+  outcome: string; // "Range", "NotBefore", "BeyondHorizon", and others without times
+  earliest?: string;
+  latest?: string;
+  basisInWords?: string;
+}
+
 export interface WorkloadItem {
   namespace: string;
   name: string;
@@ -20,6 +28,7 @@ export interface WorkloadItem {
   job?: JobReference;
   positionInClusterQueue?: number;
   positionInLocalQueue?: number;
+  estimatedStart?: StartEstimate;
   flavors?: string[];
   usage?: Record<string, string>;
 }

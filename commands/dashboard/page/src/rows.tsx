@@ -5,11 +5,16 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { query, type List, type WorkloadItem } from "./api";
 import { useLive } from "./live";
 import { Empty, Notices, State } from "./parts";
-import { explainable, jobOf, position, span } from "./words";
+import { eta, explainable, jobOf, position, span } from "./words";
 
 const PART = 100; // rows that are asked for at once
 const HEIGHT = 44; // pixels, as in style.css
 const MARGIN = 10; // rows drawn beyond the edge
+
+const TITLES: Record<string, string> = {
+  Position: "in the LocalQueue / in the ClusterQueue",
+  "Starts in": "an estimate, no promise: 8 of 10 start within the range",
+};
 
 export interface RowsFilter {
   namespace?: string;
@@ -45,10 +50,12 @@ export function WorkloadRows({ filter, empty }: { filter: RowsFilter; empty: str
   const total = last.offset + list.items.length + (list.metadata.remaining ?? 0);
   const at = Date.parse(list.metadata.at);
   const rows = [];
+  // A column only where something is known.
+  const withEta = list.items.some((item) => eta(item.estimatedStart, at) !== "");
   const end = Math.min(total, first + shown + MARGIN);
   for (let row = Math.max(0, first - MARGIN); row < end; ++row) {
     const item = list.items[row - last.offset];
-    if (item !== undefined) rows.push(<Row key={item.namespace + "/" + item.name} item={item} row={row} at={at} />);
+    if (item !== undefined) rows.push(<Row key={item.namespace + "/" + item.name} item={item} row={row} at={at} withEta={withEta} />);
   }
   return (
     <>
@@ -57,10 +64,10 @@ export function WorkloadRows({ filter, empty }: { filter: RowsFilter; empty: str
       {total === 0 ? (
         <Empty>{empty}</Empty>
       ) : (
-        <div class="list" role="table" aria-rowcount={total + 1} aria-label="Workloads in the order of the queue">
+        <div class={withEta ? "list with-eta" : "list"} role="table" aria-rowcount={total + 1} aria-label="Workloads in the order of the queue">
           <div class="row head" role="row" aria-rowindex={1}>
-            {["Job", "State", "Why", "Position", "Since", "Flavors"].map((name) => (
-              <span role="columnheader" key={name} title={name === "Position" ? "in the LocalQueue / in the ClusterQueue" : undefined}>{name}</span>
+            {["Job", "State", "Why", "Position", ...(withEta ? ["Starts in"] : []), "Since", "Flavors"].map((name) => (
+              <span role="columnheader" key={name} title={TITLES[name]}>{name}</span>
             ))}
           </div>
           <div class="rows" ref={box} onScroll={measure} tabIndex={-1}>
@@ -82,7 +89,7 @@ function moveFocus(event: KeyboardEvent) {
   link.focus();
 }
 
-function Row({ item, row, at }: { item: WorkloadItem; row: number; at: number }) {
+function Row({ item, row, at, withEta }: { item: WorkloadItem; row: number; at: number; withEta: boolean }) {
   const job = jobOf(item);
   const target = explainable(item);
   return (
@@ -94,6 +101,7 @@ function Row({ item, row, at }: { item: WorkloadItem; row: number; at: number })
       <span role="cell"><State state={item.state} /></span>
       <span role="cell" class="why">{item.reasonInWords}</span>
       <span role="cell" class="number">{position(item)}</span>
+      {withEta && <span role="cell" class="number" title={item.estimatedStart?.basisInWords}>{eta(item.estimatedStart, at)}</span>}
       <span role="cell" class="number">{span(item.since, at)}</span>
       <span role="cell" class="flavors">{(item.flavors ?? []).join(", ")}</span>
     </div>

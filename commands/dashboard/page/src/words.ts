@@ -1,5 +1,5 @@
 // Numbers and times as people read them.
-import type { WorkloadItem } from "./api";
+import type { StartEstimate, WorkloadItem } from "./api";
 
 const SUFFIXES: Record<string, number> = {
   n: 1e-9, u: 1e-6, m: 1e-3, "": 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18,
@@ -23,6 +23,15 @@ export function span(from: string | null | undefined, to: number): string {
   const hours = Math.floor(minutes / 60);
   if (hours < 48) return minutes % 60 === 0 ? hours + "h" : hours + "h" + (minutes % 60) + "m";
   return Math.floor(hours / 24) + "d";
+}
+
+// "10m to 25m", "over 3h": until a start; empty where no time is known.
+export function eta(estimate: StartEstimate | undefined, at: number): string {
+  if (estimate?.earliest === undefined) return "";
+  const until = (time: string) => (Date.parse(time) <= at ? "0s" : span(time, at));
+  if (estimate.outcome === "NotBefore" || estimate.outcome === "BeyondHorizon") return "over " + until(estimate.earliest);
+  if (estimate.latest === undefined) return "";
+  return Date.parse(estimate.latest) <= at ? "now" : until(estimate.earliest) + " to " + until(estimate.latest);
 }
 
 export function clock(time: number): string {

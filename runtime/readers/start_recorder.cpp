@@ -1,0 +1,147 @@
+#include "runtime/readers/start_recorder.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+#include <exception>
+#include <limits>
+
+#include "api/meta/object_meta.h"
+#include "runtime/log.h"
+#include "runtime/log_observers.h"
+
+namespace muster {
+namespace {
+
+// Of the Workloads that had finished before muster began.
+constexpr size_t kMostFinished = 5000;
+
+double cpu_seconds() {
+  timespec used{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
+}
+
+}  // namespace
+
+StartRecorder::StartRecorder(Ask ask, const Clock& clock, Times times)
+    : ask_(std::move(ask)), clock_(clock), times_(times), thread_([this] { record(); }) {}
+
+StartRecorder::~StartRecorder() {
+  {
+    const MutexLock lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+std::shared_ptr<const StartEstimates> StartRecorder::latest() const {
+  const MutexLock lock(mutex_);
+  return latest_;
+}
+
+bool StartRecorder::ending() const {
+  const MutexLock lock(mutex_);
+  return ending_;
+}
+
+void StartRecorder::record() {
+  // Where the kernel refuses it, the thread is one as all others.
+  const sched_param none{};
+  pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
+  Round round;
+  LogThrottle throttle(std::chrono::minutes(10));
+  for (;;) {
+    std::optional<Took> took;
+    // An estimate is worth less than the process.
+    try {
+      took = make(round);
+    } catch (const std::exception& thrown) {
+      if (const auto repeated = throttle.pass("starts", clock_.now().monotonic))
+        log_error("estimates of starts cannot be made; everything else goes on",
+                  {{"why", thrown.what()}, {"repeated", *repeated}});
+      round = Round();
+      took = Took{};
+      const MutexLock lock(mutex_);
+      latest_.reset();
+    }
+    Duration rest = took ? times_.interval : times_.until_first;
+    if (took) {
+      const double share = took->leads ? times_.share_of_leader : times_.share;
+      rest = std::max(rest, std::chrono::duration_cast<Duration>(std::chrono::duration<double>(took->seconds / share)));
+    }
+    const MutexLock lock(mutex_);
+    const MonotonicTime next = clock_.now().monotonic + rest;
+    while (!ending_ && clock_.now().monotonic < next) changed_.wait_until(mutex_, next);
+    if (ending_) return;
+  }
+}
+
+std::optional<StartRecorder::Took> StartRecorder::make(Round& round) {
+  const double began = cpu_seconds();
+  const Now now = clock_.now();
+  std::optional<starts::StartScene> scene;
+  std::vector<starts::FinishedRun> before;
+  const bool asked = ask_([&](const ClusterState& state, const QueueSettings& settings, bool leads) {
+    if (!round.settings) {
+      before = starts::finished_before(state, settings, kMostFinished);
+      round.settings = settings;
+    }
+    scene = starts::take_start_scene(state, settings, leads, now);
+  });
+  if (!asked || !scene) return std::nullopt;
+  for (const starts::FinishedRun& run : before) round.history.run_times.note(run);
+  if (!observe(round, *scene)) return std::nullopt;
+  starts::EstimateOptions options;
+  options.budget = times_.budget;
+  // A process that ends does not wait for estimates.
+  options.cpu_seconds = [this] { return ending() ? std::numeric_limits<double>::infinity() : cpu_seconds(); };
+  auto made =
+      std::make_shared<const StartEstimates>(starts::estimate_starts(*scene, round.history, *round.settings, options));
+  const MutexLock lock(mutex_);
+  latest_ = std::move(made);
+  return Took{.seconds = cpu_seconds() - began, .leads = scene->leads};
+}
+
+// What has come, and what has finished, since the last round.
+bool StartRecorder::observe(Round& round, const starts::StartScene& scene) {
+  const Timestamp at = to_timestamp(scene.now.wall);
+  round.history.arrivals.begin(at);
+  std::unordered_map<std::string, std::string> unfinished;
+  scene.for_each_workload([&](const WorkloadPtr& workload) {
+    const auto known = round.unfinished.find(path_of(workload->meta));
+    if (known == round.unfinished.end() || known->second != workload->meta.uid)
+      round.history.arrivals.note(workload, at);
+    unfinished.emplace(path_of(workload->meta), workload->meta.uid);
+  });
+  starts::Unfinished left;
+  for (const auto& [path, uid] : round.unfinished) {
+    const auto now_there = unfinished.find(path);
+    if (now_there != unfinished.end() && now_there->second == uid) continue;
+    const size_t slash = path.find('/');
+    left.emplace_back(path.substr(0, slash), path.substr(slash + 1));
+  }
+  round.unfinished = std::move(unfinished);
+  if (left.empty()) return true;
+  std::vector<starts::FinishedRun> runs;
+  const bool asked = ask_([&](const ClusterState& state, const QueueSettings& settings, bool) {
+    runs = starts::finished_among(left, state, settings);
+  });
+  for (const starts::FinishedRun& run : runs) round.history.run_times.note(run);
+  return asked;
+}
+
+std::shared_ptr<StartRecorder> make_start_recorder(std::function<EngineLoop*()> loop, const Clock& clock) {
+  return std::make_shared<StartRecorder>(
+      [loop = std::move(loop)](const StartRecorder::Look& look) {
+        EngineLoop* deciding = loop();
+        return deciding != nullptr && deciding->ask([&](const Engine& engine) {
+          look(engine.state(), engine.queue_settings(), engine.leads());
+        });
+      },
+      clock);
+}
+
+}  // namespace muster

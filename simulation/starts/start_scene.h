@@ -1,0 +1,49 @@
+// What estimates of starts are made from: the queues and every Workload that is not finished, as the engine knows them
+// at one moment. A value that other threads can read: it copies pointers.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "api/config/queue_settings.h"
+#include "api/typed_object.h"
+#include "base/clock.h"
+#include "scheduler/listing.h"
+#include "simulation/starts/run_times.h"
+#include "state/cluster_state.h"
+
+namespace muster::starts {
+
+struct StartScene {
+  Now now;
+  bool leads = false;
+  // Queues, flavors, Cohorts, checks, classes, LimitRanges, RuntimeClasses, and the namespaces of LocalQueues.
+  std::vector<TypedObject> objects;
+  Listing listing;
+  // Run times that jobs or Workloads are annotated with, in seconds, by the Workload's uid.
+  std::unordered_map<std::string, double> annotated{};
+
+  // Those in a ClusterQueue.
+  template <class Visit>
+  void for_each_workload(Visit visit) const {
+    for (const ListedClusterQueue& queue : listing.cluster_queues) {
+      for (const HolderEntry& entry : queue.holders) visit(entry.object);
+      for (const PendingEntry& entry : queue.pending) visit(entry.object);
+    }
+  }
+};
+
+// One thread: that of the state. Linear in the number of Workloads that are not finished.
+StartScene take_start_scene(const ClusterState& state, const QueueSettings& settings, bool leads, Now now);
+
+// "namespace/name" of Workloads that were not finished when a scene was taken.
+using Unfinished = std::vector<std::pair<std::string, std::string>>;
+// Of these, those that have finished since; the others are there as before, or gone.
+std::vector<FinishedRun> finished_among(const Unfinished& workloads, const ClusterState& state,
+                                        const QueueSettings& settings);
+// Of all finished ones that the cluster keeps, `most` at most: the latest.
+std::vector<FinishedRun> finished_before(const ClusterState& state, const QueueSettings& settings, size_t most);
+
+}  // namespace muster::starts

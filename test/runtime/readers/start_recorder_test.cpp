@@ -1,0 +1,127 @@
+// Estimates that are made while muster runs.
+#include "runtime/readers/start_recorder.h"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <stdexcept>
+
+#include "test/simulation/starts/starts_cluster.h"
+
+using namespace muster;
+using namespace muster::test;
+using nlohmann::json;
+
+namespace {
+
+// The engine's place: one question at a time, and changes between them.
+class Asked {
+ public:
+  StartsCluster cluster;
+  std::atomic<int> questions = 0;
+
+  StartRecorder::Ask ask() {
+    return [this](const StartRecorder::Look& look) {
+      ++questions;
+      const std::lock_guard lock(mutex_);
+      look(cluster.state, cluster.settings, false);
+      return true;
+    };
+  }
+  void change(const std::function<void(StartsCluster&)>& to) {
+    const std::lock_guard lock(mutex_);
+    to(cluster);
+  }
+
+ private:
+  std::mutex mutex_;
+};
+
+constexpr StartRecorder::Times kQuick = {
+    .interval = std::chrono::milliseconds(1), .until_first = std::chrono::milliseconds(1), .share = 1};
+
+std::optional<StartEstimate> estimate_of(const StartRecorder& recorder, const std::string& name) {
+  const auto all = recorder.latest();
+  const StartEstimate* found = all ? all->find("team-a", name) : nullptr;
+  return found == nullptr ? std::nullopt : std::optional(*found);
+}
+
+bool eventually(const std::function<bool()>& holds) {
+  const MonotonicTime end = system_clock().now().monotonic + std::chrono::seconds(30);
+  while (!holds() && system_clock().now().monotonic < end) std::this_thread::yield();
+  return holds();
+}
+
+json finished(const StartsCluster& cluster, const std::string& name) {
+  json done = cluster.running(name, 1, 900);
+  done["status"]["conditions"].push_back(
+      {{"type", "Finished"}, {"status", "True"}, {"reason", "Succeeded"}, {"lastTransitionTime", cluster.ago(300)}});
+  return done;
+}
+
+}  // namespace
+
+TEST_CASE("start recorder: an engine that has nothing to show is asked again, and then there are estimates") {
+  Asked asked;
+  asked.cluster.put(kWorkloads, asked.cluster.running("first", 4, 10, {{"maximumExecutionTimeSeconds", 600}}));
+  asked.cluster.put(kWorkloads, asked.cluster.workload("second", 4, 5));
+  std::atomic<int> refused = 0;
+  StartRecorder recorder(
+      [&, ask = asked.ask()](const StartRecorder::Look& look) { return ++refused >= 3 && ask(look); }, system_clock(),
+      kQuick);
+  CHECK(eventually([&] { return estimate_of(recorder, "second").has_value(); }));
+  CHECK(estimate_of(recorder, "second")->outcome == StartOutcome::kRange);
+  CHECK_FALSE(estimate_of(recorder, "first"));
+}
+
+TEST_CASE("start recorder: Workloads that had finished before, and those that finish later, are the history") {
+  Asked asked;
+  asked.cluster.put(kWorkloads, asked.cluster.running("holder", 3, 10));
+  asked.cluster.put(kWorkloads, asked.cluster.workload("second", 4, 5));
+  for (int i = 0; i < 4; ++i) asked.cluster.put(kWorkloads, finished(asked.cluster, "old" + std::to_string(i)));
+  asked.cluster.put(kWorkloads, asked.cluster.running("runs", 1, 900));
+  StartRecorder recorder(asked.ask(), system_clock(), kQuick);
+  CHECK(eventually([&] { return estimate_of(recorder, "second").has_value(); }));
+  CHECK(estimate_of(recorder, "second")->outcome == StartOutcome::kRunTimesUnknown);
+  asked.change([](StartsCluster& cluster) { cluster.put(kWorkloads, finished(cluster, "runs")); });
+  CHECK(eventually([&] { return estimate_of(recorder, "second")->outcome == StartOutcome::kRange; }));
+  CHECK(estimate_of(recorder, "second")->basis.finished == 5);
+}
+
+TEST_CASE("start recorder: it rests in proportion to what it costs, and longer where it leads") {
+  for (const bool leads : {false, true}) {
+    StartsCluster cluster;
+    cluster.put(kWorkloads, cluster.workload("second", 1, 5));
+    std::atomic<int> questions = 0;
+    StartRecorder recorder(
+        [&](const StartRecorder::Look& look) {
+          ++questions;
+          look(cluster.state, cluster.settings, leads);
+          return true;
+        },
+        system_clock(),
+        {.interval = std::chrono::milliseconds(1),
+         .until_first = std::chrono::milliseconds(1),
+         .share = leads ? 1 : 1e-9,
+         .share_of_leader = leads ? 1e-9 : 1});
+    CHECK(eventually([&] { return recorder.latest() != nullptr; }));
+    // Years of rest, and the end does not wait for them.
+    CHECK(questions <= 2);
+  }
+}
+
+TEST_CASE("start recorder: what throws costs the estimates and nothing else") {
+  StartsCluster cluster;
+  cluster.put(kWorkloads, cluster.workload("second", 1, 5));
+  std::atomic<int> questions = 0;
+  StartRecorder recorder(
+      [&](const StartRecorder::Look& look) {
+        if (++questions < 3) throw std::runtime_error("broken");
+        look(cluster.state, cluster.settings, false);
+        return true;
+      },
+      system_clock(), kQuick);
+  CHECK(eventually([&] { return estimate_of(recorder, "second").has_value(); }));
+}
