@@ -57,7 +57,7 @@ func TestJobsThatWaitHaveAnEstimatedStart(t *testing.T) {
 		}
 		return list, text
 	}
-	harness.Eventually(t, time.Minute, "an estimate", func() error {
+	harness.Eventually(t, 100*time.Second, "an estimate", func() error {
 		if list, text := list(muster); list.Items[0].EstimatedStart == nil {
 			return fmt.Errorf("none: %s", text)
 		}
