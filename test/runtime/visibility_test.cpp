@@ -45,7 +45,8 @@ class FakeCluster final : public kube::KubeApi {
     for (const auto& [key, value] : request.query)
       by_name = by_name || (key == "fieldSelector" && value == "metadata.name=extension-apiserver-authentication");
     CHECK(by_name);
-    return json{{"metadata", {{"resourceVersion", "1"}}},
+    return json{{"kind", "ConfigMapList"},
+                {"metadata", {{"resourceVersion", "1"}}},
                 {"items", listed_.is_null() ? json::array() : json::array({listed_})}};
   }
   Outcome<kube::StatusError> stream(const kube::KubeRequest&, const ByteSink& on_bytes, std::stop_token stop) override {
