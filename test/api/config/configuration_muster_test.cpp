@@ -83,7 +83,7 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
        "suspendguard: Forbidden: is no field of MusterConfiguration; the fields are suspendGuard, admitters, "
        "waiterImage, logFormat, certificateLifetime, jobSetFeatureGates, jobSetController, patchJobSetDefinition, "
        "backoffLimitTimeout, backoffJitter, groupScheduling, webhookClientCAFile, webhookClientNames, "
-       "unqueuedKinds"},
+       "unqueuedKinds, aggregatedVisibility"},
       {"a word that is none", "suspendGuard: maybe",
        "suspendGuard: Invalid value: \"maybe\": must be enforce (reject) or observe (let through, with a warning)"},
       {"a wrong type", "suspendGuard: true", "suspendGuard: Invalid value: true: must be a string"},

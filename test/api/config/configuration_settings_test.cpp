@@ -46,8 +46,8 @@ TEST_CASE("what the file sets and nobody reads is listed and defaults are not") 
       {"an empty block of settings that act", "health: {}\nwebhook: {}\nwaitForPodsReady: {}", {}},
       {"null says nothing", "waitForPodsReady: null\nmultiKueue: {origin: null}", {}},
       {"gates by name",
-       "featureGates: {VisibilityOnDemand: false, MultiKueue: false, DisableWaitForPodsReady: true}",
-       {"featureGates.VisibilityOnDemand"}},
+       "featureGates: {SchedulingEquivalenceHashing: false, MultiKueue: false, DisableWaitForPodsReady: true}",
+       {"featureGates.SchedulingEquivalenceHashing"}},
       {"a group of gates some of which do not act", "featureGates: {AllAlpha: true}", {"featureGates.AllAlpha"}},
       {"a group of gates that leaves all as they are", "featureGates: {AllAlpha: false}", {}},
   };
@@ -61,8 +61,8 @@ TEST_CASE("what the file sets and nobody reads is listed and defaults are not") 
 
 TEST_CASE("gates of the flag that nobody reads are listed too") {
   Configuration configuration = default_configuration().kueue;
-  REQUIRE(apply_feature_gates(configuration, "VisibilityOnDemand=false").empty());
-  CHECK(not_acting_yet(configuration) == std::vector<std::string>{"featureGates.VisibilityOnDemand"});
+  REQUIRE(apply_feature_gates(configuration, "SchedulingEquivalenceHashing=false").empty());
+  CHECK(not_acting_yet(configuration) == std::vector<std::string>{"featureGates.SchedulingEquivalenceHashing"});
 }
 
 TEST_CASE("gates that only validate are named where they are set to true") {
