@@ -50,7 +50,7 @@ bool StartRecorder::ending() const {
 void StartRecorder::record() {
   // Where the kernel refuses it, the thread is one as all others.
   const sched_param none{};
-  pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
+  if (times_.gives_way) pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
   Round round;
   LogThrottle throttle(std::chrono::minutes(10));
   for (;;) {

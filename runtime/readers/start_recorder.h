@@ -31,6 +31,8 @@ class StartRecorder {
     double share_of_leader = 0.02;
     // CPU seconds of one round of estimates.
     double budget = 2;
+    // The thread gives way to all others of the machine. Not for tests, which wait for it on a busy one.
+    bool gives_way = true;
   };
   using Look = std::function<void(const ClusterState& state, const QueueSettings& settings, bool leads)>;
   // Lets somebody look at the engine; false: it has nothing to show. Must outlive the recorder, as the clock.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <mutex>
 #include <stdexcept>
+#include <thread>
 
 #include "test/simulation/starts/starts_cluster.h"
 
@@ -15,6 +16,15 @@ using namespace muster::test;
 using nlohmann::json;
 
 namespace {
+
+// Waits go by the machine's clock, and the day is the cluster's.
+struct DayOfCluster final : Clock {
+  Now now() const override { return {day_, system_clock().now().monotonic}; }
+
+ private:
+  const TimePoint day_ = StartsCluster().now.wall;
+};
+const DayOfCluster kDay;
 
 // The engine's place: one question at a time, and changes between them.
 class Asked {
@@ -39,8 +49,10 @@ class Asked {
   std::mutex mutex_;
 };
 
-constexpr StartRecorder::Times kQuick = {
-    .interval = std::chrono::milliseconds(1), .until_first = std::chrono::milliseconds(1), .share = 1};
+constexpr StartRecorder::Times kQuick = {.interval = std::chrono::milliseconds(1),
+                                         .until_first = std::chrono::milliseconds(1),
+                                         .share = 1,
+                                         .gives_way = false};
 
 std::optional<StartEstimate> estimate_of(const StartRecorder& recorder, const std::string& name) {
   const auto all = recorder.latest();
@@ -50,7 +62,7 @@ std::optional<StartEstimate> estimate_of(const StartRecorder& recorder, const st
 
 bool eventually(const std::function<bool()>& holds) {
   const MonotonicTime end = system_clock().now().monotonic + std::chrono::seconds(30);
-  while (!holds() && system_clock().now().monotonic < end) std::this_thread::yield();
+  while (!holds() && system_clock().now().monotonic < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return holds();
 }
 
@@ -69,8 +81,7 @@ TEST_CASE("start recorder: an engine that has nothing to show is asked again, an
   asked.cluster.put(kWorkloads, asked.cluster.workload("second", 4, 5));
   std::atomic<int> refused = 0;
   StartRecorder recorder(
-      [&, ask = asked.ask()](const StartRecorder::Look& look) { return ++refused >= 3 && ask(look); }, system_clock(),
-      kQuick);
+      [&, ask = asked.ask()](const StartRecorder::Look& look) { return ++refused >= 3 && ask(look); }, kDay, kQuick);
   CHECK(eventually([&] { return estimate_of(recorder, "second").has_value(); }));
   CHECK(estimate_of(recorder, "second")->outcome == StartOutcome::kRange);
   CHECK_FALSE(estimate_of(recorder, "first"));
@@ -82,7 +93,7 @@ TEST_CASE("start recorder: Workloads that had finished before, and those that fi
   asked.cluster.put(kWorkloads, asked.cluster.workload("second", 4, 5));
   for (int i = 0; i < 4; ++i) asked.cluster.put(kWorkloads, finished(asked.cluster, "old" + std::to_string(i)));
   asked.cluster.put(kWorkloads, asked.cluster.running("runs", 1, 900));
-  StartRecorder recorder(asked.ask(), system_clock(), kQuick);
+  StartRecorder recorder(asked.ask(), kDay, kQuick);
   CHECK(eventually([&] { return estimate_of(recorder, "second").has_value(); }));
   CHECK(estimate_of(recorder, "second")->outcome == StartOutcome::kRunTimesUnknown);
   asked.change([](StartsCluster& cluster) { cluster.put(kWorkloads, finished(cluster, "runs")); });
@@ -101,11 +112,12 @@ TEST_CASE("start recorder: it rests in proportion to what it costs, and longer w
           look(cluster.state, cluster.settings, leads);
           return true;
         },
-        system_clock(),
+        kDay,
         {.interval = std::chrono::milliseconds(1),
          .until_first = std::chrono::milliseconds(1),
          .share = leads ? 1 : 1e-9,
-         .share_of_leader = leads ? 1e-9 : 1});
+         .share_of_leader = leads ? 1e-9 : 1,
+         .gives_way = false});
     CHECK(eventually([&] { return recorder.latest() != nullptr; }));
     // Years of rest, and the end does not wait for them.
     CHECK(questions <= 2);
@@ -122,6 +134,6 @@ TEST_CASE("start recorder: what throws costs the estimates and nothing else") {
         look(cluster.state, cluster.settings, false);
         return true;
       },
-      system_clock(), kQuick);
+      kDay, kQuick);
   CHECK(eventually([&] { return estimate_of(recorder, "second").has_value(); }));
 }
