@@ -173,7 +173,7 @@ TEST_CASE("write storms: the numbers of writes with many Workloads that wait") {
                        name == "a LocalQueue that is gone";
     if (!asked) continue;
     // 10,000 takes a minute each.
-    const int waiting = name == "ClusterQueue Hold" ? 10'000 : soak_size(1'000, 10'000);
+    const int waiting = soak_size(name == "ClusterQueue Hold" ? 3'000 : 1'000, 10'000);
     World world({});
     fill(world, waiting, 40);
     const int before = world.writes(kWorkloads).patch_status;

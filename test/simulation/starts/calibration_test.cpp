@@ -1,22 +1,37 @@
 // How often estimates are right, on replayed days.
 #include <doctest/doctest.h>
 
+#include <initializer_list>
+
 #include "test/simulation/starts/replayed_day.h"
 
 using namespace muster::test;
 
-TEST_CASE("starts: on replayed days the true start lies in the range for 70 to 90 percent of the jobs") {
+namespace {
+
+// Two days of each, since one is not enough and four in one test are long on a busy machine.
+void check_days(std::initializer_list<uint64_t> seeds) {
   double jobs = 0, estimates = 0;
-  constexpr int kDays = 4;
-  for (int seed = 1; seed <= kDays; ++seed) {
-    const DayResult result = ReplayedDay(static_cast<uint64_t>(seed)).play();
+  const auto days = static_cast<double>(seeds.size());
+  for (const uint64_t seed : seeds) {
+    const DayResult result = ReplayedDay(seed).play();
     print(result);
     REQUIRE(result.first_of_each.estimates > 300);
-    jobs += result.first_of_each.share() / kDays;
-    estimates += result.by_queue.at("").share() / kDays;
+    jobs += result.first_of_each.share() / days;
+    estimates += result.by_queue.at("").share() / days;
   }
   CHECK(jobs >= 0.7);
   CHECK(jobs <= 0.9);
   CHECK(estimates >= 0.65);
   CHECK(estimates <= 0.9);
+}
+
+}  // namespace
+
+TEST_CASE("starts: on replayed days the true start lies in the range for 70 to 90 percent of the jobs") {
+  check_days({1, 2});
+}
+
+TEST_CASE("starts: on other replayed days the true start lies in the range as often") {
+  check_days({3, 4});
 }
