@@ -111,9 +111,9 @@ HttpResponse Question::usage() {
   const std::string queue = value("clusterQueue");
   if (queue.empty()) return bad_request("name the ClusterQueue: clusterQueue=NAME");
   if (auto refused = authorize({"get", &kClusterQueues, "", queue})) return *refused;
-  if (!lister_.snapshot()) return not_synced();
-  const Result<json> usage = lister_.usage(queue);
-  return usage ? answer_json(200, *usage) : refuse(404, "NotFound", usage.error().message);
+  const std::optional<Result<json>> usage = lister_.usage(queue);
+  if (!usage) return not_synced();
+  return usage->ok() ? answer_json(200, **usage) : refuse(404, "NotFound", usage->error().message);
 }
 
 HttpResponse Question::holders() {

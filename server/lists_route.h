@@ -33,8 +33,8 @@ struct Lister {
   std::function<AuthDecision(std::string_view token, const ListAccess& access)> authorize;
   // The same for many readers; null: not everything was read from the API server yet, or muster is ending.
   std::function<std::shared_ptr<const QueueSnapshot>()> snapshot;
-  // The last day of a ClusterQueue; an error when nothing is known of it.
-  std::function<Result<nlohmann::json>(std::string_view cluster_queue)> usage;
+  // The last day of a ClusterQueue; an error when nothing is known of it. nullopt: as a null snapshot.
+  std::function<std::optional<Result<nlohmann::json>>(std::string_view cluster_queue)> usage;
   // When pending Workloads are estimated to start; null, or no function: nothing is known about that.
   std::function<std::shared_ptr<const StartEstimates>()> starts{};
 };

@@ -13,9 +13,10 @@ UsageRecorder::~UsageRecorder() {
   recorder_.join();
 }
 
-Result<nlohmann::json> UsageRecorder::of_cluster_queue(std::string_view name) const {
+std::optional<Result<nlohmann::json>> UsageRecorder::of_cluster_queue(std::string_view name) const {
   const MutexLock lock(mutex_);
-  return history_.of_cluster_queue(name);
+  if (!history_) return std::nullopt;
+  return history_->of_cluster_queue(name);
 }
 
 void UsageRecorder::record() {
@@ -23,7 +24,8 @@ void UsageRecorder::record() {
     // The engine is asked without the lock: readers do not wait for it.
     const std::optional<QueueListing> listed = take_();
     const MutexLock lock(mutex_);
-    if (listed) history_.add(*listed);
+    if (listed && !history_) history_.emplace();
+    if (listed) history_->add(*listed);
     const MonotonicTime next = clock_.now().monotonic + (listed ? times_.interval : times_.until_first);
     while (!ending_ && clock_.now().monotonic < next) changed_.wait_until(mutex_, next);
     if (ending_) return;

@@ -31,7 +31,8 @@ class UsageRecorder {
   UsageRecorder(const UsageRecorder&) = delete;
   UsageRecorder& operator=(const UsageRecorder&) = delete;
 
-  Result<nlohmann::json> of_cluster_queue(std::string_view name) const EXCLUDES(mutex_);
+  // nullopt: the engine has had nothing to show yet.
+  std::optional<Result<nlohmann::json>> of_cluster_queue(std::string_view name) const EXCLUDES(mutex_);
 
  private:
   void record() EXCLUDES(mutex_);
@@ -41,7 +42,7 @@ class UsageRecorder {
   const Times times_;
   mutable Mutex mutex_;
   CondVar changed_;
-  UsageHistory history_ GUARDED_BY(mutex_);
+  std::optional<UsageHistory> history_ GUARDED_BY(mutex_);
   bool ending_ GUARDED_BY(mutex_) = false;
   std::thread recorder_;
 };

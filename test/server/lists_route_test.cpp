@@ -50,9 +50,10 @@ class Lists {
   HttpResponse get(const std::string& path, const std::string& query = "", const std::string& token = "admin") {
     const Routes routes = list_routes(Lister{.authorize = [this](auto... all) { return authorize(all...); },
                                              .snapshot = [this] { return shown; },
-                                             .usage = [](std::string_view queue) -> Result<json> {
-                                               if (queue != "cq") return fail("nothing is known of it");
-                                               return json{{"items", {1}}};
+                                             .usage = [this](std::string_view queue) -> std::optional<Result<json>> {
+                                               if (shown == nullptr) return std::nullopt;
+                                               if (queue != "cq") return Result<json>(fail("nothing is known of it"));
+                                               return Result<json>(json{{"items", {1}}});
                                              }});
     for (const Route& route : routes) {
       CHECK(route.prefix);

@@ -21,12 +21,16 @@ QueueListing with_queue() {
 
 size_t samples_of(const UsageRecorder& recorder) {
   const auto found = recorder.of_cluster_queue("cq");
-  return found ? found->at("times").size() : 0;
+  return found && found->ok() ? (*found)->at("times").size() : 0;
 }
 
 }  // namespace
 
 TEST_CASE("usage recorder: an engine that has nothing to show is asked again until it has") {
+  {
+    const UsageRecorder unsynced([] { return std::nullopt; }, system_clock());
+    CHECK_FALSE(unsynced.of_cluster_queue("cq").has_value());
+  }
   std::atomic<int> asked = 0;
   const UsageRecorder recorder(
       [&]() -> std::optional<QueueListing> { return ++asked < 3 ? std::nullopt : std::optional(with_queue()); },

@@ -3,8 +3,11 @@ import { query, type Quota, type UsageHistory } from "./api";
 import { useLive } from "./live";
 import { amount, clock } from "./words";
 
+// A sample is taken every five minutes.
+const BETWEEN_LOOKS = 60000;
+
 export function History({ queue, quotas }: { queue: string; quotas: Quota[] }) {
-  const live = useLive<UsageHistory>(query("usage", { clusterQueue: queue }));
+  const live = useLive<UsageHistory>(query("usage", { clusterQueue: queue }), BETWEEN_LOOKS);
   const history = live.answer;
   if (history === undefined) {
     return live.error === undefined ? null : <p class="empty">No history: {live.error}</p>;

@@ -13,15 +13,15 @@ export interface Live<Answer> {
   failedSince?: number;
 }
 
-// Asks at once and then every two seconds; after failures less and less often. A hidden tab asks nothing.
-export function useLive<Answer>(path: string | undefined): Live<Answer> {
+// Asks at once and then every `interval` milliseconds; after failures less and less often. A hidden tab asks nothing.
+export function useLive<Answer>(path: string | undefined, interval = INTERVAL): Live<Answer> {
   const [live, setLive] = useState<Live<Answer>>({});
   useEffect(() => {
     setLive({});
     if (path === undefined) return;
     const controller = new AbortController();
     let timer = 0;
-    let pause = INTERVAL;
+    let pause = interval;
     const next = () => {
       timer = window.setTimeout(turn, pause);
     };
@@ -29,11 +29,11 @@ export function useLive<Answer>(path: string | undefined): Live<Answer> {
       if (document.hidden) return next();
       try {
         const answer = await ask<Answer>(path, controller.signal);
-        pause = INTERVAL;
+        pause = interval;
         setLive({ answer });
       } catch (error) {
         if (controller.signal.aborted) return;
-        pause = Math.min(2 * pause, LONGEST_PAUSE);
+        pause = Math.min(2 * pause, Math.max(interval, LONGEST_PAUSE));
         const message = (error as Error).message;
         setLive((last) => ({ answer: last.answer, error: message, failedSince: last.failedSince ?? Date.now() }));
       }
@@ -51,6 +51,6 @@ export function useLive<Answer>(path: string | undefined): Live<Answer> {
       window.clearTimeout(timer);
       document.removeEventListener("visibilitychange", shown);
     };
-  }, [path]);
+  }, [path, interval]);
   return live;
 }
