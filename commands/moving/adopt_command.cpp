@@ -2,8 +2,8 @@
 #include <ostream>
 
 #include "api/meta/time.h"
-#include "commands/kubectl/reader.h"
 #include "commands/moving/adopt.h"
+#include "commands/moving/with_cluster.h"
 #include "commands/terminal/cli_choice.h"
 
 namespace muster {
@@ -39,12 +39,9 @@ void add_adopt(CLI::App& app, AdoptFlags& flags) {
 }
 
 int run_adopt(const AdoptFlags& flags, ReviewStreams streams) {
-  auto reader = MusterReader::connect(flags.cluster);
-  if (!reader) {
-    streams.err << "muster adopt: " << reader.error().message << "\n";
-    return 1;
-  }
-  return adopt_in((*reader)->api(), flags, {system_clock(), kube::system_sleeper(), [] { return 0.5; }}, streams);
+  return with_cluster("adopt", flags.cluster, streams, [&](kube::KubeApi& api) {
+    return adopt_in(api, flags, {system_clock(), kube::system_sleeper(), [] { return 0.5; }}, streams);
+  });
 }
 
 }  // namespace muster

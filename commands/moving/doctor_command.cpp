@@ -6,10 +6,10 @@
 
 #include "api/codec/json.h"
 #include "api/meta/time.h"
-#include "commands/kubectl/reader.h"
 #include "commands/moving/moving_commands.h"
 #include "commands/moving/read_cluster.h"
 #include "commands/moving/rules/doctor.h"
+#include "commands/moving/with_cluster.h"
 #include "manifests/rbac.h"
 #include "manifests/schema.h"
 #include "runtime/load_settings.h"
@@ -155,12 +155,8 @@ int doctor_of(kube::KubeApi& api, const DoctorFlags& flags, const Clock& clock, 
 }
 
 int run_doctor(const DoctorFlags& flags, ReviewStreams streams) {
-  auto reader = MusterReader::connect(flags.cluster);
-  if (!reader) {
-    streams.err << "muster doctor: " << reader.error().message << "\n";
-    return 1;
-  }
-  return doctor_of((*reader)->api(), flags, system_clock(), streams);
+  return with_cluster("doctor", flags.cluster, streams,
+                      [&](kube::KubeApi& api) { return doctor_of(api, flags, system_clock(), streams); });
 }
 
 }  // namespace muster

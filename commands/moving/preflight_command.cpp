@@ -3,10 +3,10 @@
 #include <ostream>
 
 #include "api/meta/names.h"
-#include "commands/kubectl/reader.h"
 #include "commands/moving/moving_commands.h"
 #include "commands/moving/read_cluster.h"
 #include "commands/moving/rules/preflight.h"
+#include "commands/moving/with_cluster.h"
 #include "commands/review/source_flags.h"
 #include "commands/terminal/cli_choice.h"
 
@@ -82,9 +82,8 @@ int run_preflight(const PreflightFlags& flags, ReviewStreams streams) {
     if (!dump) return stop(streams.err, 2, dump.error().message);
     return judge(*dump, flags, streams);
   }
-  auto reader = MusterReader::connect(flags.cluster);
-  if (!reader) return stop(streams.err, 1, reader.error().message);
-  return preflight_of((*reader)->api(), flags, streams);
+  return with_cluster("preflight", flags.cluster, streams,
+                      [&](kube::KubeApi& api) { return preflight_of(api, flags, streams); });
 }
 
 }  // namespace muster

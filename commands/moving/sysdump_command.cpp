@@ -7,10 +7,10 @@
 #include "api/codec/json.h"
 #include "api/codec/yaml.h"
 #include "api/meta/owner_reference.h"
-#include "commands/kubectl/reader.h"
 #include "commands/moving/moving_commands.h"
 #include "commands/moving/read_cluster.h"
 #include "commands/moving/rules/redact.h"
+#include "commands/moving/with_cluster.h"
 #include "runtime/version.h"
 
 namespace muster {
@@ -131,12 +131,8 @@ int sysdump_of(kube::KubeApi& api, const SysdumpFlags& flags, ReviewStreams stre
 }
 
 int run_sysdump(const SysdumpFlags& flags, ReviewStreams streams) {
-  auto reader = MusterReader::connect(flags.cluster);
-  if (!reader) {
-    streams.err << "muster sysdump: " << reader.error().message << "\n";
-    return 1;
-  }
-  return sysdump_of((*reader)->api(), flags, streams);
+  return with_cluster("sysdump", flags.cluster, streams,
+                      [&](kube::KubeApi& api) { return sysdump_of(api, flags, streams); });
 }
 
 }  // namespace muster
