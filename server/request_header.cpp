@@ -1,13 +1,12 @@
 #include "server/request_header.h"
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "api/codec/json.h"
 #include "api/codec/utf8.h"
 #include "base/ascii.h"
+#include "server/request_query.h"
 
 namespace muster {
 namespace {
@@ -60,23 +59,6 @@ Result<std::string> single_value(std::span<const HttpHeader> headers, const std:
     if (!values.empty()) return std::move(values.front());
   }
   return std::string();
-}
-
-std::optional<std::string> percent_decoded(std::string_view text) {
-  std::string plain;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      plain += text[i];
-      continue;
-    }
-    unsigned byte = 0;
-    if (i + 3 > text.size()) return std::nullopt;
-    const char* const end = text.data() + i + 3;
-    if (std::from_chars(text.data() + i + 1, end, byte, 16).ptr != end) return std::nullopt;
-    plain += static_cast<char>(byte);
-    i += 2;
-  }
-  return plain;
 }
 
 // The key is what follows the prefix, in small letters, since names of headers have no case, and then decoded. What

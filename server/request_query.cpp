@@ -8,9 +8,7 @@
 #include "base/did_you_mean.h"
 
 namespace muster {
-namespace {
-
-std::optional<std::string> decoded(std::string_view text) {
+std::optional<std::string> percent_decoded(std::string_view text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '%') {
@@ -27,8 +25,6 @@ std::optional<std::string> decoded(std::string_view text) {
   return plain;
 }
 
-}  // namespace
-
 Result<QueryValues> parse_query(std::string_view query, const std::set<std::string_view>& known) {
   return parse_query(query, known, UnknownParameters::kRefused);
 }
@@ -41,8 +37,8 @@ Result<QueryValues> parse_query(std::string_view query, const std::set<std::stri
     const std::string_view item = query.substr(0, end);
     query = end == std::string_view::npos ? std::string_view{} : query.substr(end + 1);
     const size_t equals = item.find('=');
-    const auto name = decoded(item.substr(0, equals));
-    const auto value = decoded(equals == std::string_view::npos ? "" : item.substr(equals + 1));
+    const auto name = percent_decoded(item.substr(0, equals));
+    const auto value = percent_decoded(equals == std::string_view::npos ? "" : item.substr(equals + 1));
     if (!name || !value) return fail("the query is not percent-encoded well: " + std::string(item.substr(0, 100)));
     if (!known.contains(*name)) {
       if (unknown == UnknownParameters::kPassedOver) continue;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -10,6 +11,9 @@
 #include "base/result.h"
 
 namespace muster {
+
+// %41 becomes A; nullopt: a % without two hexadecimal digits.
+std::optional<std::string> percent_decoded(std::string_view text);
 
 using QueryValues = std::map<std::string, std::string, std::less<>>;
 
