@@ -4,19 +4,11 @@
 #include <prometheus/metric_family.h>
 
 #include "server/probes.h"
+#include "test/support/hand_clock.h"
 
 using namespace muster;
 using namespace std::chrono_literals;
-
-namespace {
-
-class HandClock final : public Clock {
- public:
-  Now now() const override { return {TimePoint(passed), MonotonicTime(passed)}; }
-  Duration passed = 1h;
-};
-
-}  // namespace
+using test::HandClock;
 
 TEST_CASE("watch ages: what was heard of longest ago counts, and grows old") {
   HandClock clock;
@@ -26,7 +18,7 @@ TEST_CASE("watch ages: what was heard of longest ago counts, and grows old") {
   ages.heard("jobs.batch", "");
   ages.heard("customresourcedefinitions.apiextensions.k8s.io", "metadata.name=a");
   ages.heard("customresourcedefinitions.apiextensions.k8s.io", "metadata.name=b");
-  clock.passed += 5min;
+  clock.pass(5min);
   ages.heard("customresourcedefinitions.apiextensions.k8s.io", "metadata.name=a");
   ages.heard("jobs.batch", "");
   CHECK(ages.too_old().empty());
@@ -40,7 +32,7 @@ TEST_CASE("watch ages: what was heard of longest ago counts, and grows old") {
   CHECK(families[0].metric[1].gauge.value == doctest::Approx(0));
   CHECK(families[0].metric[1].label.at(0).value == "jobs.batch");
 
-  clock.passed += WatchAges::kTooOld - 5min;
+  clock.pass(WatchAges::kTooOld - 5min);
   CHECK(ages.too_old() ==
         "nothing was heard from the API server of customresourcedefinitions.apiextensions.k8s.io for 720 s");
 }
@@ -52,7 +44,7 @@ TEST_CASE("watch ages: muster is unready while a picture is too old") {
   readiness.add_check("watches", [&] { return ages.too_old(); });
   ages.heard("jobs.batch", "");
   CHECK(readiness.ready());
-  clock.passed += WatchAges::kTooOld;
+  clock.pass(WatchAges::kTooOld);
   CHECK_FALSE(readiness.ready());
   CHECK(readiness.report(false).status == 503);
   CHECK(readiness.report(false).body.find("jobs.batch for 720 s") != std::string::npos);
