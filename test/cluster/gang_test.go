@@ -29,17 +29,24 @@ func gated(template corev1.PodTemplateSpec, name string) corev1.PodTemplateSpec 
 // open lets the gated pods of that name be scheduled.
 func open(t *testing.T, cluster *harness.Cluster, name string) {
 	t.Helper()
-	label := func(value string) error {
-		patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%s}}}`, gate, value)
-		_, err := cluster.Client.CoreV1().Nodes().Patch(harness.Context(t), cluster.RealNode(t), types.MergePatchType, patch, metav1.PatchOptions{})
-		return err
-	}
-	must(t, label(fmt.Sprintf("%q", name)))
+	must(t, labelGate(t, cluster, fmt.Sprintf("%q", name)))
 	t.Cleanup(func() {
-		if err := label("null"); err != nil {
+		if err := labelGate(t, cluster, "null"); err != nil {
 			t.Errorf("the node keeps its label: %v", err)
 		}
 	})
+}
+
+// shut holds the gated pods that come from now on.
+func shut(t *testing.T, cluster *harness.Cluster) {
+	t.Helper()
+	must(t, labelGate(t, cluster, "null"))
+}
+
+func labelGate(t *testing.T, cluster *harness.Cluster, value string) error {
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%s}}}`, gate, value)
+	_, err := cluster.Client.CoreV1().Nodes().Patch(harness.Context(t), cluster.RealNode(t), types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
 }
 
 // checkStartedTogether demands that no main container started before the last

@@ -8,11 +8,9 @@ import (
 	"testing"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -32,8 +30,8 @@ func ToJSON(t testing.TB, object any) string {
 }
 
 // ForeignJobSet is a stand-in for JobSet's own project: a definition without
-// groupSchedulingConfig and without muster's label, and a controller that knows
-// just enough to make the Jobs of a JobSet.
+// groupSchedulingConfig and without muster's label, and a controller
+// (foreignjobset_controller.go) with the parts that muster meets.
 type ForeignJobSet struct {
 	cluster    *Cluster
 	definition *unstructured.Unstructured
@@ -150,51 +148,6 @@ func (f *ForeignJobSet) apply(t testing.TB, options metav1.CreateOptions) {
 		t.Fatalf("installing the definition: %v", err)
 	}
 	f.cluster.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=30s", "crd", jobSetDefinition)
-}
-
-// reconcile makes the Jobs that are missing. Errors are for the next round.
-func (f *ForeignJobSet) reconcile(ctx context.Context) {
-	jobSets := f.cluster.Dynamic.Resource(schema.GroupVersionResource{Group: JobSetGroup, Version: "v1alpha2", Resource: "jobsets"})
-	list, err := jobSets.List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return
-	}
-	for _, jobSet := range list.Items {
-		if ConditionOf(&jobSet, "Failed")["status"] == "True" {
-			_ = f.cluster.Client.BatchV1().Jobs(jobSet.GetNamespace()).DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)},
-				metav1.ListOptions{LabelSelector: JobSetNameLabel + "=" + jobSet.GetName()})
-			continue
-		}
-		replicated, _, _ := unstructured.NestedSlice(jobSet.Object, "spec", "replicatedJobs")
-		for _, each := range replicated {
-			_, _ = f.cluster.Client.BatchV1().Jobs(jobSet.GetNamespace()).Create(ctx, childOf(&jobSet, each.(map[string]any)), metav1.CreateOptions{})
-		}
-	}
-}
-
-// childOf is the first Job of a replicated job, with the labels that matter.
-func childOf(jobSet *unstructured.Unstructured, replicated map[string]any) *batchv1.Job {
-	job := &batchv1.Job{}
-	template, _, _ := unstructured.NestedMap(replicated, "template")
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(template, job); err != nil {
-		panic(err)
-	}
-	name := fmt.Sprint(replicated["name"])
-	labels := map[string]string{
-		JobSetNameLabel: jobSet.GetName(), "jobset.sigs.k8s.io/jobset-uid": string(jobSet.GetUID()),
-		ReplicatedNameLabel: name, RestartAttemptLabel: "0", "jobset.sigs.k8s.io/job-index": "0",
-	}
-	job.Name, job.Namespace, job.Labels = jobSet.GetName()+"-"+name+"-0", jobSet.GetNamespace(), labels
-	if job.Spec.Template.Labels == nil {
-		job.Spec.Template.Labels = map[string]string{}
-	}
-	for key, value := range labels {
-		job.Spec.Template.Labels[key] = value
-	}
-	job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(jobSet, jobSet.GroupVersionKind())}
-	indexed := batchv1.IndexedCompletion
-	job.Spec.CompletionMode = &indexed
-	return job
 }
 
 func (c *Cluster) foreignJobSetInstalled(t testing.TB) bool {
