@@ -1,8 +1,16 @@
+# What MUSTER_SANITIZE asks for. The checks of null and misaligned pointers double the time of the compiler,
+# and address sanitizing finds their use as well. A report ends the program.
+if(MUSTER_SANITIZE STREQUAL "address")
+  set(muster_sanitizers -fsanitize=address,undefined -fno-sanitize=null,alignment,object-size,vptr -fno-sanitize-recover=undefined)
+elseif(MUSTER_SANITIZE STREQUAL "thread")
+  set(muster_sanitizers -fsanitize=thread)
+endif()
+
 function(muster_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wimplicit-fallthrough -Werror)
   if(MUSTER_SANITIZE)
-    target_compile_options(${target} PRIVATE -fsanitize=address,undefined -fno-omit-frame-pointer)
-    target_link_options(${target} PRIVATE -fsanitize=address,undefined)
+    target_compile_options(${target} PRIVATE ${muster_sanitizers} -fno-omit-frame-pointer)
+    target_link_options(${target} PRIVATE ${muster_sanitizers})
   endif()
 endfunction()
 
