@@ -89,10 +89,4 @@ std::optional<std::string> unqueued_notice(const json& object, const json& old_o
   return unqueued_sentence(kind);
 }
 
-Result<UnqueuedKinds> parse_unqueued_kinds(std::string_view text) {
-  if (text == "Warn") return UnqueuedKinds::kWarn;
-  if (text == "Deny") return UnqueuedKinds::kDeny;
-  return fail("must be Warn or Deny");
-}
-
 }  // namespace muster

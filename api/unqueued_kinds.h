@@ -12,8 +12,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
-
 namespace muster {
 
 struct UnqueuedKind {
@@ -48,7 +46,5 @@ std::optional<std::string> unqueued_notice(const nlohmann::json& object, const n
 
 // What happens to such a request.
 enum class UnqueuedKinds { kWarn, kDeny };
-// "Warn" or "Deny"; the error says which words there are.
-Result<UnqueuedKinds> parse_unqueued_kinds(std::string_view text);
 
 }  // namespace muster

@@ -19,6 +19,7 @@
 #include "commands/moving/moving_commands.h"
 #include "commands/review/review_command.h"
 #include "commands/serve.h"
+#include "commands/settings_flags.h"
 #include "commands/simulate/simulate_command.h"
 #include "commands/terminal/cli_choice.h"
 #include "runtime/version.h"
@@ -31,42 +32,18 @@ void refuse_old_flag(CLI::App& command, const std::string& flag, const std::stri
   command.add_flag_callback(flag, [flag, why] { throw CLI::ValidationError(flag, why); })->group("");
 }
 
-void add_settings_flags(CLI::App& command, SettingsFlags& flags) {
-  command
-      .add_option("--config", flags.config_file,
-                  "Kueue's Configuration, and muster's own in a second document; see docs/configuration.md")
-      ->type_name("FILE");
-  command.add_option("--feature-gates", flags.feature_gates, "Kueue's feature gates, as A=true,B=false");
-  refuse_old_flag(
-      command, "--ignore-unsupported-frameworks",
-      "was removed: muster starts whatever kinds of Kueue's integrations.frameworks names, and says which of "
-      "them it does not queue; leave the flag out");
-  command.add_option("--suspend-guard", flags.suspend_guard, "enforce or observe");
-  command.add_option("--admitters", flags.admitters, "Users who may unsuspend queued Jobs")->delimiter(',');
-  command.add_option("--jobset-controller", flags.jobset_controller,
-                     "auto, native (muster runs JobSets) or external (JobSet's own controller does)");
-  command.add_option("--jobset-feature-gates", flags.jobset_feature_gates,
-                     "JobSet's feature gates, as ElasticJobSet=true");
-  command.add_flag_callback(
-      "--group-scheduling", [&flags] { flags.group_scheduling = true; }, "Jobs may start as a group (default)");
-  command.add_flag_callback(
-      "--no-group-scheduling", [&flags] { flags.group_scheduling = false; },
-      "Reject jobs that ask for it; then muster needs no permission on pods and ConfigMaps");
-  command.add_option("--waiter-image", flags.waiter_image, "Image of the start barrier's init container");
-  command.add_option("--unqueued-kinds", flags.unqueued_kinds,
-                     "Warn or Deny: objects that ask for a queue and are of a kind that muster does not queue");
-}
-
 void add_serve(CLI::App& app, ServeFlags& flags) {
   CLI::App& serve = *app.add_subcommand("serve", "Serve the webhooks, probes and metrics");
-  add_settings_flags(serve, flags.settings);
-  serve.add_option("--certificate-lifetime", flags.settings.certificate_lifetime,
-                   "Lifetime of the certificates that muster issues, for example 2160h");
-  serve.add_option(
-      "--backoff-limit-timeout", flags.settings.backoff_limit_timeout,
-      "Deactivate a Workload whose pods are not ready this long after its first admission, for example 24h");
-  serve.add_option("--backoff-jitter", flags.settings.backoff_jitter,
-                   "Extra delay before a retry, as a fraction of the backoff; default 0.1");
+  serve
+      .add_option("--config", flags.settings.config_file,
+                  "Kueue's Configuration, and muster's own in a second document; see docs/configuration.md")
+      ->type_name("FILE");
+  serve.add_option("--feature-gates", flags.settings.feature_gates, "Kueue's feature gates, as A=true,B=false");
+  refuse_old_flag(
+      serve, "--ignore-unsupported-frameworks",
+      "was removed: muster starts whatever kinds of Kueue's integrations.frameworks names, and says which of "
+      "them it does not queue; leave the flag out");
+  add_setting_flags(serve, SettingFlags::kAll, flags.settings.given);
   serve.add_option("--kubeconfig", flags.kubeconfig, "Default: KUBECONFIG, the pod's account, ~/.kube/config");
   serve.add_option("--context", flags.context, "Context of the kubeconfig");
   serve.add_flag("--standalone", flags.standalone, "Serve without any cluster: rules see only the review");
@@ -79,30 +56,10 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
       "URL under which the API server reaches a muster outside the cluster, for example https://10.0.0.5:9443");
   serve.add_flag("--keep-webhook-configurations,!--no-keep-webhook-configurations", flags.keep_webhook_configurations,
                  "Keep muster's webhook configurations in line (default)");
-  serve.add_flag_callback(
-      "--patch-jobset-definition", [&flags] { flags.settings.patch_jobset_definition = true; },
-      "Keep groupSchedulingConfig in the CRD of another JobSet controller (default)");
-  serve.add_flag_callback(
-      "--no-patch-jobset-definition", [&flags] { flags.settings.patch_jobset_definition = false; },
-      "Do not change that CRD; groups are requested by annotation");
   serve.add_flag("--metrics-authorization,!--no-metrics-authorization", flags.metrics_authorization,
                  "Ask the API server who may read the metrics (default in a cluster)");
-  serve.add_flag_callback(
-      "--aggregated-visibility", [&flags] { flags.settings.aggregated_visibility = true; },
-      "Answer Kueue's visibility API at the API server's own paths (docs/visibility.md)");
-  serve.add_flag_callback(
-      "--no-aggregated-visibility", [&flags] { flags.settings.aggregated_visibility = false; },
-      "At muster's own port alone (default)");
   serve.add_flag("--start-estimates,!--no-start-estimates", flags.start_estimates,
                  "Estimate when pending Workloads start, for explain and lists (default)");
-  serve
-      .add_option("--webhook-client-ca", flags.settings.webhook_client_ca_file,
-                  "Answer reviews only to clients with a certificate of an authority in this file (PEM)")
-      ->type_name("FILE");
-  serve
-      .add_option("--webhook-client-names", flags.settings.webhook_client_names,
-                  "Accepted common names or DNS names of such a certificate")
-      ->delimiter(',');
   serve.add_option("--cert-dir", flags.cert_dir, "Directory of the certificates, where they are not in a Secret");
   serve.add_option("--workers", flags.workers, "Threads that answer reviews; default: one per core, at least 2")
       ->check(CLI::Range(1, 256))
@@ -112,11 +69,6 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
           "--shutdown-delay", [&flags](const std::string& text) { flags.shutdown_delay = *parse_duration(text); },
           "How long muster serves after SIGTERM while it is not ready, for example 5s")
       ->check(parsed_by(parse_duration));
-  serve
-      .add_option_function<std::string>(
-          "--log-format", [&flags](const std::string& text) { flags.log_format = *parse_log_format(text); },
-          "json or text; default: text on a terminal")
-      ->check(parsed_by(parse_log_format));
   serve
       .add_option_function<std::string>(
           "--log-level", [&flags](const std::string& text) { flags.log_level = *parse_log_level(text); },

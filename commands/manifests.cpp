@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "commands/settings_flags.h"
 #include "manifests/catalog.h"
 #include "runtime/load_settings.h"
 #include "runtime/read_file.h"
@@ -22,16 +23,7 @@ void add_manifests(CLI::App& app, ManifestsOptions& options) {
   command.add_flag("!--no-v1beta1", options.serves_v1beta1,
                    "Do not serve kueue.x-k8s.io/v1beta1, which costs every write");
   command.add_option("--image", options.image, "Image of the Deployment");
-  command.add_option("--jobset-controller", options.jobset_controller,
-                     "native or external, as for serve: with fewer rights than auto needs");
-  command.add_flag_callback(
-      "--no-group-scheduling", [&options] { options.group_scheduling = false; },
-      "As for serve: without rights on pods and ConfigMaps");
-  command.add_flag_callback(
-      "--aggregated-visibility", [&options] { options.aggregated_visibility = true; },
-      "As for serve: with the APIServices, the port and the rights of the visibility API");
-  command.add_option("--unqueued-kinds", options.unqueued_kinds,
-                     "Warn or Deny, as for serve: objects of other kinds than muster queues that ask for a queue");
+  add_setting_flags(command, SettingFlags::kOfManifests, options.given);
 }
 
 int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ostream& err) {
@@ -52,10 +44,7 @@ int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ost
   if (!options.own_namespace.empty()) fitted.registration.own_namespace = options.own_namespace;
   SettingsFlags flags;
   flags.config_file = options.config_file;
-  flags.jobset_controller = options.jobset_controller;
-  flags.group_scheduling = options.group_scheduling;
-  flags.unqueued_kinds = options.unqueued_kinds;
-  flags.aggregated_visibility = options.aggregated_visibility;
+  flags.given = options.given;
   auto settings = load_settings(flags, fitted.registration.own_namespace);
   if (!settings) return unusable(settings.error().message);
   const LoadedConfiguration& configuration = settings->configuration;
@@ -75,10 +64,7 @@ int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ost
   fitted.external_frameworks = kinds_with_queue(configuration.kueue);
   // What ships without a file of its own has a Secret of another name than Kueue's default.
   if (options.config_file.empty()) fitted.rights.secret = kCertificateSecretName;
-  if (options.jobset_controller) fitted.arguments.push_back("--jobset-controller=" + *options.jobset_controller);
-  if (options.group_scheduling == false) fitted.arguments.emplace_back("--no-group-scheduling");
-  if (options.aggregated_visibility == true) fitted.arguments.emplace_back("--aggregated-visibility");
-  if (options.unqueued_kinds) fitted.arguments.push_back("--unqueued-kinds=" + *options.unqueued_kinds);
+  fitted.arguments = arguments_of(options.given);
   fitted.registration.url = options.webhook_url;
   out << print_yaml(manifests(*set, fitted));
   return 0;

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <iosfwd>
-#include <optional>
 #include <string>
+
+#include "api/config/muster_settings.h"
 
 namespace CLI {
 class App;
@@ -17,11 +18,8 @@ struct ManifestsOptions {
   std::string webhook_url;
   std::string own_namespace;  // empty: muster-system
   std::string image;
-  // As for `muster serve`; each changes the rights, and is handed on to the Deployment.
-  std::optional<std::string> jobset_controller;
-  std::optional<bool> group_scheduling;
-  std::optional<std::string> unqueued_kinds;
-  std::optional<bool> aggregated_visibility;
+  // As for `muster serve`; each changes what is printed, and is handed on to the Deployment.
+  GivenSettings given;
   bool serves_v1beta1 = true;
 
   bool operator==(const ManifestsOptions&) const = default;

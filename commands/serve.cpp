@@ -34,7 +34,7 @@ int serve(const ServeFlags& flags) {
   if (!settings) return cannot_start(settings.error().message);
   const MusterConfiguration& muster = settings->configuration.muster;
   const LogFormat terminal_format = isatty(STDERR_FILENO) ? LogFormat::kText : LogFormat::kJson;
-  set_up_log(flags.log_format.value_or(muster.log_format.value_or(terminal_format)), flags.log_level);
+  set_up_log(muster.log_format.value_or(terminal_format), flags.log_level);
   log_info("muster starts", {{"version", kVersion}, {"commit", kCommit}});
   for (const std::string& warning : settings->warnings) log_warning("configuration", {{"warning", warning}});
   if (auto idle = not_acting_yet(settings->configuration.kueue); !idle.empty()) {

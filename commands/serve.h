@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "api/config/muster_configuration.h"
 #include "base/clock.h"
 #include "runtime/load_settings.h"
 #include "runtime/log.h"
@@ -28,7 +27,6 @@ struct ServeFlags {
   int workers = 0;  // 0: as many as the machine has cores, at least 2
   Duration shutdown_delay{};
 
-  std::optional<LogFormat> log_format;
   LogLevel log_level = LogLevel::kInfo;
 };
 

@@ -17,55 +17,11 @@ Result<LoadedConfiguration> read_configuration(const SettingsFlags& flags, const
   return std::move(*loaded);
 }
 
-Outcome<> apply_flags(const SettingsFlags& flags, MusterConfiguration& muster) {
-  if (flags.suspend_guard) {
-    auto guard = parse_suspend_guard(*flags.suspend_guard);
-    if (!guard) return fail("--suspend-guard: " + guard.error().message);
-    muster.suspend_guard = *guard;
-  }
-  if (flags.certificate_lifetime) {
-    auto lifetime = parse_certificate_lifetime(*flags.certificate_lifetime);
-    if (!lifetime) return fail("--certificate-lifetime: " + lifetime.error().message);
-    muster.certificate_lifetime = *lifetime;
-  }
-  if (flags.backoff_limit_timeout) {
-    auto timeout = parse_backoff_limit_timeout(*flags.backoff_limit_timeout);
-    if (!timeout) return fail("--backoff-limit-timeout: " + timeout.error().message);
-    muster.backoff_limit_timeout = *timeout;
-  }
-  if (flags.backoff_jitter) {
-    auto jitter = parse_backoff_jitter(*flags.backoff_jitter);
-    if (!jitter) return fail("--backoff-jitter: " + jitter.error().message);
-    muster.backoff_jitter = *jitter;
-  }
-  if (flags.jobset_controller) {
-    auto controller = parse_jobset_controller(*flags.jobset_controller);
-    if (!controller) return fail("--jobset-controller: " + controller.error().message);
-    muster.jobset_controller = *controller;
-  }
-  if (flags.jobset_feature_gates) {
-    auto gates = parse_jobset_feature_gates(*flags.jobset_feature_gates);
-    if (!gates) return fail("--jobset-feature-gates: " + gates.error().message);
-    muster.jobset_feature_gates = *gates;
-  }
-  if (flags.unqueued_kinds) {
-    auto action = parse_unqueued_kinds(*flags.unqueued_kinds);
-    if (!action) return fail("--unqueued-kinds: " + action.error().message);
-    muster.unqueued_kinds = *action;
-  }
-  if (flags.patch_jobset_definition) muster.patch_jobset_definition = *flags.patch_jobset_definition;
-  if (flags.group_scheduling) muster.group_scheduling = *flags.group_scheduling;
-  if (flags.aggregated_visibility) muster.aggregated_visibility = *flags.aggregated_visibility;
-  if (flags.waiter_image) muster.waiter_image = *flags.waiter_image;
-  if (flags.webhook_client_ca_file) muster.webhook_client_ca_file = flags.webhook_client_ca_file;
-  if (!flags.webhook_client_names.empty()) muster.webhook_client_names = flags.webhook_client_names;
-  if (!muster.webhook_client_names.empty() && !muster.webhook_client_ca_file) {
-    return fail(
-        "webhookClientNames: no client is asked for a certificate; set webhookClientCAFile (--webhook-client-ca) to "
-        "the file of the authorities that sign them");
-  }
-  muster.admitters.insert(muster.admitters.end(), flags.admitters.begin(), flags.admitters.end());
-  return Done{};
+Outcome<> check_webhook_clients(const MusterConfiguration& muster) {
+  if (muster.webhook_client_names.empty() || muster.webhook_client_ca_file) return Done{};
+  return fail(
+      "webhookClientNames: no client is asked for a certificate; set webhookClientCAFile (--webhook-client-ca) to "
+      "the file of the authorities that sign them");
 }
 
 Outcome<> read_kinds(const std::string& file, const std::string& own_namespace, LoadedConfiguration& into) {
@@ -98,6 +54,7 @@ Result<Settings> checked(LoadedConfiguration configuration, const std::string& f
   append(errors, std::move(frameworks.errors));
   append(errors, check_visibility(configuration, configuration.warnings));
   if (!errors.empty()) return fail(lines_of(where, errors));
+  if (auto checked = check_webhook_clients(configuration.muster); !checked) return fail(checked.error().message);
 
   // Whoever describes a kind wants it queued.
   for (const KindDescriptionPtr& kind : configuration.kinds) configuration.kueue.frameworks.push_back(kind->framework);
@@ -114,7 +71,7 @@ Result<Settings> load_settings(const SettingsFlags& flags, const std::string& ow
   auto configuration = read_configuration(flags, own_namespace);
   if (!configuration) return fail(configuration.error().message);
   if (auto read = read_kinds(flags.kinds_file, own_namespace, *configuration); !read) return fail(read.error().message);
-  if (auto applied = apply_flags(flags, configuration->muster); !applied) return fail(applied.error().message);
+  if (auto applied = apply_settings(flags.given, configuration->muster); !applied) return fail(applied.error().message);
   return checked(std::move(*configuration), flags.feature_gates,
                  flags.config_file.empty() ? "" : flags.config_file + ": ");
 }

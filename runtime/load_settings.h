@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/config/configuration.h"
+#include "api/config/muster_settings.h"
 #include "api/config/rule_settings.h"
 #include "base/result.h"
 #include "manifests/names.h"
@@ -17,23 +18,12 @@ namespace muster {
 
 // Flags that change what the file says; each wins over the file.
 struct SettingsFlags {
-  std::string config_file;   // empty: none
-  std::string kinds_file{};  // JobKinds beside those of the configuration; empty: none
-  std::string feature_gates;
-  std::optional<std::string> suspend_guard;
-  std::optional<std::string> waiter_image;
-  std::optional<std::string> jobset_controller;
-  std::optional<bool> patch_jobset_definition;
-  std::optional<bool> group_scheduling;
-  std::optional<std::string> jobset_feature_gates;
-  std::optional<std::string> certificate_lifetime;
-  std::optional<std::string> backoff_limit_timeout;
-  std::optional<std::string> backoff_jitter;
-  std::vector<std::string> admitters;  // in addition to the file's
-  std::optional<std::string> webhook_client_ca_file;
-  std::vector<std::string> webhook_client_names;
-  std::optional<std::string> unqueued_kinds;
-  std::optional<bool> aggregated_visibility;
+  std::string config_file{};    // empty: none
+  std::string kinds_file{};     // JobKinds beside those of the configuration; empty: none
+  std::string feature_gates{};  // Kueue's
+  GivenSettings given{};        // muster's own
+
+  bool operator==(const SettingsFlags&) const = default;
 };
 
 struct Settings {

@@ -1,6 +1,7 @@
 // muster's own settings: the document of kind MusterConfiguration in the file that
 // --config names, beside Kueue's Configuration, which Kueue does not read. Each
-// setting is a flag of `muster serve` too; the parse functions here serve both.
+// setting is a row of muster_settings.h too, from which come the reader of the file,
+// the flags and the documentation. The initializers here are the defaults.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "api/config/feature_gates.h"
+#include "api/config/queue_settings.h"
 #include "api/config/rule_settings.h"
 #include "api/meta/field_error.h"
 #include "api/unqueued_kinds.h"
@@ -41,7 +43,7 @@ struct MusterConfiguration {
   // first admission; unset: no such limit. Beside Kueue's backoffLimitCount (KEP-1282).
   std::optional<Duration> backoff_limit_timeout;
   // How far a delay before the next try may be stretched, as a share of it.
-  double backoff_jitter = 0.1;
+  double backoff_jitter = RequeuingStrategy{}.backoff_jitter;
   JobSetController jobset_controller = JobSetController::kAuto;
   // Beside a foreign JobSet controller: keep spec.groupSchedulingConfig in its CRD. Off,
   // groups are asked for by annotation alone.
@@ -60,20 +62,9 @@ struct MusterConfiguration {
   std::optional<UnqueuedKinds> unqueued_kinds;
   // Kueue's visibility API is answered at the API server's own paths too (an APIService for each of its versions).
   bool aggregated_visibility = false;
-};
 
-// Settings as words: "enforce" or "observe"; "json" or "text"; "2160h", at least 5s.
-// The errors say which words there are.
-Result<SuspendGuard> parse_suspend_guard(std::string_view text);
-// "auto", "native" or "external".
-Result<JobSetController> parse_jobset_controller(std::string_view text);
-Result<LogFormat> parse_log_format(std::string_view text);
-Result<Duration> parse_certificate_lifetime(std::string_view text);
-Result<Duration> parse_backoff_limit_timeout(std::string_view text);
-// "0.1": from 0 to 1.
-Result<double> parse_backoff_jitter(std::string_view text);
-// "ElasticJobSet=true"; see check_jobset_feature_gates for what is refused.
-Result<FeatureGateMap> parse_jobset_feature_gates(std::string_view text);
+  bool operator==(const MusterConfiguration&) const = default;
+};
 
 // Strictly: an unknown field, a wrong type or a bad value is an error, and all of
 // them are reported. `document` is an object whose apiVersion and kind are right.

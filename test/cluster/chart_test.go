@@ -255,6 +255,7 @@ func TestChartRefusesWrongValues(t *testing.T) {
 		"shutdownDelay: soon":       "shutdownDelay",
 		"certManager: {enabled: 1}": "enabled",
 		"configuration: {muster: {unqueuedKinds: Refuse}}":                                                          "unqueuedKinds",
+		"configuration: {muster: {suspendguard: enforce}}":                                                          "suspendguard",
 		"configuration: {muster: {jobSetController: both}}":                                                         "jobSetController",
 		"configuration: {kueue: {kind: Configuration}}":                                                             "kind",
 		"configuration: {kueue: {leaderElection: {resourceNamespace: elsewhere}}}":                                  "muster has its rights in the namespace of the release, muster-system, and not in elsewhere",

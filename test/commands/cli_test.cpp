@@ -7,6 +7,7 @@
 #include <random>
 #include <sstream>
 
+#include "api/config/muster_settings.h"
 #include "test/support/temporary_file.h"
 
 using namespace muster;
@@ -226,4 +227,36 @@ TEST_CASE("command line: whatever arguments and input are given to review, it en
     used += ran.code != 2;
   }
   CHECK(used > 20);
+}
+
+TEST_CASE(
+    "command line: each setting of muster is a flag of serve, and a text that the file could not hold is refused") {
+  const std::string serve = run({"serve", "--help"}).out, manifests = run({"manifests", "--help"}).out;
+  for (const MusterSetting& setting : muster_settings()) {
+    INFO(setting.name);
+    const std::string flag(setting.flag);
+    CHECK(has(serve, "  " + flag + " "));
+    CHECK(has(manifests, "  " + flag + " ") == setting.fits_manifests);
+    if (setting.value.form == SettingForm::kSwitch) CHECK(has(serve, "  " + flag_of(setting, false) + " "));
+  }
+  CHECK(has(serve, "as a fraction of the backoff; default: 0.1\n"));
+  CHECK(has(serve, "json or text; default: text on a terminal, else json\n"));
+  CHECK(has(serve, "Jobs may start as a group (default)\n"));
+  CHECK(has(serve, "At muster's own port alone (default)\n"));
+  struct Row {
+    std::vector<std::string> arguments;
+    const char* message;
+  };
+  const Row rows[] = {
+      {{"serve", "--suspend-guard", "maybe"}, "serve: --suspend-guard: must be enforce (reject) or observe"},
+      {{"serve", "--log-format", "xml"}, "serve: --log-format: must be json or text"},
+      {{"serve", "--admitters", ""}, "serve: --admitters: must not be empty"},
+      {{"manifests", "--unqueued-kinds", "deny"}, "manifests: --unqueued-kinds: must be Warn or Deny"},
+      {{"manifests", "--log-format=json"}, "manifests: there is no flag --log-format"},
+  };
+  for (const Row& row : rows) {
+    const Ran ran = run(row.arguments);
+    CHECK(ran.code == 2);
+    CHECK_MESSAGE(has(ran.err, row.message), ran.err);
+  }
 }

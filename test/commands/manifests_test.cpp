@@ -56,7 +56,7 @@ TEST_CASE("manifests command: the flag of the visibility API brings what it need
   const Printed usual = print(options);
   CHECK_FALSE(has(usual.out, "APIService"));
   CHECK_FALSE(has(usual.out, "aggregated-visibility"));
-  options.aggregated_visibility = true;
+  options.given = {{"aggregatedVisibility", {"true"}}};
   const Printed all = print(options);
   CHECK(all.code == 0);
   CHECK(has(all.out, "name: v1beta2.visibility.kueue.x-k8s.io"));
@@ -72,14 +72,13 @@ TEST_CASE("manifests command: a mode narrows the rights and is what the Deployme
   CHECK(has(usual, "resourceNames:\n  - 6d4f6a47.jobset.x-k8s.io"));
   CHECK(has(usual, "- muster-webhook-cert"));
   CHECK_FALSE(has(usual, "--jobset-controller"));
-  options.jobset_controller = "external";
-  options.group_scheduling = false;
+  options.given = {{"jobSetController", {"external"}}, {"groupScheduling", {"false"}}};
   const std::string narrow = print(options).out;
   CHECK(has(narrow, "- --jobset-controller=external\n"));
   CHECK(has(narrow, "- --no-group-scheduling\n"));
   CHECK_FALSE(has(narrow, "pods/status"));
   CHECK_FALSE(has(narrow, "6d4f6a47"));
-  options.jobset_controller = "both";
+  options.given = {{"jobSetController", {"both"}}};
   CHECK(print(options).code == 2);
   CHECK(has(print(options).err, "--jobset-controller: must be auto"));
 
@@ -87,15 +86,14 @@ TEST_CASE("manifests command: a mode narrows the rights and is what the Deployme
   ManifestsOptions parsed;
   add_manifests(app, parsed);
   app.parse("manifests --jobset-controller native --no-group-scheduling");
-  CHECK(parsed.jobset_controller == "native");
-  CHECK(parsed.group_scheduling == false);
+  CHECK(parsed.given == GivenSettings{{"groupScheduling", {"false"}}, {"jobSetController", {"native"}}});
 }
 
 TEST_CASE("manifests command: the admission policy warns or denies as the flag or the file says") {
   ManifestsOptions options;
   options.only = "policies";
   CHECK(has(print(options).out, "- Warn\n"));
-  options.unqueued_kinds = "Deny";
+  options.given = {{"unqueuedKinds", {"Deny"}}};
   CHECK(has(print(options).out, "- Deny\n"));
   CHECK_FALSE(has(print(options).out, "- Warn\n"));
   options.only = "all";
@@ -104,7 +102,7 @@ TEST_CASE("manifests command: the admission policy warns or denies as the flag o
   CHECK(has(all,
             "  - muster-unqueued-kinds\n  resources:\n  - validatingadmissionpolicybindings\n  verbs:\n  - get\n  - "
             "patch\n"));
-  options.unqueued_kinds = "Refuse";
+  options.given = {{"unqueuedKinds", {"Refuse"}}};
   CHECK(print(options).code == 2);
   CHECK(has(print(options).err, "--unqueued-kinds: must be Warn or Deny"));
 
@@ -112,7 +110,7 @@ TEST_CASE("manifests command: the admission policy warns or denies as the flag o
   ManifestsOptions parsed;
   add_manifests(app, parsed);
   app.parse("manifests --unqueued-kinds Deny");
-  CHECK(parsed.unqueued_kinds == "Deny");
+  CHECK(parsed.given == GivenSettings{{"unqueuedKinds", {"Deny"}}});
 }
 
 TEST_CASE("manifests command: the tables of the chart are the same for all, so no option goes with them") {

@@ -76,12 +76,9 @@ TEST_CASE("settings: a flag wins over the file") {
   const ConfigFile file(kBoth);
   SettingsFlags flags;
   flags.config_file = file.path();
-  flags.suspend_guard = "enforce";
-  flags.waiter_image = "registry.example/muster:2";
-  flags.certificate_lifetime = "2h";
-  flags.backoff_limit_timeout = "3h";
-  flags.backoff_jitter = "0.3";
-  flags.admitters = {"eve"};
+  flags.given = {{"suspendGuard", {"enforce"}},   {"waiterImage", {"registry.example/muster:2"}},
+                 {"certificateLifetime", {"2h"}}, {"backoffLimitTimeout", {"3h"}},
+                 {"backoffJitter", {"0.3"}},      {"admitters", {"eve"}}};
   flags.feature_gates = "AdmissionGatedBy=false";
   auto settings = load_settings(flags, "muster-system");
   REQUIRE(settings.ok());
@@ -109,8 +106,7 @@ TEST_CASE("settings: flags name the clients of the webhooks over the file") {
   REQUIRE(of_file.ok());
   CHECK(of_file->configuration.muster.webhook_client_ca_file == "/file/ca.crt");
   CHECK(of_file->configuration.muster.webhook_client_names == std::vector<std::string>{"one"});
-  flags.webhook_client_ca_file = "/flag/ca.crt";
-  flags.webhook_client_names = {"two", "three"};
+  flags.given = {{"webhookClientCAFile", {"/flag/ca.crt"}}, {"webhookClientNames", {"two", "three"}}};
   const auto of_flags = load_settings(flags, "muster-system");
   REQUIRE(of_flags.ok());
   CHECK(of_flags->configuration.muster.webhook_client_ca_file == "/flag/ca.crt");
@@ -138,7 +134,7 @@ TEST_CASE("settings: the visibility API is aggregated where that is asked for, a
     const ConfigFile file(text);
     SettingsFlags flags;
     flags.config_file = file.path();
-    flags.aggregated_visibility = flag;
+    if (flag) flags.given["aggregatedVisibility"] = {*flag ? "true" : "false"};
     return load_settings(flags, "muster-system");
   };
   const auto port_of = [](const Settings& settings) {
@@ -182,12 +178,12 @@ TEST_CASE("settings: what cannot be used names the file or the flag") {
     std::string message;
   };
   SettingsFlags bad_guard, bad_lifetime, bad_gate, bad_limit, bad_jitter, names_alone, bad_action;
-  bad_action.unqueued_kinds = "warn";
-  names_alone.webhook_client_names = {"kube-apiserver"};
-  bad_limit.backoff_limit_timeout = "never";
-  bad_jitter.backoff_jitter = "2";
-  bad_guard.suspend_guard = "maybe";
-  bad_lifetime.certificate_lifetime = "soon";
+  bad_action.given = {{"unqueuedKinds", {"warn"}}};
+  names_alone.given = {{"webhookClientNames", {"kube-apiserver"}}};
+  bad_limit.given = {{"backoffLimitTimeout", {"never"}}};
+  bad_jitter.given = {{"backoffJitter", {"2"}}};
+  bad_guard.given = {{"suspendGuard", {"maybe"}}};
+  bad_lifetime.given = {{"certificateLifetime", {"soon"}}};
   bad_gate.feature_gates = "NoSuchGate=true";
   const std::string kueue = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n";
   const Row rows[] = {
@@ -253,8 +249,7 @@ TEST_CASE("settings: kinds that serve need their pods queued") {
 
 TEST_CASE("settings: who is the JobSet controller reaches rules and registration and reconcilers") {
   SettingsFlags flags;
-  flags.jobset_feature_gates = "ElasticJobSet=true";
-  flags.patch_jobset_definition = false;
+  flags.given = {{"jobSetFeatureGates", {"ElasticJobSet=true"}}, {"patchJobSetDefinition", {"false"}}};
   auto settings = load_settings(flags, "muster-system");
   REQUIRE(settings.ok());
   for (const bool native : {true, false}) {
@@ -280,7 +275,7 @@ TEST_CASE("settings: who is the JobSet controller reaches rules and registration
   CHECK_FALSE(reconciler_settings_of(*usual, false, "muster-system").elastic_jobsets);
   CHECK_FALSE(reconciler_settings_of(*usual, false, "muster-system").labels_job_restarts);
   SettingsFlags gated;
-  gated.jobset_feature_gates = "RestartJob=true";
+  gated.given = {{"jobSetFeatureGates", {"RestartJob=true"}}};
   auto restarting = load_settings(gated, "muster-system");
   REQUIRE(restarting.ok());
   CHECK(reconciler_settings_of(*restarting, true, "muster-system").labels_job_restarts);
@@ -288,7 +283,7 @@ TEST_CASE("settings: who is the JobSet controller reaches rules and registration
 
 TEST_CASE("settings: whether jobs may start as a group reaches rules and reconcilers") {
   SettingsFlags flags;
-  flags.group_scheduling = false;
+  flags.given = {{"groupScheduling", {"false"}}};
   auto settings = load_settings(flags, "muster-system");
   REQUIRE(settings.ok());
   CHECK_FALSE(rule_settings_of(*settings, {}, false).group_scheduling);
@@ -299,17 +294,17 @@ TEST_CASE("settings: whether jobs may start as a group reaches rules and reconci
 
 TEST_CASE("settings: flags about JobSets are refused with the words that there are") {
   SettingsFlags flags;
-  flags.jobset_controller = "both";
+  flags.given = {{"jobSetController", {"both"}}};
   auto refused = load_settings(flags, "muster-system");
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().message.find("--jobset-controller: must be auto") != std::string::npos);
   flags = {};
-  flags.jobset_controller = "external";
+  flags.given = {{"jobSetController", {"external"}}};
   auto external = load_settings(flags, "muster-system");
   REQUIRE(external.ok());
   CHECK(external->configuration.muster.jobset_controller == JobSetController::kExternal);
   flags = {};
-  flags.jobset_feature_gates = "InPlaceRestart=true";
+  flags.given = {{"jobSetFeatureGates", {"InPlaceRestart=true"}}};
   refused = load_settings(flags, "muster-system");
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().message.find("--jobset-feature-gates: ") == 0);

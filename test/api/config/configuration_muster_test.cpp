@@ -147,20 +147,6 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
   }
 }
 
-TEST_CASE("the flag for gates of JobSet takes what the file takes") {
-  CHECK(parse_jobset_feature_gates("ElasticJobSet=true,RestartJob=false").value() ==
-        FeatureGateMap{{"ElasticJobSet", true}, {"RestartJob", false}});
-  CHECK(parse_jobset_feature_gates("").value().empty());
-  CHECK(parse_jobset_feature_gates("TLSOptions=true").value() == FeatureGateMap{{"TLSOptions", true}});
-  CHECK_FALSE(parse_jobset_feature_gates("TLSOptions=false").ok());
-  CHECK(parse_jobset_feature_gates("ElasticJobSet").error().message == "missing bool value for ElasticJobSet");
-  CHECK(parse_jobset_feature_gates("RestartJob=true").value() == FeatureGateMap{{"RestartJob", true}});
-  CHECK(parse_jobset_feature_gates("InPlaceRestart=true").error().message ==
-        "InPlaceRestart: Invalid value: true: muster does not support this feature when it is the JobSet controller; "
-        "leave "
-        "the gate out, or run JobSet's own controller beside muster");
-}
-
 TEST_CASE("documents after the first are MusterConfiguration or nothing that acts") {
   struct Row {
     std::string name;
@@ -213,20 +199,6 @@ TEST_CASE("with MusterConfiguration alone Kueue's part is as without a file") {
   REQUIRE(loaded.ok());
   CHECK(loaded->muster.log_format == LogFormat::kText);
   CHECK(loaded->kueue.effective == default_configuration().kueue.effective);
-}
-
-TEST_CASE("settings as flags are read like those of the file") {
-  CHECK(*parse_suspend_guard("observe") == SuspendGuard::kObserve);
-  CHECK_FALSE(parse_suspend_guard("Observe").ok());
-  CHECK(*parse_log_format("json") == LogFormat::kJson);
-  CHECK_FALSE(parse_log_format("").ok());
-  CHECK(*parse_certificate_lifetime("10s") == std::chrono::seconds(10));
-  CHECK_FALSE(parse_certificate_lifetime("-10s").ok());
-  CHECK(*parse_backoff_limit_timeout("90m") == std::chrono::minutes(90));
-  CHECK_FALSE(parse_backoff_limit_timeout("0s").ok());
-  CHECK(*parse_backoff_jitter("0") == 0);
-  CHECK(*parse_backoff_jitter("0.5") == 0.5);
-  for (const char* text : {"", "-0.1", "1.01", "0.1x", "nan"}) CHECK_FALSE(parse_backoff_jitter(text).ok());
 }
 
 }  // namespace muster

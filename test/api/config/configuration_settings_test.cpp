@@ -205,12 +205,6 @@ TEST_CASE("the documentation has a row for every setting and says whether it act
     CHECK_MESSAGE((line.find("parsed, not acting yet") == std::string::npos) == acts, line);
   };
   for (const ConfigSetting& setting : configuration_settings()) check_row(setting.path, setting.acts);
-  for (const char* name :
-       {"suspendGuard", "admitters", "waiterImage", "logFormat", "certificateLifetime", "jobSetFeatureGates",
-        "jobSetController", "patchJobSetDefinition", "backoffLimitTimeout", "backoffJitter", "groupScheduling",
-        "webhookClientCAFile", "webhookClientNames", "unqueuedKinds", "aggregatedVisibility"}) {
-    check_row(name, true);
-  }
   for (const FeatureGate& gate : known_feature_gates()) {
     if (gate.use == GateUse::kNone) continue;
     const auto row = page.find("| `" + std::string(gate.name) + "` |");
