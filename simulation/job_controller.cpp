@@ -56,7 +56,9 @@ void JobController::see(const Change& change) {
   const json& object = *change.after;
   if (change.type->plural == kJobs.plural) {
     if (!change.removed) return look_soon(key_of(kJobs, object));
-    for (const ObjectKey& dependent : server_.dependents_of(uid_of(object))) release_orphan_soon(dependent);
+    for (const ObjectKey& dependent : server_.dependents_of(uid_of(object))) {
+      if (dependent.type->plural == kPods.plural) release_orphan_soon(dependent);
+    }
     return;
   }
   if (change.type->plural != kPods.plural) return;

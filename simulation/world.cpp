@@ -87,7 +87,9 @@ World::World(WorldOptions options)
                   }
                   return nullptr;
                 }),
-      invariants_(server_, timeline_),
+      invariants_(
+          server_, timeline_,
+          options_.queues.wait_for_pods_ready ? options_.queues.wait_for_pods_ready->requeuing : RequeuingStrategy()),
       pods_(server_),
       garbage_collector_(server_, timeline_, options_.seed),
       job_controller_(server_, timeline_, options_.seed),

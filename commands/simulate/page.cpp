@@ -27,7 +27,8 @@ constexpr const char* kStyle =
     "table{border-collapse:collapse}td,th{padding:2px 10px 2px 0;text-align:left;border-bottom:1px solid #ddd;"
     "overflow-wrap:anywhere}svg{width:100%;height:auto}svg text{font:11px sans-serif;fill:#333}"
     ".axis{stroke:#888}.limit{stroke:#c00;stroke-dasharray:5 4}.evicted{stroke:#c00;stroke-width:1}"
-    ".legend span{margin-right:14px}.legend i{display:inline-block;width:10px;height:10px}.fails{color:#b00}";
+    ".legend span{margin-right:14px}.legend i{display:inline-block;width:10px;height:10px}.fails{color:#b00}"
+    "body.two{max-width:1900px;padding:0 16px}.sides{display:flex;gap:32px}.sides>section{flex:1 1 0;min-width:0}";
 
 double seconds(int64_t nanoseconds) {
   return static_cast<double>(nanoseconds) / 1e9;
@@ -180,15 +181,48 @@ std::string tables(const Report& report) {
   return text;
 }
 
-}  // namespace
+std::string body(const Report& report) {
+  return heads(report) + expectations(report) + usage_plots(report) + waiting_plot(report) + gantt(report) +
+         tables(report);
+}
 
-std::string report_page(const Report& report) {
+// The figures that a change of a configuration is judged by.
+std::string differences(const Report& before, const Report& after) {
+  const what_if::Summary &a = before.summary, &b = after.summary;
+  const auto count = [](const char* name, size_t was, size_t is) {
+    return std::vector<std::string>{name, std::to_string(was), std::to_string(is)};
+  };
+  const auto span = [](const char* name, double was, double is) {
+    return std::vector<std::string>{name, span_text(was), span_text(is)};
+  };
+  return table(
+      {"", before.name, after.name},
+      {span("Simulated time", seconds(a.elapsed.count()), seconds(b.elapsed.count())), count("Jobs", a.jobs, b.jobs),
+       count("Finished", a.finished, b.finished), count("Waiting at the end", a.waiting, b.waiting),
+       count("Deactivated", a.deactivated, b.deactivated), span("Wait, mean", a.waits.mean, b.waits.mean),
+       span("Wait, p50", a.waits.p50, b.waits.p50), span("Wait, p99", a.waits.p99, b.waits.p99),
+       span("Wait, longest", a.waits.most, b.waits.most), count("Evictions", a.evictions, b.evictions),
+       count("Preemptions", a.preemptions, b.preemptions), count("Flavor fallbacks", a.fallbacks, b.fallbacks)});
+}
+
+std::string page(const std::string& title, const char* open, const std::string& content) {
   return "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\"><head><meta charset=\"utf-8\"/>"
          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>"
          "<title>muster simulate: " +
-         escape_xml(report.name) + "</title><style>" + kStyle + "</style></head>\n<body>\n<h1>muster simulate</h1>\n" +
-         heads(report) + expectations(report) + usage_plots(report) + waiting_plot(report) + gantt(report) +
-         tables(report) + "<p>muster " + escape_xml(kVersion) + "</p>\n</body></html>\n";
+         escape_xml(title) + "</title><style>" + kStyle + "</style></head>\n" + open + "\n<h1>muster simulate</h1>\n" +
+         content + "<p>muster " + escape_xml(kVersion) + "</p>\n</body></html>\n";
+}
+
+}  // namespace
+
+std::string report_page(const Report& report) {
+  return page(report.name, "<body>", body(report));
+}
+
+std::string comparison_page(const Report& before, const Report& after) {
+  return page(before.name + " and " + after.name, "<body class=\"two\">",
+              differences(before, after) + "<div class=\"sides\">\n<section>\n" + body(before) +
+                  "</section>\n<section>\n" + body(after) + "</section>\n</div>\n");
 }
 
 }  // namespace muster

@@ -51,8 +51,6 @@ Outcome<> check_options(const SimulateOptions& options) {
     return fail("-o junit prints expectations; name them with --expect FILE");
   if (options.format == SimulateFormat::kCsv && !options.compared.files.empty())
     return fail("-o csv prints the jobs of one configuration; leave --compare out");
-  if (!options.page_file.empty() && !options.compared.files.empty())
-    return fail("--html shows one configuration; leave --compare out");
   return Done{};
 }
 
@@ -286,9 +284,9 @@ class Simulation {
   std::vector<Expectation> expectations_;
 };
 
-Outcome<> write_page(const std::string& file, const Report& report) {
+Outcome<> write_page(const std::string& file, const std::string& text) {
   std::ofstream page(file, std::ios::binary | std::ios::trunc);
-  page << report_page(report);
+  page << text;
   page.close();
   if (!page) return fail(file + ": cannot be written");
   return Done{};
@@ -338,7 +336,7 @@ int simulate(const SimulateOptions& options, ReviewStreams streams) {
   if (options.compared.files.empty()) {
     if (auto checked = simulation.check(*report); !checked) return stop(checked.error());
     if (!options.page_file.empty()) {
-      if (auto written = write_page(options.page_file, *report); !written) return stop(written.error());
+      if (auto written = write_page(options.page_file, report_page(*report)); !written) return stop(written.error());
     }
     streams.out << text_of(*report, options.format);
     return all_hold(*report) ? kSimulateHolds : kSimulateFails;
@@ -346,6 +344,10 @@ int simulate(const SimulateOptions& options, ReviewStreams streams) {
   auto after = simulation.simulate(options.compared);
   if (!after) return stop(after.error());
   if (auto checked = simulation.check(*after); !checked) return stop(checked.error());
+  if (!options.page_file.empty()) {
+    if (auto written = write_page(options.page_file, comparison_page(*report, *after)); !written)
+      return stop(written.error());
+  }
   streams.out << text_of(*report, *after, options.format);
   return all_hold(*after) ? kSimulateHolds : kSimulateFails;
 }

@@ -75,11 +75,13 @@ bool has_rested(const ApiServer& server, const json& config_map) {
 
 }  // namespace
 
-Invariants::Invariants(ApiServer& server, Timeline& timeline)
+Invariants::Invariants(ApiServer& server, Timeline& timeline, const RequeuingStrategy& strategy)
     : server_(server),
       timeline_(timeline),
       quota_(server, timeline, [this](std::string what) { violated(std::move(what)); }),
       flavors_([this](std::string what) { violated(std::move(what)); }),
+      preemptions_(server, timeline, [this](std::string what) { violated(std::move(what)); }),
+      backoffs_(timeline, strategy, [this](std::string what) { violated(std::move(what)); }),
       storms_([this](std::string what) { violated(std::move(what)); }) {
   server_.on_change([this](const Change& change) { see(change); });
 }
@@ -93,6 +95,8 @@ void Invariants::see(const Change& change) {
   if (change.type->plural == kJobs.plural) see_job(change);
   quota_.see(change);
   flavors_.see(change);
+  preemptions_.see(change);
+  backoffs_.see(change);
   storms_.see(change, muster_writes_);
 }
 

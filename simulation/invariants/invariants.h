@@ -10,6 +10,8 @@
 //                    nobody has changed the object
 //   quota            see simulation/invariants/quota_invariants.h
 //   flavors          see simulation/invariants/flavor_invariants.h
+//   preemption       see simulation/invariants/preemption_invariants.h
+//   backoff          see simulation/invariants/backoff_invariants.h
 //   no storms        see simulation/invariants/write_storms.h
 //   no breakage      muster reads every object, and fails over none (engine/quarantine.h)
 //   no orphans       asked for at the end: nothing is left whose owner is gone
@@ -25,7 +27,9 @@
 #include "api/job.h"
 #include "engine/quarantine.h"
 #include "simulation/api_server.h"
+#include "simulation/invariants/backoff_invariants.h"
 #include "simulation/invariants/flavor_invariants.h"
+#include "simulation/invariants/preemption_invariants.h"
 #include "simulation/invariants/quota_invariants.h"
 #include "simulation/invariants/write_storms.h"
 
@@ -33,8 +37,8 @@ namespace muster::simulation {
 
 class Invariants {
  public:
-  // Both must outlive the invariants.
-  Invariants(ApiServer& server, Timeline& timeline);
+  // Both must outlive the invariants. `strategy`: what muster is configured with.
+  Invariants(ApiServer& server, Timeline& timeline, const RequeuingStrategy& strategy = {});
 
   // A write of muster's was answered. `process`: of which start of which replica;
   // `heard`: the answer will get back; `before`: the object that it found.
@@ -78,6 +82,8 @@ class Invariants {
   Timeline& timeline_;
   QuotaInvariants quota_;
   FlavorInvariants flavors_;
+  PreemptionInvariants preemptions_;
+  BackoffInvariants backoffs_;
   WriteStorms storms_;
   bool muster_writes_ = false;
   std::map<std::string, PodFacts> pods_;                          // live or not, by uid, until removed

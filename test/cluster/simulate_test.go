@@ -229,9 +229,11 @@ func TestSimulatePageShowsItsPlots(t *testing.T) {
 			cluster.Kubectl(t, "", "get", "clusterqueue", queues.ClusterQueue, "-o", "yaml")+"---\n"+
 			cluster.Kubectl(t, "", "get", "resourceflavors", queues.Hollow, queues.Real, "-o", "yaml"),
 		"name: short\n", "name: "+evil+"\n"))
-	if text, err := os.ReadFile(dump); err != nil || !strings.Contains(string(text), evil) {
+	text, err := os.ReadFile(dump)
+	if err != nil || !strings.Contains(string(text), evil) {
 		t.Fatalf("no owner is named short in\n%s", text)
 	}
+	larger := writeFile(t, "larger.yaml", strings.ReplaceAll(string(text), "nominalQuota: 20m", "nominalQuota: 50m"))
 	page := filepath.Join(t.TempDir(), "page.html")
 	open := func(browser *harness.Browser, arguments ...string) {
 		t.Helper()
@@ -242,11 +244,12 @@ func TestSimulatePageShowsItsPlots(t *testing.T) {
 		browser.Do(t, chromedp.Navigate("file://"+page))
 	}
 	// Shapes that have a place on the page.
-	seen := func(browser *harness.Browser, shapes string) (count int) {
+	found := func(browser *harness.Browser, selector string) (count int) {
 		t.Helper()
-		browser.Do(t, chromedp.Evaluate(fmt.Sprintf(`[...document.querySelectorAll("svg %s")].filter(each => each.getBBox().width > 0 && each.getBBox().height > 0).length`, shapes), &count))
+		browser.Do(t, chromedp.Evaluate(fmt.Sprintf(`[...document.querySelectorAll(%q)].filter(each => each.getBBox().width > 0 && each.getBBox().height > 0).length`, selector), &count))
 		return count
 	}
+	seen := func(browser *harness.Browser, shapes string) int { return found(browser, "svg "+shapes) }
 
 	browser := harness.OpenBrowser(t)
 	open(browser, "simulate", "--from-cluster", "--job", jobFile(t, "middle", 2), "-n", queues.Namespace)
@@ -258,13 +261,30 @@ func TestSimulatePageShowsItsPlots(t *testing.T) {
 	}
 
 	open(browser, "simulate", "-f", dump)
-	text, title, made := browser.WaitText(t, "2 jobs: 2 finished", "/<script>"), "", 0
+	shown, title, made := browser.WaitText(t, "2 jobs: 2 finished", "/<script>"), "", 0
 	browser.Do(t, chromedp.Title(&title), chromedp.Evaluate(`document.querySelectorAll("script, img, [onerror]").length`, &made))
 	if strings.Contains(title, "evil") || made != 0 {
-		t.Errorf("a name has become a part of the page: title %q, %d elements\n%s", title, made, text)
+		t.Errorf("a name has become a part of the page: title %q, %d elements\n%s", title, made, shown)
 	}
 	if polygons, bars := seen(browser, "polygon"), seen(browser, "rect"); polygons < 2 || bars != 2 {
 		t.Errorf("%d polygons and %d bars", polygons, bars)
+	}
+
+	// Two configurations: each of the sides has its plots, and the figures of both stand above.
+	open(browser, "simulate", "-f", dump, "--compare", larger)
+	browser.WaitText(t, "Wait, p99", "nominal quota 20m", "nominal quota 50m", "/<script>")
+	screenshot(t, browser, "simulate-compare")
+	for _, side := range []string{"first", "last"} {
+		shapes := ".sides > section:" + side + "-of-type svg "
+		if polygons, bars := found(browser, shapes+"polygon"), found(browser, shapes+"rect"); polygons < 2 || bars != 2 {
+			t.Errorf("%d polygons and %d bars on the %s side", polygons, bars, side)
+		}
+	}
+	var apart bool
+	browser.Do(t, chromedp.Evaluate(`(([left, right]) => left.right <= right.left && left.width > 300 && right.width > 300)(`+
+		`[...document.querySelectorAll(".sides > section")].map(each => each.getBoundingClientRect()))`, &apart))
+	if !apart {
+		t.Error("the two sides do not stand beside each other")
 	}
 	for _, problem := range browser.Problems() {
 		t.Errorf("in the console: %s", problem)

@@ -10,8 +10,10 @@ namespace {
 const char* const kExecutables[] = {MUSTER_BINARY, MUSTER_WAIT};
 
 std::string contents(const char* path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  std::string text(static_cast<size_t>(file.tellg()), '\0');
+  file.seekg(0).read(text.data(), static_cast<std::streamsize>(text.size()));
+  return text;
 }
 
 }  // namespace
@@ -87,3 +89,16 @@ TEST_CASE("Every function of muster that can be jumped to begins with a mark of 
   CHECK(without == "");
 }
 #endif
+
+// The copies of sources with deliberate faults are for one test program alone.
+TEST_CASE("The executables know nothing of deliberate faults") {
+  const std::string mark = "deliberate faults can be chosen";
+  for (const char* path : kExecutables) {
+    CAPTURE(path);
+    const std::string program = contents(path);
+    for (const char* trace : {mark.c_str(), "chosen_fault", "fault_is"})
+      CHECK(program.find(trace) == std::string::npos);
+  }
+  // The program that has them shows that they would be found.
+  CHECK(contents(MUSTER_FAULTS_TEST).find(mark) != std::string::npos);
+}

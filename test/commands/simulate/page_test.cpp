@@ -81,6 +81,26 @@ TEST_CASE("page: it is well-formed, has the plots' data, and needs no network") 
   }
 }
 
+TEST_CASE("page: two configurations stand side by side below the figures of both") {
+  std::vector<json> objects = queues(4), larger = queues(6);
+  for (const json& one : {job("a", 4, "0s"), job("b", 2, "1m")}) {
+    objects.push_back(one);
+    larger.push_back(one);
+  }
+  Report before = report_of(objects), after = report_of(larger);
+  after.name = "proposal";
+  const std::string page = comparison_page(before, after);
+  CHECK(malformed(page) == "");
+  const size_t second = page.rfind("<section>");
+  CHECK(count(page, "<section>") == 2);
+  // On the left b waits for a, on the right there is room for both.
+  CHECK(count(page.substr(0, second), "<rect") == 3);
+  CHECK(count(page.substr(second), "<rect") == 2);
+  for (const char* text :
+       {"<th>proposal</th>", "<td>Wait, longest</td><td>9m</td><td>0s</td>", "nominal quota 4", "nominal quota 6"})
+    CHECK_MESSAGE(page.find(text) != std::string::npos, text);
+}
+
 TEST_CASE("page: names that tenants write stay text") {
   std::vector<json> objects = queues(4);
   const std::string evil = "</title><script>alert(1)</script>\"'&\x01\xff";

@@ -1,0 +1,62 @@
+#include "simulation/invariants/backoff_invariants.h"
+
+#include <algorithm>
+
+#include "api/typed_object.h"
+#include "api/workload_conditions.h"
+
+namespace muster::simulation {
+namespace {
+
+using std::chrono::seconds;
+
+int32_t count_of(const Workload* workload) {
+  return workload == nullptr || !workload->status.requeue_state ? 0 : workload->status.requeue_state->count.value_or(0);
+}
+
+}  // namespace
+
+void BackoffInvariants::see(const Change& change) {
+  if (change.type->plural != kWorkloads.plural) return;
+  const WorkloadPtr after = read_workload(*change.after);
+  if (change.removed || after->finished()) return void(backoffs_.erase(after->meta.uid));
+  const WorkloadPtr before = change.before == nullptr ? nullptr : read_workload(*change.before);
+  if (count_of(after.get()) > count_of(before.get())) check_length(*after);
+  if (after->has_quota_reserved() && (before == nullptr || !before->has_quota_reserved())) check_return(*after);
+  const auto& state = after->status.requeue_state;
+  // Who is activated again begins without a history.
+  if (!state) return void(backoffs_.erase(after->meta.uid));
+  if (state->requeue_at.is_zero()) return;
+  Backoff& known = backoffs_[after->meta.uid];
+  if (known.until == state->requeue_at) return;
+  known = {state->requeue_at, timeline_.elapsed() + (to_time_point(state->requeue_at) - timeline_.now().wall)};
+}
+
+// From the eviction, by its stamp.
+void BackoffInvariants::check_length(const Workload& workload) {
+  const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
+  if (evicted == nullptr || !evicted->is_true() || evicted->reason != kPodsReadyTimeoutReason) return;
+  const int64_t most = strategy_.backoff_max_seconds > 0 ? strategy_.backoff_max_seconds : INT64_MAX / 2;
+  int64_t least = strategy_.backoff_base_seconds;
+  for (int32_t n = 1; n < count_of(&workload) && least < most; ++n) least *= 2;
+  const int64_t lasts = workload.status.requeue_state->requeue_at.seconds - evicted->last_transition.seconds;
+  if (lasts < std::min(least, most))
+    violated_("backoff " + std::to_string(count_of(&workload)) + " of Workload " + workload.meta.name + " lasts " +
+              std::to_string(lasts) + " s, and must last " + std::to_string(std::min(least, most)) + " s");
+}
+
+void BackoffInvariants::check_return(const Workload& workload) {
+  const auto found = backoffs_.find(workload.meta.uid);
+  if (found == backoffs_.end()) return;
+  const Backoff backoff = found->second;
+  backoffs_.erase(found);
+  // A second for a decision that was made in time and whose stamp is cut.
+  const bool early = timeline_.elapsed() + seconds(1) < backoff.elapsed_until &&
+                     timeline_.now().wall + seconds(1) < to_time_point(backoff.until);
+  if (early)
+    violated_("Workload " + workload.meta.name + " got quota " +
+              std::to_string((to_time_point(backoff.until) - timeline_.now().wall) / seconds(1)) +
+              " s before its backoff was over");
+}
+
+}  // namespace muster::simulation

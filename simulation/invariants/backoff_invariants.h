@@ -1,0 +1,43 @@
+// What must hold of requeueing in every state of every run:
+//
+//   grows           the n-th backoff lasts base * 2^(n-1) at least, or the longest that is configured
+//   not too early   a Workload gets no quota before its status.requeueState.requeueAt
+//
+// It looks at what the API server stores, and knows nothing of muster's timers. A clock that is set forwards ends
+// a backoff early, so both clocks are looked at.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "api/config/queue_settings.h"
+#include "api/workload.h"
+#include "simulation/api_server.h"
+
+namespace muster::simulation {
+
+class BackoffInvariants {
+ public:
+  // The timeline must outlive it; `violated` takes a sentence.
+  BackoffInvariants(const Timeline& timeline, const RequeuingStrategy& strategy,
+                    std::function<void(std::string)> violated)
+      : timeline_(timeline), strategy_(strategy), violated_(std::move(violated)) {}
+
+  void see(const Change& change);
+
+ private:
+  struct Backoff {
+    Timestamp until;
+    Duration elapsed_until{};  // the same, by the other clock
+  };
+  void check_length(const Workload& workload);
+  void check_return(const Workload& workload);
+
+  const Timeline& timeline_;
+  const RequeuingStrategy strategy_;
+  std::function<void(std::string)> violated_;
+  std::map<std::string, Backoff> backoffs_;  // by the Workload's uid
+};
+
+}  // namespace muster::simulation

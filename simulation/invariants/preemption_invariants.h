@@ -1,0 +1,46 @@
+// What must hold of every preemption in every run:
+//
+//   by right    a Workload that is preempted in its own ClusterQueue under LowerPriority has a lower priority
+//               than its preemptor
+//   protected   no Workload is preempted sooner after its admission than its ClusterQueue protects it, as far
+//               as the preemptor's ClusterQueue respects that, unless the preemptor was there before the admission
+//
+// It looks at what the API server stores, and knows nothing of muster's scheduler. A clock that is set makes stamps
+// say too little, and a write that is late makes what was seen say too little: both must. A Workload whose priority
+// class has a protection is left out.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "api/cluster_queue.h"
+#include "api/workload.h"
+#include "simulation/api_server.h"
+
+namespace muster::simulation {
+
+class PreemptionInvariants {
+ public:
+  // The server and the timeline must outlive it; `violated` takes a sentence.
+  PreemptionInvariants(const ApiServer& server, const Timeline& timeline, std::function<void(std::string)> violated)
+      : server_(server), timeline_(timeline), violated_(std::move(violated)) {}
+
+  void see(const Change& change);
+
+ private:
+  // nullptr when it has gone.
+  WorkloadPtr preemptor_of(const Workload& victim) const;
+  ClusterQueuePtr cluster_queue(const std::string& name) const;
+  ClusterQueuePtr queue_of(const Workload& pending) const;
+  void check_right(const Workload& victim, const Workload& preemptor, const ClusterQueue& queue);
+  void check_protection(const Workload& victim, const Workload& preemptor, const ClusterQueue& its,
+                        const ClusterQueue& preemptors);
+
+  const ApiServer& server_;
+  const Timeline& timeline_;
+  std::map<std::string, Duration> admitted_;  // when that was seen, by the Workload's uid
+  std::function<void(std::string)> violated_;
+};
+
+}  // namespace muster::simulation

@@ -1,0 +1,188 @@
+# The deliberate faults: what is wrong, the text that is replaced, and what stands in its place while the fault is chosen.
+# Each must be caught by the invariants of the simulation or by the model of quota (faults_test.cpp).
+
+# --- The ledger of quota ---
+
+fault(cohort-usage-is-not-counted scheduler/quota/ledger.cpp
+  "what a ClusterQueue borrows is no usage of its Cohort"
+  [[if (beyond > 0 && nodes_[node].parent != kNoNode)]]
+  [[if (beyond > 0 && nodes_[node].parent != kNoNode && !FAULT)]])
+
+fault(cohort-usage-is-not-given-back scheduler/quota/ledger.cpp
+  "a release is not passed on to the Cohort"
+  [[if (stored_above > 0 && nodes_[node].parent != kNoNode)]]
+  [[if (stored_above > 0 && nodes_[node].parent != kNoNode && !FAULT)]])
+
+fault(borrowing-limit-is-ignored scheduler/quota/ledger.cpp
+  "borrowingLimit is not looked at"
+  [[if (own.borrowing != kUnlimited) {]]
+  [[if (own.borrowing != kUnlimited && !FAULT) {]])
+
+fault(lending-limit-is-ignored scheduler/quota/ledger.cpp
+  "lendingLimit is not looked at"
+  [[return lending == kUnlimited ?]]
+  [[return lending == kUnlimited || FAULT ?]])
+
+fault(simulation-leaves-a-trace scheduler/quota/ledger.cpp
+  "the last change of a what-if question is not taken back"
+  [[while (ledger_.log_.size() > mark_) {]]
+  [[while (ledger_.log_.size() > mark_ + (FAULT ? 1 : 0)) {]])
+
+fault(usage-is-lost-when-a-tree-changes scheduler/quota/ledger_structure.cpp
+  "what ClusterQueues use is not counted in their Cohort after it was built again"
+  [[to.usage = saturating_add(to.usage, std::max<int64_t>(0, saturating_subtract(from.usage, from.kept())));]]
+  [[if (!FAULT) to.usage = saturating_add(to.usage, std::max<int64_t>(0, saturating_subtract(from.usage, from.kept())));]])
+
+# --- The scheduler ---
+
+fault(reservation-is-not-counted scheduler/reservation.cpp
+  "an admission uses no quota"
+  [[if (queue.node != kNoNode) state.ledger.add(queue.node, workload.usage);]]
+  [[if (queue.node != kNoNode && !FAULT) state.ledger.add(queue.node, workload.usage);]])
+
+fault(release-is-counted-twice scheduler/reservation.cpp
+  "a release gives back twice what was held"
+  [[if (queue.node != kNoNode) state.ledger.remove(queue.node, workload.usage);]]
+  [[for (int i = FAULT ? 0 : 1; i < 2 && queue.node != kNoNode; ++i) state.ledger.remove(queue.node, workload.usage);]])
+
+fault(finished-workload-keeps-quota scheduler/scheduler_workloads.cpp
+  "a Workload that has finished is counted on"
+  [[if (object->finished()) return remove_workload(object->meta.ns, object->meta.name);]]
+  [[if (object->finished() && !FAULT) return remove_workload(object->meta.ns, object->meta.name);]])
+
+fault(backoff-is-not-waited-for scheduler/scheduler_workloads.cpp
+  "a Workload competes during its backoff"
+  [[  const Condition* requeued = find_condition(workload.status.conditions, kRequeuedCondition);
+  if (]]
+  [[  const Condition* requeued = find_condition(workload.status.conditions, kRequeuedCondition);
+  if (FAULT) return std::nullopt;
+  if (]])
+
+fault(failed-flavor-is-chosen-again scheduler/scheduler_workloads.cpp
+  "a flavor that has failed for a Workload is tried again"
+  [[if (attempt.failure && flavor) failed.push_back(*flavor);]]
+  [[if (attempt.failure && flavor && !FAULT) failed.push_back(*flavor);]])
+
+fault(release-wakes-nobody scheduler/scheduler_turns.cpp
+  "Workloads that wait are not looked at after a release"
+  [[(by_running_queue ? released_ : deferred_releases_).insert(&queue);]]
+  [[if (!FAULT) (by_running_queue ? released_ : deferred_releases_).insert(&queue);]])
+
+fault(protected-workload-is-preempted scheduler/preemption/protection.cpp
+  "protection from early preemption does not act"
+  [[if (most <= Duration::zero() || !candidate.started_at) return std::nullopt;]]
+  [[if (most <= Duration::zero() || !candidate.started_at || FAULT) return std::nullopt;]])
+
+fault(equal-priority-is-preempted scheduler/preemption/preemption.cpp
+  "under LowerPriority Workloads of the same priority are victims"
+  [[const bool lower = preemptor.priority() > candidate.priority();]]
+  [[const bool lower = preemptor.priority() > candidate.priority() || FAULT;]])
+
+fault(roll-back-is-lost state/scheduler_driver.cpp
+  "a leader that comes back believes the admissions of its last term that were never written"
+  [[  decisions_.clear();
+  scheduler_.roll_back_all(now);]]
+  [[  decisions_.clear();
+  if (!FAULT) scheduler_.roll_back_all(now);]])
+
+# --- Writes ---
+
+fault(stale-version-is-not-sent reconcilers/command.cpp
+  "patches do not say which version they were planned from"
+  [[if (meta.resource_version != 0)]]
+  [[if (meta.resource_version != 0 && !FAULT)]])
+
+fault(failed-write-is-forgotten engine/work_queue.cpp
+  "a write that has failed is not tried again"
+  [[!std::exchange(state.wanted_again, false)) return;
+  enqueue(entry_of_key);
+}]]
+  [[!std::exchange(state.wanted_again, false)) return;
+  if (result == Result::kFailed && FAULT) return;
+  enqueue(entry_of_key);
+}]])
+
+fault(finalizer-is-never-removed reconcilers/in_use.cpp
+  "muster's finalizer stays"
+  [[if (!carries_finalizer(meta)) return;
+  std::vector<SharedText> finalizers = meta.finalizers;
+  std::erase]]
+  [[if (!carries_finalizer(meta) || FAULT) return;
+  std::vector<SharedText> finalizers = meta.finalizers;
+  std::erase]])
+
+# --- Workloads and their jobs ---
+
+fault(job-starts-without-admission reconcilers/job/job_workload.cpp
+  "a Job is resumed as soon as it has a Workload"
+  [[  if (workload.admitted())
+    start(context, workload, plan);]]
+  [[  if (workload.admitted() || FAULT)
+    start(context, workload, plan);]])
+
+fault(release-while-pods-run reconcilers/job/job_workload.cpp
+  "an eviction gives quota back while pods run"
+  [[if (advance_stop(context, &workload, evicted->message, plan) == Step::kDone) return Step::kDone;
+  // Pods that run still need their quota.
+  if (!workload.has_quota_reserved() || has_pods(context)) return Step::kDone;]]
+  [[if (!FAULT && advance_stop(context, &workload, evicted->message, plan) == Step::kDone) return Step::kDone;
+  // Pods that run still need their quota.
+  if (!workload.has_quota_reserved() || (has_pods(context) && !FAULT)) return Step::kDone;]])
+
+fault(eviction-without-release reconcilers/job/job_workload.cpp
+  "an evicted Workload never gives its quota back"
+  [[  const Duration admitted_for = context.state.scheduler_driver().admitted_for(workload, context.now);
+  plan.writes.push_back(write_status(workload, released_status(]]
+  [[  const Duration admitted_for = context.state.scheduler_driver().admitted_for(workload, context.now);
+  if (!FAULT) plan.writes.push_back(write_status(workload, released_status(]])
+
+fault(end-is-not-told reconcilers/job/job_workload.cpp
+  "the Workload of a Job that has ended does not finish"
+  [[  tell_end(context, workload, *job_end, plan);
+  return Step::kDone;]]
+  [[  if (!FAULT) tell_end(context, workload, *job_end, plan);
+  return Step::kDone;]])
+
+fault(backoff-does-not-grow reconcilers/workload/backoff.cpp
+  "every backoff is as short as the first"
+  [[const Duration delay = backoff_delay(count, strategy]]
+  [[const Duration delay = backoff_delay(FAULT ? 1 : count, strategy]])
+
+fault(requeue-is-lost reconcilers/workload/workload.cpp
+  "no timer is set for the end of a backoff"
+  [[  if (draft.time() < end)
+    plan.wake_at(end);]]
+  [[  if (draft.time() < end)
+    FAULT ? void() : plan.wake_at(end);]])
+
+fault(pods-ready-timeout-is-lost reconcilers/workload/workload_timeouts.cpp
+  "waitForPodsReady evicts nobody"
+  [[if (draft.time() < wait->end) return plan.wake_at(wait->end);]]
+  [[if (draft.time() < wait->end || FAULT) return plan.wake_at(wait->end);]])
+
+# --- Gangs ---
+
+fault(barrier-opens-early reconcilers/gang/group_scheduling.cpp
+  "a gang is released with its first pod"
+  [[  const bool complete = g.progress.complete();
+  for (]]
+  [[  const bool complete = g.progress.complete() || FAULT;
+  for (]])
+
+fault(gang-waits-for-ever reconcilers/gang/group_scheduling.cpp
+  "the timeout of a gang does not act"
+  [[if (!g.deadline || g.now.wall < *g.deadline) return std::nullopt;]]
+  [[if (!g.deadline || g.now.wall < *g.deadline || FAULT) return std::nullopt;]])
+
+fault(gang-expires-twice reconcilers/gang/group_scheduling_ledger.cpp
+  "a verdict that a gang has expired is not read again"
+  [[return lists(expired, token) ?]]
+  [[return lists(expired, token) && !FAULT ?]])
+
+fault(gang-is-released-and-expired reconcilers/gang/group_scheduling.cpp
+  "a gang that is released is listed as expired, too"
+  [[bears_witness(g.gang->runs.find(token)->second)) ledger.started.push_back(token);]]
+  [[bears_witness(g.gang->runs.find(token)->second)) {
+      ledger.started.push_back(token);
+      if (FAULT) ledger.expired.push_back(token);
+    }]])
