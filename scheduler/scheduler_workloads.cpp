@@ -188,8 +188,7 @@ void Scheduler::enter_queue(WorkloadState& state, Timestamp now) {
   if (const std::optional<Timestamp> until = backoff(object, now)) {
     queue.pending.hold_back(state, *until);
   } else if (!queue.strict() && queue.pending.refused(state.shape)) {
-    // The result would be the same. In a StrictFIFO queue it must still become the head and block the
-    // others.
+    // The result would be the same. In a StrictFIFO queue it must still become the head and block the others.
     queue.pending.park(state);
   } else {
     queue.pending.push(state);
@@ -263,8 +262,7 @@ void Scheduler::take_reservation(WorkloadState& state, Now now) {
   state.has_claim = false;
   QueueState& queue = queue_named(state.object->status.admission->cluster_queue);
   reserve(state_, state, queue);
-  // Free quota has changed: scans of the queue start at the first flavor again (flavorFungibility,
-  // KEP-582).
+  // Free quota has changed: scans of the queue start at the first flavor again (flavorFungibility, KEP-582).
   ++queue.generation;
   mark_dirty(queue);
 }

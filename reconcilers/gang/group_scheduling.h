@@ -4,9 +4,9 @@
 // that they hear of it, and ends an owner whose time is over.
 // jobs/group_scheduling.h has the contract with the waiter.
 //
-// Whether an owner is a gang, and with which ConfigMap and timeout, is read from the pod
-// templates, as the webhook left them: JobSet's CRD may be installed anew without the
-// field that asked for it.
+// Whether an owner is a gang, and with which ConfigMap and timeout, is read from the pod templates,
+// as the webhook left them: JobSet's CRD can be installed again without the field that requested
+// it.
 //
 // Nothing is remembered here. A process that is killed between any two writes is
 // continued from the objects:

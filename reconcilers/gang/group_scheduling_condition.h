@@ -19,7 +19,7 @@ struct GangContext {
   Now now;
   const Gang* gang;             // may be null
   const ConfigMap* config_map;  // ours, or null
-  bool taken = false;           // the name is somebody else's
+  bool taken = false;           // another object has the name
   GangDecisions ledger{};
   GroupProgress progress{};
   // Of the undecided, as stored or, where nothing is stored, as it would be.
@@ -31,7 +31,7 @@ std::string count_of_pods(const GroupProgress& progress);
 
 // Of an owner that may run. Nothing when the condition says so already, or will be said later.
 std::optional<Write> write_condition(const GangContext& g, Plan& plan);
-// Of an owner that has ended: what was last said of a group that waits is not true for ever.
+// For an owner that has ended: replaces the last message about the waiting group.
 std::optional<Write> write_ended(const GangContext& g);
 
 }  // namespace muster

@@ -7,7 +7,7 @@
 
 namespace muster {
 
-// So many of one plan at most, so that a large gang does not delay its next reconciliation for long.
+// The maximum of one plan, so that a large gang does not delay its next reconciliation for long.
 inline constexpr int kNudgesPerPlan = 1000;
 
 // Adds what is due now for the waiting pods of a decided run, and when to ask again.

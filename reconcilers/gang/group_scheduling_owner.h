@@ -17,7 +17,7 @@ inline constexpr std::string_view kAllPodsStarted = "AllPodsStarted";
 inline constexpr std::string_view kGroupSchedulingTimeout = "GroupSchedulingTimeout";
 // It ended for another reason, before it had started.
 inline constexpr std::string_view kEndedBeforeStart = "EndedBeforeStart";
-// Somebody else's object has the name of the gang's ConfigMap.
+// An object that muster did not create has the name of the gang's ConfigMap.
 inline constexpr std::string_view kConfigMapNameTaken = "ConfigMapNameTaken";
 
 struct GangOwner {

@@ -1,4 +1,4 @@
-// How far a gang's present run has come, and who is missing.
+// The progress of a gang's current run, and its missing pods.
 //
 // A run belongs to the newest restart attempt of which Jobs exist. Its Jobs normally
 // bear one token. After a suspend that was undone before the JobSet controller had

@@ -25,7 +25,7 @@ void drop_surplus_workloads(const ServingContext& context, Plan& plan);
 // keeps one, on hold.
 void keep_workloads(const ServingContext& context, Plan& plan);
 
-// Tells pods which group they are in, so that its Workload counts and starts them.
+// Assigns pods to their group, so that its Workload counts and starts them.
 void keep_pods(const ServingContext& context, Plan& plan);
 
 }  // namespace muster

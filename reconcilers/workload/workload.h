@@ -14,8 +14,8 @@
 namespace muster {
 extern const Reconciler workload_reconciler;
 
-// What one pass decides, as a value: for who keeps Workloads without an API server (simulation/what_if). Owners,
-// retention and classes of priority are not looked at.
+// The decision of one pass, as a value: for callers that keep Workloads without an API server (simulation/what_if).
+// Owners, retention and priority classes are ignored.
 struct WorkloadPass {
   std::optional<WorkloadStatus> status{};  // nullopt: as it is
   bool deactivates = false;                // spec.active turns false

@@ -1,5 +1,5 @@
-// Admission checks of a Workload: which it has to pass, and what follows when one wants
-// it to come again or rejects it. Who decides on a check writes its state.
+// Admission checks of a Workload: the required checks, and the effects of Retry and Rejected. The controller of a check
+// writes its state.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ namespace muster {
 // queue, because the flavors are not known; then those of the flavors it has.
 std::vector<std::string> checks_of(const std::optional<Admission>& admission, const ClusterQueue& queue);
 
-// Gives the Workload a state for each of its checks, and no other. The draft's own
-// admission counts: where one has just been decided, nobody has seen it yet.
+// Gives the Workload a state for each of its checks, and no other. The draft's own admission counts: a new decision is
+// only in the draft yet.
 void sync_checks(WorkloadDraft& draft, const ClusterQueue& queue);
 
 // A check that wants a retry may say when: requeueAt becomes the latest of these times,
