@@ -1,9 +1,9 @@
 // What to do next with muster's own certificates: a pure decision.
 //
-// muster is its own CA. One state, kept in one Secret (or directory), is shared by
-// all replicas; each of them looks at it from time to time, and whoever sees first
-// that something is due does it. Two replicas that do the same at once are told
-// apart by the store (certs/store.h): the loser reads again.
+// muster is its own CA. One state, kept in one Secret (or directory), is shared by all replicas; each
+// replica checks it periodically, and the first replica that finds a due step does it. If two
+// replicas write at the same time, the store detects the conflict (certs/store.h): the loser reads
+// again.
 //
 // A certificate is renewed at 2/3 of its life. For a leaf that is all. A CA is
 // renewed in two phases, because the API server that calls the webhook trusts a
@@ -79,16 +79,16 @@ struct PlanInput {
   const ServingNames& names;
   const Lifetimes& lifetimes;
   TimePoint now;
-  // For how long every webhook configuration has been seen to hold the bundle that
-  // contains state.next; nullopt when it does not, or when nobody has looked.
+  // How long every webhook configuration has had the bundle that contains state.next; nullopt when one does not have
+  // it, or when this is unknown.
   std::optional<Duration> injected_for;
 };
 
 struct CertificatePlan {
   CertificateAction action = CertificateAction::kKeep;
   std::string reason;  // for the log: why; empty when there is nothing to do
-  // The reason is not time but content: missing, unreadable or not fitting together.
-  // Whoever still has a good state in memory had better put that back.
+  // The reason is not time but content: missing, unreadable or inconsistent. A replica with a good state in memory
+  // should restore that state.
   bool damaged = false;
   // How long this decision stands if nothing else changes. Zero when there is
   // something to do; never negative.

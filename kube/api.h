@@ -50,7 +50,7 @@ struct WriteOptions {
   std::string subresource{};    // "status"
   std::string field_manager{};  // empty: the server takes it from the user agent
   bool dry_run = false;
-  // The answer is a PartialObjectMetadata: for who needs no more than the new version.
+  // The answer is a PartialObjectMetadata: for callers that need only the new version.
   bool metadata_only = false;
   bool managed_fields = false;               // as KubeRequest's
   std::optional<MonotonicTime> not_after{};  // as KubeRequest's

@@ -52,7 +52,7 @@ class KubeClient final : public KubeApi {
   Answer send(const KubeRequest& request, std::stop_token stop) override;
   Outcome<StatusError> stream(const KubeRequest& request, const ByteSink& on_bytes, std::stop_token stop) override;
 
-  // Who it is to the server at this moment.
+  // Its current identity for the server.
   Result<Identity> identity() { return credentials_.current(); }
   // The namespace that the kubeconfig's context or the pod is in.
   const std::string& default_namespace() const { return credentials_.access().ns; }

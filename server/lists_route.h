@@ -1,4 +1,4 @@
-// What people list, as JSON beside the metrics and for those who may:
+// Lists for users, as JSON beside the metrics, with authorization:
 //   GET /lists/v1/workloads?namespace=&queue=&clusterQueue=&limit=&offset=
 //   GET /lists/v1/localqueues?namespace=     /lists/v1/clusterqueues     /lists/v1/cohorts
 //   GET /lists/v1/usage?clusterQueue=

@@ -32,7 +32,7 @@ class WatchAges final : public prometheus::Collectable {
   std::map<std::string, Duration> ages() const EXCLUDES(mutex_);
   // Why muster cannot be ready; empty: it can.
   std::string too_old() const;
-  // Sentences for who asks why something is so: which data are old.
+  // Sentences for answers of explain: which data are old.
   std::vector<std::string> notes() const;
 
   std::vector<prometheus::MetricFamily> Collect() const override;
