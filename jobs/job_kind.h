@@ -84,13 +84,13 @@ class JobKind {
 
   // Whether it is suspended as written.
   virtual bool suspended(const nlohmann::json& job) const = 0;
-  // Suspended for good: a Job that Kueue's three-step stop has not finished with
-  // (annotation kueue.x-k8s.io/stopping) is suspended, but not stopped.
+  // Completely stopped: a Job that Kueue's three-step stop has not finished (annotation kueue.x-k8s.io/stopping) is
+  // suspended, but not stopped.
   virtual bool stopped(const nlohmann::json& job) const { return suspended(job); }
   virtual void set_suspend(nlohmann::json& job, bool suspend) const = 0;
   // Kueue looks at the forms of the labels of some kinds only when a job is made.
   virtual bool forms_are_checked_on_update() const { return true; }
-  // Whether a job may name a Workload that somebody else has made.
+  // Whether a job can name an existing Workload of a user.
   virtual bool takes_prebuilt_workloads() const { return true; }
   // Whether a job may grow and shrink while it runs (annotation kueue.x-k8s.io/elastic-job).
   virtual bool takes_elastic_jobs() const { return false; }
@@ -127,7 +127,7 @@ class JobKind {
   }
   // The object that is missing to say what its pod sets are; empty: none.
   virtual std::string_view awaited(const TypedObject&) const { return {}; }
-  // It is nobody's business as long as it has no Workload.
+  // muster ignores it as long as it has no Workload.
   virtual bool left_alone(const TypedObject&) const { return false; }
   // Its controller needs the quota while the object is being deleted.
   virtual bool works_while_deleted(const TypedObject&) const { return false; }
@@ -160,7 +160,7 @@ class JobKind {
   virtual bool restores_once_inactive() const { return false; }
 
   // The merge patch that gives the pod templates these patches (null: none) and, where partial admission applies, the
-  // counts; null when nothing changes. `counts` is null where they are left alone.
+  // counts; null when nothing changes. `counts` is null if they do not change.
   virtual nlohmann::json edit(const TypedObject& job, const std::vector<nlohmann::json>& template_patches,
                               const std::vector<PodSetInfo>* counts) const = 0;
   // The merge patch that suspends or resumes it.

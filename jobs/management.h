@@ -86,8 +86,8 @@ MaybeAncestor managed_ancestor(const RuleSettings& settings, const OwnerLookup& 
 
 // Whether the object is a queued job, by everything said above.
 Result<bool, Undecided> is_queued(const Review& review, const nlohmann::json& object);
-// The same whoever controls it: it has a queue name, or the settings manage it without one.
-// True when its namespace is not known yet.
+// The same for every owner: it has a queue name, or the settings manage it without one. True when its namespace is not
+// known yet.
 bool is_queued_by_itself(const Review& review, const nlohmann::json& object);
 
 // Whether the object under review is of an enabled kind and is queued; false while that is not known.

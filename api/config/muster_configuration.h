@@ -23,7 +23,7 @@ inline constexpr std::string_view kMusterConfigurationKind = "MusterConfiguratio
 
 enum class LogFormat { kJson, kText };
 
-// Who is the JobSet controller: found out at start, muster, or somebody else.
+// The JobSet controller: detected at startup, muster, or another program.
 enum class JobSetController { kAuto, kNative, kExternal };
 
 struct MusterConfiguration {

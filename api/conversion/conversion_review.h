@@ -1,5 +1,5 @@
-// apiextensions.k8s.io/v1 ConversionReview: what the API server asks when somebody reads
-// or writes a kind in another version than it is stored in, and what it is answered.
+// apiextensions.k8s.io/v1 ConversionReview: the request of the API server when a client reads or writes an object in
+// another version than the stored one, and the response.
 //
 // A review may hold a whole list. Its objects are read, converted and printed one at a
 // time, since as a JSON tree they would take seven times their text: beside the body

@@ -1,4 +1,4 @@
-// What one rule is given, and how somebody watches rules at work.
+// The input of one rule, and an observer of rules.
 #pragma once
 
 #include <span>
@@ -41,13 +41,13 @@ bool being_deleted(const AdmissionRequest& request);
 
 enum class RuleOutcome { kUnchanged, kChanged, kAllowed, kRejected };
 
-// Told about every rule that runs, in order, so that the server can time rules
-// while the rules themselves know no clock. Called on the thread of the review.
+// Called for every rule that runs, in order, so that the server can measure rules while the rules have no clock. Called
+// on the thread of the review.
 class RuleObserver {
  public:
   virtual ~RuleObserver() = default;
-  // Whether kChanged is to be told from kUnchanged, which costs a comparison of the
-  // whole object after each mutator; otherwise a mutator ends as kUnchanged.
+  // Whether to distinguish kChanged from kUnchanged, which costs a comparison of the whole object after each mutator;
+  // otherwise a mutator ends as kUnchanged.
   virtual bool wants_changes() const { return true; }
   virtual void started(std::string_view rule) = 0;
   virtual void finished(std::string_view rule, RuleOutcome outcome) = 0;

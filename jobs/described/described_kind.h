@@ -1,4 +1,4 @@
-// A kind of job that a description tells everything about (api/kinds/kind_description.h).
+// A kind of job that a description defines completely (api/kinds/kind_description.h).
 #pragma once
 
 #include "api/kinds/kind_description.h"

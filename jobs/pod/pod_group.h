@@ -56,7 +56,7 @@ std::map<std::string, int32_t, std::less<>> gone_pods(const PodGroup& group, con
 std::optional<JobEnd> end_of(const PodGroup& group);
 std::vector<ReclaimablePod> reclaimable_pods(const PodGroup& group);
 
-// A Workload has at most so many pod sets.
+// The maximum number of pod sets of a Workload.
 inline constexpr size_t kMostRoles = 18;
 
 // Why a group has no Workload.
@@ -69,7 +69,7 @@ struct GroupError {
 // One for each role among the pods that count, by name; for fast admission one of the whole count. Without topology.
 Result<std::vector<PodSet>, GroupError> pod_sets_of(const PodGroup& group);
 
-// The group before it has a Workload: who is in it, and who is too many.
+// The group before it has a Workload: its members, and its excess pods.
 struct GroupMembers {
   std::vector<QueuedPodPtr> members;  // own the Workload, in this order
   std::vector<QueuedPodPtr> excess;
