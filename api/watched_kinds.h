@@ -16,8 +16,8 @@ struct WatchedKind {
   // Only metadata is fetched (PartialObjectMetadata): enough for labels and owners,
   // and a fraction of the bytes.
   bool metadata_only = false;
-  // Objects without these labels never reach muster: of pods, Services and ConfigMaps
-  // a cluster has a hundred times more than muster has business with.
+  // The API server never sends objects without these labels to muster: a cluster has a hundred times more pods,
+  // Services and ConfigMaps than muster needs.
   std::string_view label_selector{};
   std::string_view field_selector{};
   // Not needed beside another JobSet controller; not needed without group scheduling.

@@ -16,17 +16,17 @@
 //             outlives its CA, so by then every leaf it signed has expired too.
 //
 // The switch waits until the bundle with the next CA has been seen in *all* webhook
-// configurations for `publish_delay` without a gap (PlanInput::injected_for): that
-// is time for every API server to learn of it. So at any instant the leaf that any
-// replica serves, be it the old or the new one, verifies against any bundle that any
-// API server may still hold. A replica that reads late serves the old leaf, whose CA
-// is still in the bundle; that is why replicas need not agree on when to switch.
-// When the injection never succeeds (RBAC, a dead API server), muster stays with the
-// old CA until its leaf has expired and nothing is left to lose, and then switches.
+// configurations for `publish_delay` without a gap (PlanInput::injected_for): in this
+// time every API server reads it. So at any time the leaf of any replica, the old or
+// the new one, verifies against any bundle that any API server can still use. A replica
+// that reads late serves the old leaf, whose CA is still in the bundle; so replicas
+// need no common time of the switch. When the injection never succeeds (RBAC, an API
+// server that is down), muster keeps the old CA until its leaf has expired, and then
+// switches.
 //
-// Clocks: not_before lies `backdate` in the past, so that a machine whose clock is
-// slower accepts a new certificate at once. A certificate that begins further in the
-// future than that was made by a clock far ahead, and is replaced.
+// Clocks: not_before is `backdate` in the past, so that a machine with a slower clock accepts a new certificate
+// at once. A certificate that begins further in the future than that comes from a clock far ahead, and is
+// replaced.
 #pragma once
 
 #include <optional>
@@ -59,8 +59,8 @@ struct Lifetimes {
   Duration effective_publish_delay() const;
 };
 
-// The part of a certificate's life that lies before its making: 1 h, or for
-// short-lived certificates half of their life.
+// The part of a certificate's lifetime before its creation: 1 h, or for short-lived certificates half of their
+// lifetime.
 Duration backdate(Duration lifetime);
 // Valid from `now` less the backdate until `now` plus `lifetime`.
 Validity validity_from(TimePoint now, Duration lifetime);
@@ -106,7 +106,7 @@ Result<CertificateState> apply(CertificateAction action, const PlanInput& input)
 // the state alone, so that replicas with different clocks inject the same.
 std::string bundle_of(const CertificateState& state);
 
-// Whether `bundle` holds every certificate of `wanted`, in whatever order.
+// Whether `bundle` has every certificate of `wanted`, in any order.
 bool bundle_contains(std::string_view bundle, std::string_view wanted);
 
 }  // namespace muster

@@ -6,12 +6,12 @@
 //
 //   tick -> sleep until `again_in` -> tick ...
 //
-// and calls injected() whenever it has looked at the webhook configurations.
+// and calls injected() after each read of the webhook configurations.
 //
-// What failure means: when the store cannot be read or written, what was served is
-// served on; the tick says why and asks to be called again soon. When what is stored
-// has been damaged or deleted, a replica that still has a good state in memory puts
-// that back; only a replica that knows nothing better makes everything new.
+// Failures: when the store cannot be read or written, the old certificate stays in use; the tick
+// returns the reason and an early next call. When the stored state is damaged or deleted, a
+// replica with a good state in memory restores it; only a replica without such a state creates a
+// new one.
 #pragma once
 
 #include <functional>

@@ -53,7 +53,7 @@ inline constexpr std::string_view kGroupStartedKey = "started";
 inline constexpr std::string_view kGroupExpiredKey = "expired";
 inline constexpr std::string_view kGroupDeadlinesKey = "deadlines";
 
-// The waiter's program; the shell loop bears the name too, as its $0.
+// The waiter's program; the shell loop has this name too, as its $0.
 inline constexpr std::string_view kWaiterProgram = "muster-wait";
 // The time after the gang's timeout at which a waiter fails without muster.
 inline constexpr int64_t kWaiterGraceSeconds = 120;

@@ -1,6 +1,6 @@
-// What muster has to know of a kind of job, in one object per kind: how the webhooks read and edit it as JSON, and
-// how the reconcilers read it as a typed object, start it and stop it. Rules and reconcilers speak of jobs only
-// through it; jobs/<kind>/ has the kinds.
+// All that muster must know about a kind of job, in one object per kind: how the webhooks read and edit it as JSON, and
+// how the reconcilers read it as a typed object, start it and stop it. Rules and reconcilers speak of jobs only through
+// it; jobs/<kind>/ has the kinds.
 //
 // The functions that take JSON accept any: what has the wrong shape reads as absent and is left for the API
 // server's schema to refuse.
@@ -64,8 +64,8 @@ class JobKind {
   // Of the value of spec.managedBy, empty when it is not set.
   bool is_managed_by(std::string_view manager) const { return manager.empty() || manager == default_manager; }
 
-  // Whether muster watches objects of this kind: described kinds only where their integration is enabled. Of a kind
-  // that is not watched nothing is known, so it is treated as a kind that muster has never heard of.
+  // Whether muster watches objects of this kind: described kinds only where their integration is enabled. muster knows
+  // nothing about a kind that is not watched, so it is treated as an unknown kind.
   bool is_watched(const RuleSettings& settings) const { return always_watched_ || is_enabled(settings); }
   bool is_enabled(const RuleSettings& settings) const { return settings.frameworks.contains(framework); }
 
@@ -88,7 +88,7 @@ class JobKind {
   // suspended, but not stopped.
   virtual bool stopped(const nlohmann::json& job) const { return suspended(job); }
   virtual void set_suspend(nlohmann::json& job, bool suspend) const = 0;
-  // Kueue looks at the forms of the labels of some kinds only when a job is made.
+  // Kueue validates the format of labels of some kinds only at creation.
   virtual bool forms_are_checked_on_update() const { return true; }
   // Whether a job can name an existing Workload of a user.
   virtual bool takes_prebuilt_workloads() const { return true; }
@@ -96,11 +96,11 @@ class JobKind {
   virtual bool takes_elastic_jobs() const { return false; }
   // Added to what is wrong with a template that the job does not hold; empty: it does.
   virtual std::string_view where_templates_come_from() const { return {}; }
-  // Whether the topology that its templates ask for is checked; and whether a group of its pod sets must consist of
-  // two (topology_group). Kueue looks at these for some kinds.
+  // Whether the requested topology of its templates is validated; and whether a group of its pod sets must have two
+  // members (topology_group). Kueue validates these for some kinds.
   virtual bool checks_topology_requests() const { return true; }
   virtual bool checks_topology_groups() const { return false; }
-  // Its updates are looked at outside of the queues only with the gate ValidateRayAndSparkJobUpdates.
+  // Its updates outside of queues are validated only with the gate ValidateRayAndSparkJobUpdates.
   virtual bool has_gated_updates() const { return false; }
   // Where `managedBy` stands; empty: the kind has no such field.
   virtual const ValuePath& managed_by_path() const;
@@ -169,8 +169,8 @@ class JobKind {
   // A stop takes several writes: what is in the way of the templates' restoration is removed in between.
   virtual bool stops_in_steps() const { return false; }
   virtual bool has_start_time(const TypedObject&) const { return false; }
-  // The template of a Job that has started cannot change before its start time is taken
-  // away, or Kubernetes itself has noted that the Job is suspended.
+  // The template of a Job that has started cannot change before its start time is removed, or before the Job's status
+  // shows the suspension.
   virtual bool start_time_is_in_the_way(const TypedObject&) const { return false; }
 
  protected:

@@ -18,7 +18,7 @@ enum class EventOutcome {
   kRateLimited,    // lost: too many about this object
   kQueueFull,      // lost: too many at once
   kNamespaceGone,  // lost: its namespace is being deleted, or is not there
-  kRefused,        // lost: the API server does not take it; why is said
+  kRefused,        // lost: the API server refuses it, with a reason
   kUnanswered,     // lost: the API server could not be reached for too long
 };
 // "created", "rate_limited": a metric's label.

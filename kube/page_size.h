@@ -1,5 +1,5 @@
-// How many objects to ask for in the next page of a list, so that a page stays a few megabytes
-// whatever its objects weigh. Pure.
+// How many objects to ask for in the next page of a list, so that a page stays a few megabytes for any size of objects.
+// Pure.
 #pragma once
 
 #include <cstddef>

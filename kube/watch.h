@@ -34,7 +34,7 @@ class WatchSink {
   virtual void on_listed(const nlohmann::json& object) = 0;
   // The list is complete: what it brought is everything there is, the rest is gone.
   virtual void on_replaced(const std::string& version) = 0;
-  // The API server does not serve the kind; nothing is said about what was there before.
+  // The API server does not serve the kind; known objects stay unchanged.
   virtual void on_absent() = 0;
   // All objects that the API server had at the call of catch_up(term) have been delivered.
   virtual void on_caught_up(uint64_t term) = 0;
@@ -46,7 +46,7 @@ class WatchSink {
 // time, in a loop:
 // - when a watch ends or breaks, it resumes after the last event or bookmark;
 // - on 410 Gone, in HTTP or in the stream, it lists again, at most once a second;
-// - a 404 is believed when the discovery documents have said twice in a row that the kind is
+// - a 404 counts when the discovery documents have said twice in a row that the kind is
 //   not served; it is then reported as absent, and checked every 30 s;
 // - any other answer that is not what was asked for (a proxy's page, half a list) changes
 //   nothing of the picture;

@@ -62,8 +62,8 @@ enum class WriteOutcome {
   kFailed,         // no answer, or the server's trouble
 };
 
-// What one reconciler wants now. The writes are independent of each other: a write that must follow another one is
-// planned by the next reconciliation.
+// The plan of one reconciler. The writes are independent of each other: a write that must follow another one is planned
+// by the next reconciliation.
 struct Plan {
   std::vector<Write> writes{};
   // Events without a write.

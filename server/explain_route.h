@@ -32,7 +32,7 @@ struct Explainer {
   std::function<std::optional<ExplainReply>(const ObjectKey& key)> ask;
 };
 
-// nullopt: there is no cluster to speak of (--standalone), and every answer is 503.
+// nullopt: muster has no cluster (--standalone), and every answer is 503.
 Route explain_route(std::optional<Explainer> explainer);
 
 }  // namespace muster

@@ -48,10 +48,10 @@ class HttpServer {
   // After start(): the port that is listened on.
   uint16_t port() const { return port_; }
 
-  // Takes no further connections, answers what is under way with Connection: close,
-  // keeps idle connections for `idle_grace` in case a request is coming, then closes
-  // them. Returns when all are closed, or after `patience`. A server that is to lose
-  // no request first reports unready, so that clients look elsewhere.
+  // Accepts no more connections, answers running requests with Connection: close, keeps idle connections
+  // for `idle_grace` because a request can arrive, then closes them. Returns when all are closed, or after
+  // `patience`. To lose no request, the process first reports unready, so that clients use another
+  // replica.
   void drain(Duration patience);
 
   // Thread-safe.

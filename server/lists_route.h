@@ -39,8 +39,8 @@ struct Lister {
   std::function<std::shared_ptr<const StartEstimates>()> starts{};
 };
 
-// nullopt: there is no cluster to speak of (--standalone), and every answer is 503. `visibility`: Kueue's feature gate
-// VisibilityOnDemand is on; without it there are no such paths.
+// nullopt: muster has no cluster (--standalone), and every answer is 503. `visibility`: Kueue's feature gate
+// VisibilityOnDemand is on; without it these paths do not exist.
 Routes list_routes(std::optional<Lister> lister, bool visibility = true);
 
 }  // namespace muster

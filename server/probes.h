@@ -1,5 +1,5 @@
-// /healthz and /readyz for the kubelet: plain HTTP, GET only, a listener of its own,
-// so that neither TLS nor a flood of reviews can make muster look dead.
+// /healthz and /readyz for the kubelet: plain HTTP, GET only, a separate listener, so that neither TLS nor a flood of
+// reviews makes the probes fail.
 #pragma once
 
 #include <functional>

@@ -13,7 +13,7 @@
 
 namespace muster {
 
-// What a reader wants to do with objects; an empty namespace means all, an empty name all of them.
+// The requested action of a reader on objects; an empty namespace means all, an empty name all of them.
 struct ListAccess {
   std::string verb;
   const ResourceType* type;

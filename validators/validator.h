@@ -33,8 +33,8 @@ struct Validator {
   bool (*in_schema)(const FieldError& error) = nullptr;
 };
 
-// What a rule finds in the object of a request, but for what an update leaves as it was:
-// that may stay, so that the rest of the object can still be changed.
+// The errors of a rule in the object of a request, except for unchanged fields of an update: these can stay, so that
+// the rest of the object can still be changed.
 FieldErrors new_errors(const Review& review, const std::function<FieldErrors(const nlohmann::json& object)>& errors_in);
 
 // Generated: every `extern const Validator` of this folder, ordered by name.

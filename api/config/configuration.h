@@ -153,8 +153,8 @@ std::set<std::string, std::less<>> kinds_with_queue(const Configuration& configu
 
 // integrations.frameworks against the kinds that muster queues (`queued`, by Kueue's names).
 struct FrameworkCheck {
-  // Names that Kueue does not know and that look like one that it does know; that they are wrong is
-  // said by validate_configuration.
+  // Names that Kueue does not know and that are similar to a known name; validate_configuration reports them as
+  // errors.
   FieldErrors errors;
   // One sentence that names all kinds of Kueue that muster does not queue; empty: there is none.
   std::string warning;

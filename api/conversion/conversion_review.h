@@ -27,10 +27,10 @@ struct ConversionLimits {
   size_t text_bytes = std::numeric_limits<size_t>::max();  // of all converted objects together
 };
 
-// Fails when `body` is no ConversionReview with a uid, so that there is nothing to
-// answer. An object that cannot be converted fails the whole review, as the API server
-// wants it: with status Failure and a message that names the object. So does one that has
-// no room within the limits.
+// Fails when `body` is no ConversionReview with a uid, so that no answer is possible. An
+// object that cannot be converted fails the whole review, as the API server requires:
+// with status Failure and a message that names the object. So does an object beyond the
+// limits.
 Result<ConversionAnswer, ReviewError> answer_conversion_review(std::string_view body, ConversionLimits limits = {});
 
 }  // namespace muster

@@ -17,7 +17,7 @@ namespace muster {
 class ValuePath {
  public:
   static constexpr size_t kMostSteps = 12;
-  // A "*" looks at no more elements than this: what comes after them reads as absent.
+  // The maximum number of elements for a "*": later elements read as absent.
   static constexpr size_t kMostElements = 1000;
 
   // Leads nowhere.

@@ -18,7 +18,7 @@ struct Review {
   const RuleSettings& settings;
 };
 
-// Which requests a rule wants to see. Compared with the webhook configurations by a test.
+// The requests that a rule matches. A test compares them with the webhook configurations.
 struct RuleMatch {
   std::string_view group;     // "batch"
   std::string_view resource;  // "jobs", or with a subresource "workloads/status"
@@ -31,7 +31,7 @@ inline constexpr RuleMatch kQueuedJobs{"*", "queued jobs"};
 // What a match stands for: itself, or the kinds of kQueuedJobs.
 std::vector<RuleMatch> expand(const RuleMatch& match);
 
-// Whether a rule wants to see a request: of a subresource only what names it.
+// Whether a rule matches a request: requests of a subresource only if the rule names it.
 bool applies(std::span<const RuleMatch> matches, std::span<const Operation> operations,
              const AdmissionRequest& request);
 

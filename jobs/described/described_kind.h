@@ -23,7 +23,7 @@ class DescribedKind final : public JobKind {
   bool has_gated_updates() const override;
   bool takes_prebuilt_workloads() const override { return kind_.prebuilt_workloads; }
   bool takes_elastic_jobs() const override { return kind_.elastic; }
-  // What is in an AppWrapper is looked at when its controller makes it.
+  // The contents of an AppWrapper are checked when its controller creates them.
   bool checks_topology_requests() const override { return kind_.group != "workload.codeflare.dev"; }
   bool checks_topology_groups() const override { return kind_.elastic; }
   std::string_view where_templates_come_from() const override {

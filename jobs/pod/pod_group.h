@@ -33,7 +33,7 @@ PodGroup make_pod_group(std::vector<QueuedPodPtr> pods, std::string group, const
 
 bool suspended(const PodGroup& group);
 bool pods_ready(const PodGroup& group);
-// Groups that serve neither end nor give back quota for single pods.
+// Groups for serving neither end nor release quota of single pods.
 bool is_serving(const PodGroup& group);
 // One failed pod ends such a group.
 bool is_unretriable(const PodGroup& group);
@@ -47,8 +47,8 @@ std::string to_text(const SucceededPods& pods);
 // With those of the group that have succeeded.
 SucceededPods succeeded_with(SucceededPods known, const PodGroup& group);
 
-// What counts of the pods that are gone: never more than leaves room in its pod set for each pod that is there,
-// whatever the record says.
+// The counted part of the deleted pods: for any record, each existing pod keeps its place in its pod
+// set.
 std::map<std::string, int32_t, std::less<>> gone_pods(const PodGroup& group, const SucceededPods& recorded,
                                                       const std::vector<PodSet>& pod_sets);
 

@@ -51,7 +51,7 @@ class EventRecorder {
   EventRecorder(const EventRecorder&) = delete;
   EventRecorder& operator=(const EventRecorder&) = delete;
 
-  // Thread-safe; returns at once. The observer hears what becomes of it.
+  // Thread-safe; returns at once. The observer gets its outcome.
   void record(ObjectEvent event) EXCLUDES(mutex_);
 
  private:

@@ -1,5 +1,5 @@
-// Takes part in the election of one leader among muster's replicas, by a Lease; one
-// thread. What it decides is in kube/leases/lease_policy.h.
+// Takes part in the election of one leader among muster's replicas, by a Lease; one thread. Its decisions are in
+// kube/leases/lease_policy.h.
 #pragma once
 
 #include <atomic>
@@ -47,7 +47,7 @@ class LeaderElection {
   // limit: a renewal that queues behind other requests comes too late.
   LeaderElection(KubeApi& api, LeaderElectionSettings settings, LeaderCallbacks callbacks, KubeObserver& observer,
                  Timing timing);
-  // stop(), and waits for the thread: at most retry_period, when the API server is silent.
+  // stop(), and waits for the thread: at most retry_period, when the API server does not answer.
   ~LeaderElection();
   LeaderElection(const LeaderElection&) = delete;
   LeaderElection& operator=(const LeaderElection&) = delete;

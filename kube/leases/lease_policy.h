@@ -24,7 +24,7 @@
 namespace muster::kube {
 
 struct LeaseOptions {
-  Duration duration = std::chrono::seconds(15);        // others wait this long for a silent leader
+  Duration duration = std::chrono::seconds(15);        // others wait this long for a leader that does not renew
   Duration renew_deadline = std::chrono::seconds(10);  // a leader that cannot renew stops leading
   Duration retry_period = std::chrono::seconds(2);     // between two attempts
 };

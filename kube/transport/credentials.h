@@ -21,7 +21,7 @@
 namespace muster::kube {
 
 struct Identity {
-  std::string authorization;  // the header's value; empty when a certificate speaks for us
+  std::string authorization;  // the header's value; empty when a certificate is used
   std::shared_ptr<const TlsMaterial> tls;
   uint64_t generation = 0;  // another one whenever anything above changed
 };

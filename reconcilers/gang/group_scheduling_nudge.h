@@ -1,5 +1,5 @@
-// Nudges: an annotation on a waiting pod makes the kubelet look at the pod's volumes at
-// once; by itself it does so every 60 to 90 s.
+// Nudges: an annotation on a waiting pod makes the kubelet refresh the pod's volumes at once; otherwise it does so
+// every 60 to 90 s.
 #pragma once
 
 #include "reconcilers/command.h"

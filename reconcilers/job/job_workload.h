@@ -5,7 +5,7 @@
 // jobframework (pkg/controller/jobframework/reconciler.go). It differs where that could
 // leave something behind or costs more than it gives:
 //  - a stop is written in as few steps as Kubernetes allows, and one that was interrupted
-//    is completed whatever the Workload says by then;
+//    is completed for any later state of the Workload;
 //  - an elastic job that grows while it holds quota is stopped and requeued;
 //  - if another owner's Workload has the name, an event reports it and the job waits.
 //

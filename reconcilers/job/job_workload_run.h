@@ -16,8 +16,8 @@ namespace muster {
 // end.
 Step advance_stop(const JobContext& context, const Workload* like, std::string note, Plan& plan);
 
-// Starts a job whose Workload is admitted, in one write, or in two where its kind wants it so. What can never be
-// started ends its Workload.
+// Starts a job whose Workload is admitted, in one write, or in two if its kind needs it. The Workload of a job that can
+// never start is finished.
 void start(const JobContext& context, const Workload& workload, Plan& plan);
 
 // Takes back what the last start wrote into a stopped job, where that can go only after its pods. While quota is held

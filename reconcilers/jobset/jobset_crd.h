@@ -1,7 +1,7 @@
-// Keeps spec.groupSchedulingConfig in the CRD of a foreign JobSet controller, without
-// which the API server would drop the field from every JobSet (reference: structural
-// schemas, apiextensions.k8s.io/v1). Only beside such a controller, only in v1alpha2,
-// only if the settings want it, and never in the CRD that is muster's own.
+// Keeps spec.groupSchedulingConfig in the CRD of another JobSet controller, without which the API server
+// would drop the field from every JobSet (reference: structural schemas, apiextensions.k8s.io/v1). Only
+// beside such a controller, only in v1alpha2, only if the settings enable it, and never in muster's own
+// CRD.
 //
 // A new installation of that controller's CRD replaces the whole list of versions, and deletes the field with its
 // values. An annotation records that the field existed: it survives such a replacement, so that muster can report the

@@ -1,8 +1,8 @@
 // The status of a JobSet as it shall be, and when it is worth a write. Pure.
 //
-// Conditions, reasons and messages are upstream's (kubernetes-sigs/jobset,
-// pkg/constants and pkg/controllers), and so is what an event says. Conditions of other
-// types (GroupStarted) stay as they are.
+// Conditions, reasons and messages are upstream's (kubernetes-sigs/jobset, pkg/constants and
+// pkg/controllers), and so are the texts of events. Conditions of other types (GroupStarted) stay
+// unchanged.
 //
 // Writes are few. The end or a restart of a JobSet is written at once. All other
 // changes wait until the reconciler plans no other write, so that they include the

@@ -1,4 +1,4 @@
-// One look at a StatefulSet or LeaderWorkerSet, with the steps that are taken for its Workloads and for its pods.
+// One reconciliation of a StatefulSet or LeaderWorkerSet, with the steps for its Workloads and for its pods.
 #pragma once
 
 #include <string>

@@ -37,10 +37,10 @@ class WebhookConfigReconciler {
   void issue_bundle(const std::string& pem);
   void write_finished(const ObjectKey& key);
 
-  // Looks only if something has changed since, or a tick is due: to compare whole
-  // configurations after each event of a large cluster would be most of its cost.
-  // `view` is null before the first sync: the CRDs need none, and cannot wait for it,
-  // since their objects are not readable before.
+  // Runs only after a change or when a tick is due: a comparison of whole configurations after
+  // each event of a large cluster would be most of its cost. `view` is null before the first
+  // sync: the CRDs need none, and cannot wait for it, since their objects are not readable
+  // before.
   std::vector<Write> plan(const ClusterView* view, Now now);
   std::optional<MonotonicTime> next_tick() const { return next_tick_; }
   // The CA bundles (PEM) that configurations and CRDs hold at present, one per distinct

@@ -1,9 +1,9 @@
 // How long a Workload has tried its flavors (KEP-2560), from its status: pure arithmetic.
 //
-// The clock of a flavor runs from the reservation of quota on it until the pods are ready for
-// the first time or the Workload is evicted: through admission checks and the start of pods, not
-// in the queue. An eviction, whatever its cause, stops the clock; the next assignment of the
-// flavor has the rest of the timeout. A pod that is lost later is recoveryTimeout's matter.
+// The clock of a flavor runs from the reservation of quota on it until the pods are ready for the first time or the
+// Workload is evicted: through admission checks and the start of pods, not in the queue. An eviction with any cause
+// stops the clock; the next assignment of the flavor has the rest of the timeout. For pods that are lost later,
+// recoveryTimeout applies.
 #pragma once
 
 #include <string>

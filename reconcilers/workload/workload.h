@@ -1,6 +1,6 @@
-// The life of a Workload but for its scheduling and its job: checks, admission once they
-// are ready, timeouts, evictions, backoff, deactivation and reactivation, orphans.
-// Source: Kueue's Workload controller; KEP-349 and KEP-1282.
+// The life of a Workload except its scheduling and its job: checks, admission once they are ready, timeouts,
+// evictions, backoff, deactivation and reactivation, orphans. Source: Kueue's Workload controller; KEP-349 and
+// KEP-1282.
 //
 // One pass decides on one Workload and asks for at most one write. What follows an
 // eviction (stopping the job, Requeued, the end of the reservation) is the reconciler's

@@ -21,17 +21,17 @@ std::vector<std::string> checks_of(const std::optional<Admission>& admission, co
 // only in the draft yet.
 void sync_checks(WorkloadDraft& draft, const ClusterQueue& queue);
 
-// A check that wants a retry may say when: requeueAt becomes the latest of these times,
-// if that is to come and later than what is set.
+// A check with Retry can set a time: requeueAt becomes the latest of these times, if it is in the future and later than
+// the current value.
 void note_retry_time(WorkloadDraft& draft);
 
 // "AdmissionCheck in Rejected state: \"a\" (why)"; empty when none is rejected.
 std::string describe_rejected_checks(const WorkloadStatus& status);
 
-// A rejected check deactivates the Workload, one that wants a retry evicts it.
+// A rejected check deactivates the Workload, a check with Retry evicts it.
 Step obey_checks(WorkloadDraft& draft);
-// Of a reservation that is not admitted: gives it back when a check that it waits for is one of Kueue's
-// own controllers, which would never answer.
+// Releases a reservation without admission if one of its pending checks belongs to Kueue's own controllers, which would
+// never answer.
 Step release_unanswered(WorkloadDraft& draft, const ClusterState& state);
 
 }  // namespace muster

@@ -37,7 +37,7 @@ class WorkloadDraft {
   void evict(std::string_view reason, std::string_view cause, const std::string& message);
   // It shall be deactivated, in a pass after this one: that is a write of the spec.
   void target_deactivation(std::string_view reason, std::string_view message);
-  // Gives back a reservation that was never used.
+  // Releases a reservation that was never used.
   void release(std::string_view reason, std::string_view message);
   // Admitted is: quota is reserved and every check is ready.
   void sync_admitted();

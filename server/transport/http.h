@@ -1,5 +1,5 @@
-// The few words of HTTP that the rest of muster speaks: a route, what its handler
-// is given, what it answers. Nothing of httplib, sockets or TLS is visible here.
+// The HTTP types that the rest of muster uses: a route, the input of its handler, its answer. httplib, sockets and TLS
+// are not visible here.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class ClientAuthorities;
 struct PeerCertificate {
   bool shown = false;
   std::string distrust;                   // why no authority vouches for it now; empty: one does
-  std::vector<std::string> common_names;  // of its subject, as they are written there
+  std::vector<std::string> common_names;  // of its subject, unchanged
 };
 
 // The other end of a connection. Used on the thread that serves the request.
@@ -43,7 +43,7 @@ struct HttpRequest {
   // Of the X-Muster-Token header, for requests that come through a proxy which takes the
   // Authorization header for itself.
   std::string_view own_token{};
-  // All headers, and the other end; empty and null but for routes that take them (Route::identified).
+  // All headers, and the peer; empty and null except for routes that need them (Route::identified).
   std::span<const HttpHeader> headers{};
   HttpPeer* peer{};
 };
@@ -78,7 +78,7 @@ struct Route {
   bool strangers{};
   // The handler authenticates the client by all headers and by the peer's certificate.
   bool identified{};
-  // `memory` is given back only when the peer has taken the answer, since that is most of it.
+  // `memory` is released only when the peer has read the answer, which is the largest part.
   bool large_answers{};
 };
 using Routes = std::vector<Route>;
