@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,6 +37,7 @@ func ToJSON(t testing.TB, object any) string {
 type ForeignJobSet struct {
 	cluster    *Cluster
 	definition *unstructured.Unstructured
+	deployed   atomic.Bool // it acts only while its Deployment has pods
 }
 
 // InstallForeignJobSet replaces muster's definition, and all JobSets with it; at
@@ -63,12 +66,84 @@ func (c *Cluster) InstallForeignJobSet(t testing.TB) *ForeignJobSet {
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			foreign.reconcile(ctx)
+			if !foreign.deployed.Load() || foreign.Runs(ctx) {
+				foreign.reconcile(ctx)
+			}
 			time.Sleep(100 * time.Millisecond)
 		}
 	}()
 	t.Cleanup(func() { cancel(); <-ended })
 	return foreign
+}
+
+// foreignParts are the namespace, the Deployment and the webhooks of JobSet, by their names. The webhooks ask about
+// no object that there is, because the stand-in has no server; pods of the Deployment only sleep.
+const foreignParts = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: jobset-system}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: jobset-controller-manager, namespace: jobset-system, labels: {app.kubernetes.io/name: jobset}}
+spec:
+  selector: {matchLabels: {control-plane: controller-manager}}
+  template:
+    metadata: {labels: {control-plane: controller-manager}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      nodeSelector: {muster.batch/node: real}
+      containers:
+      - {name: manager, image: "busybox:latest", imagePullPolicy: IfNotPresent, command: [sleep, "36000"]}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: jobset-validating-webhook-configuration}
+webhooks:
+- name: vjobset.kb.io
+  sideEffects: None
+  admissionReviewVersions: [v1]
+  objectSelector: {matchLabels: {stand-in: asks-about-nothing}}
+  clientConfig: {service: {name: jobset-webhook-service, namespace: jobset-system, path: /validate-jobset-x-k8s-io-v1alpha2-jobset}}
+  rules: [{apiGroups: [jobset.x-k8s.io], apiVersions: [v1alpha2], operations: [CREATE, UPDATE], resources: [jobsets]}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingWebhookConfiguration
+metadata: {name: jobset-mutating-webhook-configuration}
+webhooks:
+- name: mjobset.kb.io
+  sideEffects: None
+  admissionReviewVersions: [v1]
+  objectSelector: {matchLabels: {stand-in: asks-about-nothing}}
+  clientConfig: {service: {name: jobset-webhook-service, namespace: jobset-system, path: /mutate-jobset-x-k8s-io-v1alpha2-jobset}}
+  rules: [{apiGroups: [jobset.x-k8s.io], apiVersions: [v1alpha2], operations: [CREATE], resources: [jobsets]}]
+`
+
+// Deploy gives the controller the parts that an installed JobSet has. From then on it acts while its Deployment has pods.
+func (f *ForeignJobSet) Deploy(t testing.TB) {
+	t.Helper()
+	f.cluster.Kubectl(t, foreignParts, "apply", "-f", "-")
+	f.deployed.Store(true)
+	Eventually(t, time.Minute, "JobSet's controller runs", func() error {
+		if !f.Runs(Context(t)) {
+			return fmt.Errorf("it has no pod")
+		}
+		return nil
+	})
+}
+
+// Runs is true while the Deployment has a pod that runs.
+func (f *ForeignJobSet) Runs(ctx context.Context) bool {
+	pods, err := f.cluster.Client.CoreV1().Pods("jobset-system").List(ctx, metav1.ListOptions{LabelSelector: "control-plane=controller-manager"})
+	if err != nil {
+		return false
+	}
+	for _, pod := range pods.Items {
+		if pod.Status.Phase == corev1.PodRunning {
+			return true
+		}
+	}
+	return false
 }
 
 // Reinstall puts the definition back as it came, as an upgrade would.

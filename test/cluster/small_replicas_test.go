@@ -1,0 +1,99 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.batch/test/cluster/harness"
+)
+
+// inLittleRoom makes `helm install` give each replica half a CPU and 128 MiB.
+const inLittleRoom = `eval "$(declare -f helm | sed '1s/helm/helm_as_it_is/')"
+helm() {
+  if [[ $1 == install ]]; then set -- "$@" --set resources.limits.cpu=500m --set resources.limits.memory=128Mi; fi
+  helm_as_it_is "$@"
+}
+`
+
+// ready counts muster's pods that are ready, and fails the test for one whose container has ended.
+func ready(t *testing.T, cluster *harness.Cluster) int {
+	t.Helper()
+	count := 0
+	for _, pod := range musterPods(t, cluster) {
+		for _, container := range pod.Status.ContainerStatuses {
+			if container.RestartCount > 0 {
+				t.Fatalf("%s has restarted: %+v", pod.Name, container.LastTerminationState)
+			}
+			if container.Ready && pod.DeletionTimestamp == nil {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+// Two replicas of 0.5 CPU and 128 MiB take a thousand queued Jobs. Then their node is drained while more are created: one
+// replica goes, the other stays, because it is the last, and no create is refused.
+func TestTwoSmallReplicasSurviveADrain(t *testing.T) {
+	cluster := harness.OwnLab(t)
+	node := cluster.RealNode(t)
+	if said, err := cluster.Shell(t, inLittleRoom+boxes(t, "install.md")["With Helm"]); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, said, state(cluster))
+	}
+	follow(t, cluster, "install.md", "First queue and first Job")
+	const jobs = 1000
+	outcome := harness.Load(harness.Context(t), 8, jobs, func(number int) error {
+		job := harness.Job(fmt.Sprintf("many-%d", number), harness.Queue("main"))
+		_, err := cluster.Client.BatchV1().Jobs("default").Create(harness.Context(t), job, harness.ForReal)
+		return err
+	})
+	if outcome.Failed > 0 {
+		t.Fatalf("creates: %s", outcome)
+	}
+	harness.Eventually(t, 2*time.Minute, "every Job has a Workload", func() error {
+		list, err := inVersion(cluster, newVersion, "workloads", "default").List(harness.Context(t), metav1.ListOptions{})
+		if err == nil && len(list.Items) < jobs {
+			err = fmt.Errorf("%d Workloads", len(list.Items))
+		}
+		return err
+	})
+	if count := ready(t, cluster); count != 2 {
+		t.Fatalf("%d replicas are ready", count)
+	}
+
+	ctx, cancel := context.WithCancel(harness.Context(t))
+	defer cancel()
+	var load sync.WaitGroup
+	load.Go(func() { outcome = harness.OpenLoad(ctx, 20, -1, createQueued(ctx, cluster, "default")) })
+	said, err := cluster.TryKubectl("", "drain", node, "--pod-selector=app.kubernetes.io/name=muster", "--timeout=15s", "--ignore-daemonsets")
+	if err == nil || !strings.Contains(said+err.Error(), "disruption budget") {
+		t.Errorf("the drain ends with %v\n%s", err, said)
+	}
+	if count := ready(t, cluster); count != 1 {
+		t.Errorf("%d replicas are ready on a node that is drained", count)
+	}
+	cluster.Kubectl(t, "", "uncordon", node)
+	harness.Eventually(t, time.Minute, "two replicas are ready again", func() error {
+		if count := ready(t, cluster); count != 2 {
+			return fmt.Errorf("%d are", count)
+		}
+		return nil
+	})
+	cancel()
+	load.Wait()
+	if outcome.Failed > 0 || outcome.Total() < 100 {
+		t.Errorf("creates during the drain: %s", outcome)
+	}
+	for _, pod := range musterPods(t, cluster) {
+		if limit := pod.Spec.Containers[0].Resources.Limits[corev1.ResourceMemory]; limit.String() != "128Mi" {
+			t.Errorf("%s may use %s", pod.Name, limit.String())
+		}
+	}
+}
