@@ -235,7 +235,7 @@ void Scheduler::leave(WorkloadState& state) {
 }
 
 // Protection counts from the timestamp of the admission. A timestamp has no fraction of a second, so the replica that
-// decided uses its exact time: an admission after the begin of a preemptor's wait must not seem older.
+// decided uses its exact time: an admission after the start of a preemptor's wait must not seem older.
 void Scheduler::note_start(WorkloadState& state, Now now) const {
   const Condition* admitted = find_condition(state.object->status.conditions, kAdmittedCondition);
   if (admitted == nullptr || !admitted->is_true()) {

@@ -3,7 +3,7 @@
 // A victim's WorkloadPriorityClass or else its ClusterQueue sets the time; the preemptor's ClusterQueue
 // sets how much of it its Workloads respect. The time counts from the admission, which only muster
 // writes, by the monotonic clock. If a victim is admitted after the preemptor began to wait, its
-// protection counts from the begin of this wait: otherwise a sequence of new victims could block
+// protection counts from the start of this wait: otherwise a sequence of new victims could block
 // forever. Pure except for the index of times that the scheduler owns. Source:
 // docs/preemption-protection.md.
 #pragma once

@@ -3,7 +3,7 @@
 // recount.
 //
 // A node's usage beyond the quota that it keeps (by its lending limit) is usage of its parent. What-if
-// questions run in place: the end of a Simulation undoes all changes since its begin, by a log of the old
+// questions run in place: the end of a Simulation undoes all changes since its start, by a log of the old
 // numbers.
 //
 // Amounts are those of api/requests.h and saturate. A Cohort that is named but has no object also exists; a tree whose
@@ -169,7 +169,7 @@ class Ledger {
   int simulations_ = 0;
 };
 
-// Undoes every change of usage since its begin; simulations can be nested. The structure must not change during a
+// Undoes every change of usage since its start; simulations can be nested. The structure must not change during a
 // simulation.
 class Ledger::Simulation {
  public:
