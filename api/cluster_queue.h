@@ -145,7 +145,7 @@ struct AdmissionCheck {
   std::string controller;
   Conditions conditions;
 
-  // It is one of Kueue's own controllers, which muster does not have: nobody answers the check.
+  // It is one of Kueue's own controllers, which muster does not have: no controller processes the check.
   bool has_no_controller() const;
   // By its condition, which a controller that is gone may have left behind.
   bool active() const;

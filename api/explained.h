@@ -1,10 +1,10 @@
-// The answer to "why does it not run?", as muster gives it over the wire and `muster
-// explain` prints it: one dominant reason, the numbers behind it, who is ahead, what would
-// change it. Made by explain/explain.h.
+// The answer to "why does it not run?", as muster sends it and `muster explain` prints it: one
+// dominant reason, its numbers, the Workloads ahead, the possible actions. Made by
+// explain/explain.h.
 //
-// Sentences name nothing but the object that was asked about and what it uses itself;
-// Workloads of others stand in `others` only, where they can be taken out for those who may
-// not know them.
+// Sentences name only the requested object and the objects that it uses; Workloads of
+// other users are only in `others`, where they can be removed for readers without
+// permission.
 #pragma once
 
 #include <cstdint>

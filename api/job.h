@@ -53,8 +53,8 @@ struct Job {
   std::optional<Barrier> barrier;
   // spec is null for a JobSet's Job that is in no queue by itself: it gets no Workload.
   PodTemplate pod_template;
-  // JSON texts of these lists of the pod template; empty when there are none. Who adds
-  // to them must write them whole.
+  // JSON texts of these lists of the pod template; empty when there are none. A patch that adds items must write the
+  // whole list.
   std::string tolerations_text;
   std::string scheduling_gates_text;
   JobStatus status;

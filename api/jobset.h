@@ -124,8 +124,8 @@ struct JobSet {
   std::optional<int32_t> ttl_seconds_after_finished;
   std::optional<Coordinator> coordinator;
   std::vector<VolumeClaim> volume_claims;
-  // What it asks for and muster cannot do, as "field: value": such a JobSet is not started.
-  // muster's webhook refuses new ones; those that are older than muster are as they are.
+  // Its unsupported features, as "field: value": such a JobSet is not started. muster's webhook refuses new ones; a
+  // JobSet that is older than muster can have them.
   std::vector<std::string> unsupported;
   JobSetStatus status;
 

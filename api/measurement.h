@@ -1,6 +1,6 @@
-// What muster measures, as values: reconcilers attach measurements to their writes, the
-// engine hands them on once the write has succeeded, and server/metrics/queue_metrics.h adds them
-// up for Prometheus. The gauges are read from the engine's state when somebody asks.
+// What muster measures, as values: reconcilers attach measurements to their writes, the engine forwards them after the
+// write has succeeded, and server/metrics/queue_metrics.h adds them up for Prometheus. Gauges are read from the
+// engine's state at each scrape.
 //
 // Names and labels of the families are Kueue's; docs/metrics.md has the whole table. A new
 // measurement is an enumerator here, a line in state/metrics/measurements.cpp that makes it
@@ -34,7 +34,7 @@ enum class Measured {
   kJobSetCompleted,  // `ns`, `jobset`
   kJobSetFailed,     // the same
 
-  // Their series end, so that a queue of the same name begins anew.
+  // Their series end, so that a queue of the same name starts at zero.
   kClusterQueueGone,  // `cluster_queue`
   kLocalQueueGone,    // `ns`, `local_queue`
   kCohortGone,        // `cohorts`: its name

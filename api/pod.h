@@ -10,8 +10,8 @@
 
 namespace muster {
 
-// Of the container group-scheduling-init in status.initContainerStatuses. The pod's
-// phase is Pending all the while, so it tells nothing.
+// Of the container group-scheduling-init in status.initContainerStatuses. The pod's phase is Pending during this time,
+// so it shows no progress.
 enum class WaiterState {
   kNotStarted,  // no status yet, or waiting: image pull, earlier init containers
   kWaiting,     // runs: the pod has started and waits for the others

@@ -55,7 +55,7 @@ using PodSpecPtr = std::shared_ptr<const PodSpec>;
 struct PodTemplate {
   // The JSON text of metadata, of which most jobs have little.
   std::string metadata_text;
-  // Which of several equal ones is nobody's business: state/template_pool.h.
+  // Equal values are shared: state/template_pool.h.
   mutable PodSpecPtr spec;
 
   // {"metadata": ..., "spec": ...}

@@ -19,7 +19,7 @@ struct PreemptionProtection {
 
   bool operator==(const PreemptionProtection&) const = default;
 };
-// No protection lasts longer: a preemptor is served in finite time whatever is configured.
+// No protection lasts longer: a preemptor waits for a finite time with any configuration.
 inline constexpr Duration kLongestProtection = std::chrono::hours(24 * 7);
 
 // What cannot be read counts as not set; the webhook has refused it before.

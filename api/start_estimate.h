@@ -20,7 +20,7 @@ enum class StartOutcome : uint8_t {
   kRange,            // it starts between `earliest` and `latest` in 8 of 10 courses
   kNotBefore,        // not before `earliest`; its latest start is beyond what was simulated
   kBeyondHorizon,    // not within the time that was simulated: until `earliest`
-  kRunTimesUnknown,  // it waits for Workloads of which nobody knows how long they run
+  kRunTimesUnknown,  // it waits for Workloads with unknown run times
   kNoStart,          // the end of other Workloads does not let it start: something must be changed
   kNotSimulated      // more Workloads are ahead of it than are simulated
 };

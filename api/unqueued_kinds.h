@@ -1,7 +1,7 @@
-// Kinds that users give queue names to and that muster does not queue. Whatever says so derives
-// from this table: the admission policy (manifests/unqueued_policy.h), `muster review`, `muster
-// explain`, and the names of frameworks that a configuration may hold. A kind that muster learns
-// to queue leaves the table.
+// Kinds that users give queue names to and that muster does not queue. All messages about them derive from
+// this table: the admission policy (manifests/unqueued_policy.h), `muster review`, `muster explain`, and the
+// names of frameworks that a configuration can have. A kind that muster starts to queue is removed from the
+// table.
 //
 // Source: Kueue's integrations; Kubernetes' own kinds that make pods.
 #pragma once
@@ -39,9 +39,9 @@ bool asks_for_queue(const nlohmann::json& object);
 // That objects of this kind are not queued, that they run without quota, and what to do.
 std::string unqueued_sentence(std::string_view kind);
 
-// For an object that is created, or updated from `old_object` (null on CREATE): the sentence, when
-// its kind is of the table and this request is the first that asks for a queue. nullopt: nothing is
-// to be said, also of an object with a controller, which is part of another one that can be queued.
+// For an object that is created, or updated from `old_object` (null on CREATE): the warning, when its kind is in the
+// table and this request is the first one with a queue name. nullopt: no warning, also for an object with a controller,
+// because its owner can be queued.
 std::optional<std::string> unqueued_notice(const nlohmann::json& object, const nlohmann::json& old_object);
 
 // What happens to such a request.

@@ -16,14 +16,14 @@ struct WatchedKind {
   // Only metadata is fetched (PartialObjectMetadata): enough for labels and owners,
   // and a fraction of the bytes.
   bool metadata_only = false;
-  // Objects without these labels never reach muster: of pods, Services and ConfigMaps
-  // a cluster has a hundred times more than muster has business with.
+  // The API server never sends objects without these labels to muster: a cluster has a hundred times more pods,
+  // Services and ConfigMaps than muster needs.
   std::string_view label_selector{};
   std::string_view field_selector{};
-  // Who needs it: nobody beside another JobSet controller, or where no job starts as a group.
+  // Not needed beside another JobSet controller; not needed without group scheduling.
   bool for_native_jobsets = false;
   bool for_groups = false;
-  // With metadata.managedFields: for a reconciler that gives up the ownership of a field.
+  // With metadata.managedFields: for a reconciler that drops the ownership of a field.
   bool managed_fields = false;
   // Clusters do without it. Without any other kind muster cannot do its work.
   bool optional = false;

@@ -62,7 +62,7 @@ struct Admission {
 // Each once, in the order of the pod sets and their resources.
 std::vector<std::string> assigned_flavors(const Admission& admission);
 
-// What an admission check wants in the pods of one pod set.
+// The changes of an admission check to the pods of one pod set.
 struct PodSetUpdate {
   std::string name;
   Labels labels;

@@ -1,9 +1,9 @@
 // What to do next with muster's own certificates: a pure decision.
 //
-// muster is its own CA. One state, kept in one Secret (or directory), is shared by
-// all replicas; each of them looks at it from time to time, and whoever sees first
-// that something is due does it. Two replicas that do the same at once are told
-// apart by the store (certs/store.h): the loser reads again.
+// muster is its own CA. One state, kept in one Secret (or directory), is shared by all replicas; each
+// replica checks it periodically, and the first replica that finds a due step does it. If two
+// replicas write at the same time, the store detects the conflict (certs/store.h): the loser reads
+// again.
 //
 // A certificate is renewed at 2/3 of its life. For a leaf that is all. A CA is
 // renewed in two phases, because the API server that calls the webhook trusts a
@@ -16,17 +16,17 @@
 //             outlives its CA, so by then every leaf it signed has expired too.
 //
 // The switch waits until the bundle with the next CA has been seen in *all* webhook
-// configurations for `publish_delay` without a gap (PlanInput::injected_for): that
-// is time for every API server to learn of it. So at any instant the leaf that any
-// replica serves, be it the old or the new one, verifies against any bundle that any
-// API server may still hold. A replica that reads late serves the old leaf, whose CA
-// is still in the bundle; that is why replicas need not agree on when to switch.
-// When the injection never succeeds (RBAC, a dead API server), muster stays with the
-// old CA until its leaf has expired and nothing is left to lose, and then switches.
+// configurations for `publish_delay` without a gap (PlanInput::injected_for): in this
+// time every API server reads it. So at any time the leaf of any replica, the old or
+// the new one, verifies against any bundle that any API server can still use. A replica
+// that reads late serves the old leaf, whose CA is still in the bundle; so replicas
+// need no common time of the switch. When the injection never succeeds (RBAC, an API
+// server that is down), muster keeps the old CA until its leaf has expired, and then
+// switches.
 //
-// Clocks: not_before lies `backdate` in the past, so that a machine whose clock is
-// slower accepts a new certificate at once. A certificate that begins further in the
-// future than that was made by a clock far ahead, and is replaced.
+// Clocks: not_before is `backdate` in the past, so that a machine with a slower clock accepts a new certificate
+// at once. A certificate that begins further in the future than that comes from a clock far ahead, and is
+// replaced.
 #pragma once
 
 #include <optional>
@@ -59,8 +59,8 @@ struct Lifetimes {
   Duration effective_publish_delay() const;
 };
 
-// The part of a certificate's life that lies before its making: 1 h, or for
-// short-lived certificates half of their life.
+// The part of a certificate's lifetime before its creation: 1 h, or for short-lived certificates half of their
+// lifetime.
 Duration backdate(Duration lifetime);
 // Valid from `now` less the backdate until `now` plus `lifetime`.
 Validity validity_from(TimePoint now, Duration lifetime);
@@ -79,16 +79,16 @@ struct PlanInput {
   const ServingNames& names;
   const Lifetimes& lifetimes;
   TimePoint now;
-  // For how long every webhook configuration has been seen to hold the bundle that
-  // contains state.next; nullopt when it does not, or when nobody has looked.
+  // How long every webhook configuration has had the bundle that contains state.next; nullopt when one does not have
+  // it, or when this is unknown.
   std::optional<Duration> injected_for;
 };
 
 struct CertificatePlan {
   CertificateAction action = CertificateAction::kKeep;
   std::string reason;  // for the log: why; empty when there is nothing to do
-  // The reason is not time but content: missing, unreadable or not fitting together.
-  // Whoever still has a good state in memory had better put that back.
+  // The reason is not time but content: missing, unreadable or inconsistent. A replica with a good state in memory
+  // should restore that state.
   bool damaged = false;
   // How long this decision stands if nothing else changes. Zero when there is
   // something to do; never negative.
@@ -106,7 +106,7 @@ Result<CertificateState> apply(CertificateAction action, const PlanInput& input)
 // the state alone, so that replicas with different clocks inject the same.
 std::string bundle_of(const CertificateState& state);
 
-// Whether `bundle` holds every certificate of `wanted`, in whatever order.
+// Whether `bundle` has every certificate of `wanted`, in any order.
 bool bundle_contains(std::string_view bundle, std::string_view wanted);
 
 }  // namespace muster

@@ -1,10 +1,10 @@
-// External mode: somebody else (cert-manager, an operator) renews tls.crt, tls.key
-// and ca.crt in a directory, usually a mounted Secret. muster only ever reads there.
+// External mode: another program (cert-manager, an operator) renews tls.crt, tls.key and ca.crt in a directory, usually
+// a mounted Secret. muster only reads there.
 //
-// A change is seen at once or, at the latest, after 10 s (certs/directory_events.h). A set of files is taken over only
-// when it is whole: the key belongs to the certificate, the certificate has not expired, and ca.crt, when there is one,
-// has signed it. A half-written set is skipped and what is served stays, until the next look. Without ca.crt the bundle
-// is empty: then somebody else injects it into the webhook configurations.
+// A change is detected at once or, at the latest, after 10 s (certs/directory_events.h). A set of files is used only
+// when it is complete: the key belongs to the certificate, the certificate has not expired, and ca.crt, when there is
+// one, has signed it. A half-written set is skipped, and the served certificate stays until the next check. Without
+// ca.crt the bundle is empty: then another program injects it into the webhook configurations.
 //
 // One thread waits and reads; only wake() may be called from others.
 #pragma once
@@ -32,8 +32,8 @@ class DirectoryWatcher {
   };
   Reading read(TimePoint now);
 
-  // Blocks until something in the directory has changed, wake() is called, or
-  // `limit` has passed. May return early; read() tells whether anything is new.
+  // Blocks until something in the directory has changed, wake() is called, or `limit` has passed. May return early;
+  // read() shows whether anything has changed.
   void wait(Duration limit = kDirectoryPoll) { events_.wait(limit); }
   // Ends the present or the next wait(). Thread-safe.
   void wake() { events_.wake(); }

@@ -19,7 +19,7 @@ Failure<Error> errno_failure(std::string_view what, const std::filesystem::path&
 // certificate needs and as much as a Secret can hold.
 Result<std::optional<SecretText>> read_file_if_present(const std::filesystem::path& path);
 
-// Creates the file with this mode, whatever the umask, and flushes it to disk.
+// Creates the file with this mode, for any umask, and flushes it to disk.
 Outcome<> write_new_file(const std::filesystem::path& path, std::string_view content, unsigned mode);
 
 }  // namespace muster

@@ -1,17 +1,17 @@
-// Internal mode: keeps muster's own CA and serving certificate in a store and tells
-// the server what to serve and what to inject.
+// Internal mode: keeps muster's own CA and serving certificate in a store and gives the server the certificate to serve
+// and the bundle to inject.
 //
 // The manager has no thread, no clock and no log: its owner calls tick() and does
 // what it says, on one thread. A typical owner loops
 //
 //   tick -> sleep until `again_in` -> tick ...
 //
-// and calls injected() whenever it has looked at the webhook configurations.
+// and calls injected() after each read of the webhook configurations.
 //
-// What failure means: when the store cannot be read or written, what was served is
-// served on; the tick says why and asks to be called again soon. When what is stored
-// has been damaged or deleted, a replica that still has a good state in memory puts
-// that back; only a replica that knows nothing better makes everything new.
+// Failures: when the store cannot be read or written, the old certificate stays in use; the tick
+// returns the reason and an early next call. When the stored state is damaged or deleted, a
+// replica with a good state in memory restores it; only a replica without such a state creates a
+// new one.
 #pragma once
 
 #include <functional>
@@ -29,8 +29,8 @@ namespace muster {
 struct CertificateSettings {
   ServingNames names;
   Lifetimes lifetimes;
-  // There is no injector that could confirm anything (a directory whose ca.crt
-  // somebody reads): the next CA counts as injected from when it is first seen.
+  // No injector can confirm a bundle (a directory whose ca.crt another program reads): the next CA counts as injected
+  // from its first sight.
   bool assume_injected = false;
 };
 
@@ -49,8 +49,8 @@ class CertificateManager {
   };
   Tick tick(Now now);
 
-  // Tells what every webhook configuration holds at present: `bundles` one by one, as
-  // read from them (PEM). Returns whether they must be written with current().bundle.
+  // Passes the current contents of every webhook configuration: `bundles` one by one, as read from them (PEM). Returns
+  // whether they must be written with current().bundle.
   //
   // A difference is first a reason to read the store again, since another replica
   // may know a newer bundle than this one. With the resourceVersion of the reading as

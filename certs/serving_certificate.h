@@ -11,7 +11,7 @@ namespace muster {
 struct ServingCertificate {
   std::string chain;   // PEM, leaf first
   SecretText key;      // PEM
-  std::string bundle;  // PEM, for the webhook configurations; empty when somebody else injects it
+  std::string bundle;  // PEM, for the webhook configurations; empty when another program injects it
   TimePoint expires;   // of the leaf
 
   bool operator==(const ServingCertificate&) const = default;

@@ -19,7 +19,7 @@ struct StoredCertificates {
 
 enum class StoreOutcome {
   kWritten,
-  kConflict,  // somebody else wrote since `expected_version` was read: read again
+  kConflict,  // another write since `expected_version` was read: read again
 };
 
 // Called by one thread at a time. Several stores, in several processes, may stand
@@ -28,18 +28,18 @@ class CertificateStore {
  public:
   virtual ~CertificateStore() = default;
 
-  // What is stored, however broken: judging it is plan()'s business. An error means
-  // that it could not be read, or belongs to somebody else; then nothing is written.
+  // The stored state, even if it is damaged: plan() judges it. An error means that it could not be read, or has another
+  // owner; then nothing is written.
   virtual Result<StoredCertificates> read() = 0;
   virtual Result<StoreOutcome> write(const CertificateState& state, const std::string& expected_version) = 0;
 };
 
 // The Secret's form, pure; commands/ puts an API client behind the interface.
 //
-// Keys: tls.crt, tls.key, ca.crt (the CA that signs), ca.key, and while a
-// CA is being renewed next-ca.crt, next-ca.key and previous-ca.crt. The names are those
-// of a kubernetes.io/tls Secret, for whoever reads it; the type is Opaque, because a
-// Secret's type cannot change and that is what people make beforehand.
+// Keys: tls.crt, tls.key, ca.crt (the CA that signs), ca.key, and while a CA is being renewed
+// next-ca.crt, next-ca.key and previous-ca.crt. The names are those of a kubernetes.io/tls Secret, for
+// other readers; the type is Opaque, because a Secret's type cannot change and users create Opaque
+// Secrets beforehand.
 //
 // Fields that are no base64 are left empty, which plan() repairs. A Secret that
 // cert-manager says is its own is an error: two writers would fight for it.

@@ -14,8 +14,8 @@ const nlohmann::json* existing_object(const nlohmann::json& value, std::initiali
 nlohmann::json* existing_array(nlohmann::json& value, std::initializer_list<std::string_view> keys);
 const nlohmann::json* existing_array(const nlohmann::json& value, std::initializer_list<std::string_view> keys);
 
-// The object at a path, made where it is missing or null; nullptr when something
-// that is no object stands in the way.
+// The object at a path, created if it is missing or null; nullptr when a value on the path is not an
+// object.
 nlohmann::json* make_object(nlohmann::json& value, std::initializer_list<std::string_view> keys);
 
 // metadata.labels[key] = text.

@@ -25,9 +25,9 @@
 //   0    its token is a line of `started` (this wins, should both list it)
 //   1    its token is a line of `expired`, or nothing was decided within
 //        timeoutAfterSeconds + 120 s of its own start, which happens only when muster
-//        is gone; the termination message tells the two apart
+//        is down; the termination message distinguishes the two
 //   2    it was started wrongly: an empty part of the token, no volume, bad arguments
-//   143  it was told to stop (SIGTERM)
+//   143  it was stopped (SIGTERM)
 //
 // The waiter learns its token from MUSTER_OWNER_UID, MUSTER_RESTART_ATTEMPT and
 // MUSTER_EPOCH, which are fieldRefs to labels and annotations of its own pod, so that
@@ -53,9 +53,9 @@ inline constexpr std::string_view kGroupStartedKey = "started";
 inline constexpr std::string_view kGroupExpiredKey = "expired";
 inline constexpr std::string_view kGroupDeadlinesKey = "deadlines";
 
-// The waiter's program; the shell loop bears the name too, as its $0.
+// The waiter's program; the shell loop has this name too, as its $0.
 inline constexpr std::string_view kWaiterProgram = "muster-wait";
-// How long after the gang's own timeout a waiter gives up on muster.
+// The time after the gang's timeout at which a waiter fails without muster.
 inline constexpr int64_t kWaiterGraceSeconds = 120;
 
 // What becomes of an owner whose pods have not all started in time.

@@ -1,5 +1,5 @@
-// The users as whom Kubernetes' Job controller makes pods: with a service account for each
-// controller (--use-service-account-credentials), and without.
+// The users of Kubernetes' Job controller when it creates pods: with a service account for each controller
+// (--use-service-account-credentials), and without.
 #pragma once
 
 #include <array>

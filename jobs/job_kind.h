@@ -1,6 +1,6 @@
-// What muster has to know of a kind of job, in one object per kind: how the webhooks read and edit it as JSON, and
-// how the reconcilers read it as a typed object, start it and stop it. Rules and reconcilers speak of jobs only
-// through it; jobs/<kind>/ has the kinds.
+// All that muster must know about a kind of job, in one object per kind: how the webhooks read and edit it as JSON, and
+// how the reconcilers read it as a typed object, start it and stop it. Rules and reconcilers speak of jobs only through
+// it; jobs/<kind>/ has the kinds.
 //
 // The functions that take JSON accept any: what has the wrong shape reads as absent and is left for the API
 // server's schema to refuse.
@@ -64,8 +64,8 @@ class JobKind {
   // Of the value of spec.managedBy, empty when it is not set.
   bool is_managed_by(std::string_view manager) const { return manager.empty() || manager == default_manager; }
 
-  // Whether muster watches objects of this kind: described kinds only where their integration is enabled. Of a kind
-  // that is not watched nothing is known, so it is treated as a kind that muster has never heard of.
+  // Whether muster watches objects of this kind: described kinds only where their integration is enabled. muster knows
+  // nothing about a kind that is not watched, so it is treated as an unknown kind.
   bool is_watched(const RuleSettings& settings) const { return always_watched_ || is_enabled(settings); }
   bool is_enabled(const RuleSettings& settings) const { return settings.frameworks.contains(framework); }
 
@@ -84,23 +84,23 @@ class JobKind {
 
   // Whether it is suspended as written.
   virtual bool suspended(const nlohmann::json& job) const = 0;
-  // Suspended for good: a Job that Kueue's three-step stop has not finished with
-  // (annotation kueue.x-k8s.io/stopping) is suspended, but not stopped.
+  // Completely stopped: a Job that Kueue's three-step stop has not finished (annotation kueue.x-k8s.io/stopping) is
+  // suspended, but not stopped.
   virtual bool stopped(const nlohmann::json& job) const { return suspended(job); }
   virtual void set_suspend(nlohmann::json& job, bool suspend) const = 0;
-  // Kueue looks at the forms of the labels of some kinds only when a job is made.
+  // Kueue validates the format of labels of some kinds only at creation.
   virtual bool forms_are_checked_on_update() const { return true; }
-  // Whether a job may name a Workload that somebody else has made.
+  // Whether a job can name an existing Workload of a user.
   virtual bool takes_prebuilt_workloads() const { return true; }
   // Whether a job may grow and shrink while it runs (annotation kueue.x-k8s.io/elastic-job).
   virtual bool takes_elastic_jobs() const { return false; }
   // Added to what is wrong with a template that the job does not hold; empty: it does.
   virtual std::string_view where_templates_come_from() const { return {}; }
-  // Whether the topology that its templates ask for is checked; and whether a group of its pod sets must consist of
-  // two (topology_group). Kueue looks at these for some kinds.
+  // Whether the requested topology of its templates is validated; and whether a group of its pod sets must have two
+  // members (topology_group). Kueue validates these for some kinds.
   virtual bool checks_topology_requests() const { return true; }
   virtual bool checks_topology_groups() const { return false; }
-  // Its updates are looked at outside of the queues only with the gate ValidateRayAndSparkJobUpdates.
+  // Its updates outside of queues are validated only with the gate ValidateRayAndSparkJobUpdates.
   virtual bool has_gated_updates() const { return false; }
   // Where `managedBy` stands; empty: the kind has no such field.
   virtual const ValuePath& managed_by_path() const;
@@ -127,7 +127,7 @@ class JobKind {
   }
   // The object that is missing to say what its pod sets are; empty: none.
   virtual std::string_view awaited(const TypedObject&) const { return {}; }
-  // It is nobody's business as long as it has no Workload.
+  // muster ignores it as long as it has no Workload.
   virtual bool left_alone(const TypedObject&) const { return false; }
   // Its controller needs the quota while the object is being deleted.
   virtual bool works_while_deleted(const TypedObject&) const { return false; }
@@ -160,7 +160,7 @@ class JobKind {
   virtual bool restores_once_inactive() const { return false; }
 
   // The merge patch that gives the pod templates these patches (null: none) and, where partial admission applies, the
-  // counts; null when nothing changes. `counts` is null where they are left alone.
+  // counts; null when nothing changes. `counts` is null if they do not change.
   virtual nlohmann::json edit(const TypedObject& job, const std::vector<nlohmann::json>& template_patches,
                               const std::vector<PodSetInfo>* counts) const = 0;
   // The merge patch that suspends or resumes it.
@@ -169,8 +169,8 @@ class JobKind {
   // A stop takes several writes: what is in the way of the templates' restoration is removed in between.
   virtual bool stops_in_steps() const { return false; }
   virtual bool has_start_time(const TypedObject&) const { return false; }
-  // The template of a Job that has started cannot change before its start time is taken
-  // away, or Kubernetes itself has noted that the Job is suspended.
+  // The template of a Job that has started cannot change before its start time is removed, or before the Job's status
+  // shows the suspension.
   virtual bool start_time_is_in_the_way(const TypedObject&) const { return false; }
 
  protected:

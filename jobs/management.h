@@ -25,19 +25,19 @@ struct Undecided {
   bool retry = false;
 };
 
-// The kind under review when its integration is enabled (integrations.frameworks);
-// nullptr when Kueue's rules are none of its business.
+// The kind under review when its integration is enabled (integrations.frameworks); nullptr when Kueue's rules do not
+// apply to it.
 const JobKind* enabled_kind(const Review& review);
 
 // Whether a job of the kind gets the defaults of its namespace with this request: when it is made, and what serves with
 // every update.
 bool gets_defaults(const Review& review);
 
-// The same, unless this request is none at which the forms of such a job's labels are looked at.
+// The same, unless the format of such a job's labels is not validated at this request.
 const JobKind* kind_of_checked_forms(const Review& review);
 
-// Kueue's gate ValidateRayAndSparkJobUpdates is off, and the request leaves a Ray or Spark job in no queue: it is not
-// looked at then.
+// Kueue's gate ValidateRayAndSparkJobUpdates is off, and after the request a Ray or Spark job is in no queue: then it
+// is not validated.
 bool is_unchecked_update(const Review& review);
 
 // request.namespace; metadata.namespace where a caller left that empty.
@@ -67,12 +67,12 @@ struct ManagedAncestor {
   std::string uid;
   bool external = false;  // of integrations.externalFrameworks
 };
-// Walks the controllers upwards, at most ten, and finds the topmost one of an enabled
-// kind that is managed; nullopt when none is. A controller of a kind that muster knows
-// must exist: its absence is an error, as is a cycle. One with another uid is a namesake
-// and ends the walk, as does one of an unknown kind that the view does not have. So does
-// a batch/v1 Job above anything but a pod: its controller makes pods and no jobs, so its
-// Workload never counts the pods of another job, whatever ownerReferences say.
+// Walks the controllers upwards, at most ten, and finds the topmost one of an enabled kind that is
+// managed; nullopt when none is. A controller of a known kind must exist: its absence is an error, and so
+// is a cycle. A controller with another uid is a namesake and ends the walk, and so does a controller of
+// an unknown kind outside of the view. So does a batch/v1 Job above anything but a pod: its controller
+// makes pods and no jobs, so its Workload never counts the pods of another job, whatever ownerReferences
+// say.
 //
 // Objects of integrations.externalFrameworks are known through their Workloads: one with a Workload
 // (an admitted one, where a review asks) in the same namespace is managed, and ends the walk.
@@ -84,10 +84,10 @@ using OwnerLookup = std::function<std::optional<OwnerFacts>(const OwnerReference
 MaybeAncestor managed_ancestor(const RuleSettings& settings, const OwnerLookup& lookup, std::string uid,
                                std::optional<OwnerReference> controller, bool of_pod = false);
 
-// Whether the object is a queued job, by everything said above.
+// Whether the object is a queued job, by all rules above.
 Result<bool, Undecided> is_queued(const Review& review, const nlohmann::json& object);
-// The same whoever controls it: it has a queue name, or the settings manage it without one.
-// True when its namespace is not known yet.
+// The same for every owner: it has a queue name, or the settings manage it without one. True when its namespace is not
+// known yet.
 bool is_queued_by_itself(const Review& review, const nlohmann::json& object);
 
 // Whether the object under review is of an enabled kind and is queued; false while that is not known.

@@ -67,11 +67,11 @@ class QueuedJob {
     return kind_->pod_set_shapes(*job_, settings);
   }
 
-  // The merge patch that starts it with what its pod sets got, in order. An error can
-  // never be mended by waiting.
+  // The merge patch that starts it with the values for its pod sets, in order. An error is
+  // permanent.
   Result<nlohmann::json> start_patch(const std::vector<PodSetInfo>& infos) const;
-  // The merge patch that puts back what a start has changed, without the suspension; null
-  // when everything is as it was. No infos: nobody knows how it was.
+  // The merge patch that reverts the changes of a start, without the suspension; null when nothing differs. No infos:
+  // the old values are unknown.
   nlohmann::json restore_patch(const std::vector<PodSetInfo>& infos) const;
 
  private:

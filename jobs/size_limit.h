@@ -17,7 +17,7 @@ inline constexpr size_t kMostReplicatedJobs = 10'000;
 // Jobs that muster runs of one JobSet at a time.
 inline constexpr int64_t kMostJobsOfAJobSet = 10'000;
 
-// The error that is the whole answer to such a request; nullopt: the rules may look at it.
+// The only error in the answer to such a request; nullopt: the rules can run.
 std::optional<FieldError> beyond_size_limit(const AdmissionRequest& request);
 
 }  // namespace muster

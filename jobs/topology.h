@@ -28,14 +28,14 @@ inline constexpr std::string_view kPodIndexOffset = "kueue.x-k8s.io/pod-index-of
 // "spec.template.metadata.annotations" of a template.
 FieldPath annotations_path(const ConstPodTemplateRef& pod_template);
 
-// What can be told from one template's annotations alone.
+// The result for one template's annotations alone.
 FieldErrors check_topology_annotations(const RuleSettings& settings, const ConstPodTemplateRef& pod_template);
 
 // Slices that are larger than the pod set. Values that are no numbers are left to
 // check_topology_annotations.
 FieldErrors check_slice_bounds(const ConstPodTemplateRef& pod_template);
 
-// One layer of slices: so many pods in one domain of this level.
+// One layer of slices: this number of pods in one domain of this level.
 struct SliceLayer {
   std::string topology;
   int64_t size;

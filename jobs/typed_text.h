@@ -1,5 +1,5 @@
-// Objects as the typed API sees them, for error messages and comparisons: fields in the
-// order of the API's documentation, and those that nobody wrote the same as empty ones.
+// Objects as the typed API sees them, for error messages and comparisons: fields in the order of the API's
+// documentation, and missing fields equal to empty ones.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -33,7 +33,7 @@ struct KubeRequest {
   // Whether doing it twice is doing it once, so that it may be sent again when no
   // answer came.
   bool repeatable = false;
-  // Never sent again, whatever the answer: the caller has its own rhythm.
+  // Never retried, for any answer: the caller has its own schedule.
   bool once = false;
   // No attempt starts at this time or later, not even after a wait for a connection or
   // for a retry (kTooLateReason), and none is waited for any longer: for writes of a leader.
@@ -50,7 +50,7 @@ struct WriteOptions {
   std::string subresource{};    // "status"
   std::string field_manager{};  // empty: the server takes it from the user agent
   bool dry_run = false;
-  // The answer is a PartialObjectMetadata: for who needs no more than the new version.
+  // The answer is a PartialObjectMetadata: for callers that need only the new version.
   bool metadata_only = false;
   bool managed_fields = false;               // as KubeRequest's
   std::optional<MonotonicTime> not_after{};  // as KubeRequest's
@@ -83,9 +83,9 @@ class KubeApi {
 
   // Sends, retries as kube/retry.h says, and parses the answer. An empty answer is null.
   virtual Answer send(const KubeRequest& request, std::stop_token stop) = 0;
-  // Sends once, on a connection of its own that does not count as in flight, and
-  // passes the body on as it arrives. `request.timeout` bounds the silence between
-  // bytes. Done when the server has ended the body in good order, or on_bytes said so.
+  // Sends once, on a separate connection that does not count as in flight, and passes the body on as it arrives.
+  // `request.timeout` limits the pause between bytes. Done when the server has ended the body correctly, or when
+  // on_bytes ends it.
   virtual Outcome<StatusError> stream(const KubeRequest& request, const ByteSink& on_bytes, std::stop_token stop) = 0;
 
   Answer get(const Resource& resource, std::string_view ns, std::string_view name, std::stop_token stop = {});

@@ -1,6 +1,6 @@
-// Whether the bearer of a token may do something, by the API server's word: TokenReview
-// says who it is, SubjectAccessReview what they may. muster's metrics are behind it, as
-// those of every controller-runtime program are (metrics/filters), and `muster explain`.
+// Whether the bearer of a token has a permission, decided by the API server: TokenReview returns the user,
+// SubjectAccessReview the permission. muster's metrics are behind it, as those of every controller-runtime program are
+// (metrics/filters), and `muster explain`.
 #pragma once
 
 #include <map>
@@ -18,11 +18,11 @@ namespace muster::kube {
 
 enum class AccessDecision {
   kAllow,
-  kUnauthenticated,  // nobody's token: 401
-  kForbidden,        // somebody's who lacks the right: 403
+  kUnauthenticated,  // no user has this token: 401
+  kForbidden,        // the user lacks the permission: 403
 };
 
-// What somebody wants to do: to a non-resource URL, or, where `path` is empty, to objects.
+// The requested action: on a non-resource URL, or, if `path` is empty, on objects.
 struct AccessQuestion {
   std::string verb;
   std::string path{};
@@ -32,8 +32,8 @@ struct AccessQuestion {
   std::string subresource{};
 };
 
-// Thread-safe. Answers are remembered: who a token is for 1 minute, an allowance for
-// 5 minutes, a refusal for 30 s. Tokens themselves are not kept, only their digests.
+// Thread-safe. Answers are cached: the user of a token for 1 minute, an allowance for 5 minutes, a refusal for 30 s.
+// Only digests of tokens are kept, not tokens.
 class Authorizer {
  public:
   static constexpr Duration kRememberToken = std::chrono::minutes(1);
@@ -43,23 +43,23 @@ class Authorizer {
   // muster itself needs create on tokenreviews and subjectaccessreviews
   // (ClusterRole system:auth-delegator).
   //
-  // With an audience, only tokens that were made for it count: whoever gets hold of one
-  // can do nothing with it elsewhere, and tokens for the API server are refused. Without, tokens
-  // for the API server count. `ending` ends questions that are under way, of callers who have no
-  // stop of their own.
+  // With an audience, only tokens for this audience are valid: a stolen token has no use
+  // elsewhere, and tokens for the API server are refused. Without an audience, tokens for
+  // the API server are valid. `ending` ends running requests of callers without their own
+  // stop.
   Authorizer(KubeApi& api, const Clock& clock, std::string audience = {}, std::stop_token ending = {})
       : api_(api), clock_(clock), audience_(std::move(audience)), ending_(std::move(ending)) {}
 
-  // Blocks for two requests when nothing is remembered. An error means that the API
-  // server gave no answer: let nobody in, but say 500 and not 403.
+  // Blocks for two requests when nothing is cached. An error means that the API server gave no answer: refuse the
+  // request, but with 500 and not 403.
   Result<AccessDecision, StatusError> decide(const std::string& token, const AccessQuestion& question,
                                              std::stop_token stop = {}) EXCLUDES(mutex_);
-  // The same for a user who is known already: one request when nothing is remembered.
+  // The same for an authenticated user: one request when nothing is cached.
   Result<AccessDecision, StatusError> decide(const AuthenticatedUser& user, const AccessQuestion& question,
                                              std::stop_token stop = {}) EXCLUDES(mutex_);
 
  private:
-  // Strangers may send any number of tokens; past this many, the memory starts anew.
+  // Unknown clients can send any number of tokens; beyond this number, the cache is cleared.
   static constexpr size_t kMaxRemembered = 4096;
 
   template <class V>
@@ -67,7 +67,7 @@ class Authorizer {
     V value;
     MonotonicTime until;
   };
-  // The user as TokenReview describes it, as text; empty for nobody.
+  // The user from TokenReview, as text; empty: no user.
   using User = std::string;
 
   bool is_for_audience(const nlohmann::json& review) const;

@@ -42,17 +42,17 @@ struct RequestLabels {
 // Thread-safe. Each call uses the calling thread; there are no threads inside.
 class KubeClient final : public KubeApi {
  public:
-  // Reads the credentials once, so that what is wrong with them is said at start-up;
-  // sends nothing. An exec plugin runs now. The observer and what `timing` refers to
-  // must outlive the client. Ignores SIGPIPE for the whole process, because OpenSSL
-  // writes to sockets that the server may have closed.
+  // Reads the credentials once, so that errors in them appear at startup; sends nothing. An exec
+  // plugin runs now. The observer and what `timing` refers to must outlive the client. Ignores
+  // SIGPIPE for the whole process, because OpenSSL writes to sockets that the server may have
+  // closed.
   static Result<std::unique_ptr<KubeClient>> make(ClusterAccess access, ClientOptions options, Timing timing,
                                                   KubeObserver& observer);
 
   Answer send(const KubeRequest& request, std::stop_token stop) override;
   Outcome<StatusError> stream(const KubeRequest& request, const ByteSink& on_bytes, std::stop_token stop) override;
 
-  // Who it is to the server at this moment.
+  // Its current identity for the server.
   Result<Identity> identity() { return credentials_.current(); }
   // The namespace that the kubeconfig's context or the pod is in.
   const std::string& default_namespace() const { return credentials_.access().ns; }

@@ -1,5 +1,5 @@
-// Whether the API server serves a kind, by its own word. A 404 alone does not say so: a proxy
-// without a backend, or a server that has just started, answers in the same way.
+// Whether the API server serves a kind, by its discovery documents. A 404 alone is no proof: a proxy without a backend,
+// or a server during startup, answers in the same way.
 //
 // Source: apimachinery pkg/apis/meta/v1 (APIGroupList, APIResourceList).
 #pragma once

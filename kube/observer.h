@@ -1,5 +1,5 @@
-// What the API server client tells about itself. kube/ never logs: whoever owns the
-// client passes an observer, and turns what it hears into log lines and metrics.
+// Reports of the API server client about itself. kube/ never logs: the owner of the client passes an observer, which
+// writes log lines and metrics.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ enum class EventOutcome {
   kRateLimited,    // lost: too many about this object
   kQueueFull,      // lost: too many at once
   kNamespaceGone,  // lost: its namespace is being deleted, or is not there
-  kRefused,        // lost: the API server does not take it; why is said
+  kRefused,        // lost: the API server refuses it, with a reason
   kUnanswered,     // lost: the API server could not be reached for too long
 };
 // "created", "rate_limited": a metric's label.
@@ -44,8 +44,8 @@ class KubeObserver {
   // Credentials could not be refreshed; the previous ones are still in use.
   virtual void credentials_stale(const std::string& /*why*/) {}
 
-  // The API server has told something of a kind: a whole list, an event, a bookmark, or that it
-  // does not serve it. `selector` tells several watches of a kind apart.
+  // Data of a kind came from the API server: a whole list, an event, a bookmark, or that the kind is not served.
+  // `selector` distinguishes several watches of a kind.
   virtual void heard(const Resource& /*resource*/, const std::string& /*selector*/) {}
   // A list starts, the first included; `why` is empty for the first.
   virtual void listing(const Resource& /*resource*/, const std::string& /*why*/) {}
@@ -58,8 +58,8 @@ class KubeObserver {
 
   // A lease could not be read or written; tried again soon. Not called for a lost race.
   virtual void lease_failed(const std::string& /*lease*/, const std::string& /*why*/) {}
-  // Once per event given to a recorder, and once more for each patch of a series. `why`
-  // is empty unless an answer of the API server tells it.
+  // Once per event given to a recorder, and once more for each patch of a series. `why` is empty unless an answer of
+  // the API server has it.
   virtual void event_done(EventOutcome /*outcome*/, const std::string& /*why*/) {}
 };
 

@@ -1,5 +1,5 @@
-// How many objects to ask for in the next page of a list, so that a page stays a few megabytes
-// whatever its objects weigh. Pure.
+// How many objects to ask for in the next page of a list, so that a page stays a few megabytes for any size of objects.
+// Pure.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class PageSize {
   static constexpr size_t kMostBytes = 4 * kWantedBytes;
 
   int limit() const { return limit_; }
-  // A page of so many objects came.
+  // A page with this number of objects arrived.
   void came(size_t objects, size_t bytes);
   // It was larger than kMostBytes. False: one object alone is.
   bool was_too_large();

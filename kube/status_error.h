@@ -31,8 +31,8 @@ struct StatusError {
   std::string object{};  // the name of what the answer is about (Status.details.name)
 
   bool unanswered() const { return code == 0; }
-  // There is no such object: the API server's word, which names it. A 404 without a name is a
-  // kind that is not served, or the page of somebody in between, and says nothing of objects.
+  // The object does not exist: the API server's Status names it. A 404 without a name is a kind that is not served, or
+  // the page of a proxy, and proves nothing about objects.
   bool not_found() const { return code == 404 && reason == "NotFound" && !object.empty(); }
   bool forbidden() const { return code == 403; }
   bool gone() const { return code == 410; }
@@ -46,7 +46,7 @@ inline constexpr std::string_view kUnreachableReason = "Unreachable";          /
 inline constexpr std::string_view kNoAnswerInTimeReason = "NoAnswerInTime";    // the request's own timeout
 inline constexpr std::string_view kCancelledReason = "Cancelled";              // the caller asked to stop
 inline constexpr std::string_view kTooLateReason = "TooLate";                  // not sent (again): not_after
-inline constexpr std::string_view kCredentialsReason = "CredentialsNotReady";  // no token or certificate to be had
+inline constexpr std::string_view kCredentialsReason = "CredentialsNotReady";  // no token or certificate available
 inline constexpr std::string_view kUnreadableReason = "UnreadableAnswer";      // not what was asked for
 inline constexpr std::string_view kTooLargeReason = "AnswerTooLarge";          // more bytes than may be read
 

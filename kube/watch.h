@@ -34,23 +34,23 @@ class WatchSink {
   virtual void on_listed(const nlohmann::json& object) = 0;
   // The list is complete: what it brought is everything there is, the rest is gone.
   virtual void on_replaced(const std::string& version) = 0;
-  // The API server does not serve the kind; nothing is said about what was there before.
+  // The API server does not serve the kind; known objects stay unchanged.
   virtual void on_absent() = 0;
-  // What the API server held when catch_up(term) was called, all of it, has been told.
+  // All objects that the API server had at the call of catch_up(term) have been delivered.
   virtual void on_caught_up(uint64_t term) = 0;
   // One change since. A deleted object comes in its last state.
   virtual void on_event(WatchChange change, const nlohmann::json& object) = 0;
 };
 
-// One watch, one thread. It lists (paged, consistent), then watches from there with
-// bookmarks for 5 to 10 minutes at a time, for ever:
+// One watch, one thread. It lists (paged, consistent), then watches from there with bookmarks for 5 to 10 minutes at a
+// time, in a loop:
 // - when a watch ends or breaks, it resumes after the last event or bookmark;
 // - on 410 Gone, in HTTP or in the stream, it lists again, at most once a second;
-// - a 404 is believed when the discovery documents have said twice in a row that the kind is
-//   not served; it is then told as absent, and looked for every 30 s;
+// - a 404 counts when the discovery documents have said twice in a row that the kind is
+//   not served; it is then reported as absent, and checked every 30 s;
 // - any other answer that is not what was asked for (a proxy's page, half a list) changes
 //   nothing of the picture;
-// - a missing right (403) is told to the observer, and tried for until it is granted;
+// - a missing permission (403) is reported to the observer, and retried until granted;
 // - what fails, or ends at once without news, is repeated 0.8 s to 30 s later.
 class Watch {
  public:
@@ -105,11 +105,11 @@ class Watch {
   WatchPolicy policy_;
   std::string version_;  // resume after this; empty: list first
   std::string why_;      // the last attempt ended; empty when in good order
-  int absences_ = 0;     // that discovery has told in a row
+  int absences_ = 0;     // reported by discovery in a row
   bool told_absent_ = false;
   bool told_forbidden_ = false;
   uint64_t term_ = 0;            // asked for when the attempt began
-  uint64_t caught_up_with_ = 0;  // as told
+  uint64_t caught_up_with_ = 0;  // as reported
 
   std::jthread thread_;  // last, so that it ends before the rest
 };

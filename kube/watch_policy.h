@@ -15,11 +15,11 @@ namespace muster::kube {
 enum class WatchEnd {
   kClosed,     // the server ended it in good order, as it does every few minutes
   kBroken,     // network error, 401, 429 or 5xx: what was seen so far still holds, resume after it
-  kExpired,    // 410: the server has forgotten the version to resume from, list anew
-  kUnusable,   // any other refusal, or bytes that are no event: list anew, but not at once
+  kExpired,    // 410: the version to resume from has expired, list again
+  kUnusable,   // any other refusal, or invalid bytes: list again, but not at once
   kDoubtful,   // 404, and for the first time discovery says too that the kind is not served
   kAbsent,     // the same again: the kind is not served (its CRD is missing)
-  kForbidden,  // 403: somebody must grant a right first
+  kForbidden,  // 403: a permission must be granted first
 };
 
 struct WatchAttempt {

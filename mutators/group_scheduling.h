@@ -9,8 +9,8 @@ namespace muster {
 
 // On CREATE: the waiter, its volume and the epoch.
 extern const Mutator group_scheduling_inject;
-// On UPDATE: what was injected stays as it was; a resumed run gets a new epoch.
-// Runs after every mutator that may change `suspend`.
+// On UPDATE: injected parts stay unchanged; a resumed run gets a new epoch. Runs after every mutator that may change
+// `suspend`.
 extern const Mutator group_scheduling_keep;
 
 }  // namespace muster

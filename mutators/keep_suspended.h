@@ -4,15 +4,15 @@
 
 namespace muster {
 
-// Keeps a queued job suspended when an UPDATE drops spec.suspend without anybody
-// having said so.
+// Keeps a queued job suspended when an UPDATE drops spec.suspend without a user's
+// intent.
 //
-// Going over from client-side to server-side apply does that: kubectl hands the
-// fields of the old manager, and with them the suspend that muster set, to the new
-// one and applies the unchanged manifest, which does not name suspend; so the API
-// server removes it, and its default starts the job. Then nobody in
-// metadata.managedFields owns spec.suspend. Whoever starts a job on purpose, by patch,
-// replace or apply, does own it; that is left to the rules of the validating webhook.
+// A change from client-side to server-side apply does that: kubectl moves the fields of the old
+// manager, and with them the suspend that muster set, to the new one and applies the unchanged
+// manifest, which does not have suspend; so the API server removes it, and its default starts
+// the job. Then no manager in metadata.managedFields owns spec.suspend. A user who starts a job
+// on purpose, by patch, replace or apply, owns it; the rules of the validating webhook handle
+// that.
 extern const Mutator keep_suspended;
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// What a new ClusterQueue or ResourceFlavor gets: the finalizer that keeps it for as long
-// as Workloads use it; and a quota that nobody stated is none. Source: Kueue's webhooks.
+// The defaults of a new ClusterQueue or ResourceFlavor: the finalizer that keeps it while Workloads use it; a missing
+// quota is 0. Source: Kueue's webhooks.
 #pragma once
 
 #include "mutators/mutator.h"

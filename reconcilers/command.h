@@ -30,26 +30,26 @@ struct Write {
   nlohmann::json body{};  // the object, or the patch; of kDelete null, or with_version() of nothing
   std::string uid{};      // kDelete: only this very object
   Propagation propagation = Propagation::kBackground;
-  // Told once the write has succeeded, so that nobody reads of what did not happen.
+  // Recorded after the write has succeeded, so that no event reports a failed write.
   std::vector<ObjectEvent> events{};
   // Counted then, for the same reason.
   std::vector<Measurement> measurements{};
   // Logged then.
   std::vector<LoggedDecision> decisions{};
-  // Told instead when the API server does not take the write; its own sentence ends the note.
+  // Recorded instead when the API server refuses the write; the server's message ends the note.
   std::optional<ObjectEvent> refusal{};
   // kCreate: after such a refusal only this object waits for its next attempt, and its reconciler asks
   // ClusterState::refused_for(); otherwise all of its key waits, as after any failure.
   bool waits_alone = false;
   // It only says why something waits: nothing depends on it, and others go first (engine/giving_way.h).
   bool gives_way = false;
-  // Once it is done, its key is left alone for so long: for what changes often and may
-  // be told late, such as the counts of a queue.
+  // The key is not reconciled for this time after the write: for frequent changes that can be late, such as the counts
+  // of a queue.
   Duration rest{};
 };
 
-// The merge patch with the version of the object that it was made for, where there is one: it
-// holds only for that, a conflict is planned anew.
+// The merge patch with the version of the object that it was made for, where there is one: it is valid only for that
+// version; after a conflict the key is reconciled again.
 nlohmann::json with_version(const ObjectMeta& meta, nlohmann::json patch);
 
 // How the API server answered a Write.
@@ -57,13 +57,13 @@ enum class WriteOutcome {
   kDone,
   kConflict,       // the object has changed since
   kNotFound,       // it, or its namespace, is gone
-  kAlreadyExists,  // kCreate: somebody's object has that name
+  kAlreadyExists,  // kCreate: another object has that name
   kRefused,        // invalid or forbidden: the same write will be refused again
   kFailed,         // no answer, or the server's trouble
 };
 
-// What one reconciler wants now. The writes are independent of each other: what must
-// come after another one is asked for again when that one is done.
+// The plan of one reconciler. The writes are independent of each other: a write that must follow another one is planned
+// by the next reconciliation.
 struct Plan {
   std::vector<Write> writes{};
   // Events without a write.

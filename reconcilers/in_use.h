@@ -6,8 +6,8 @@
 
 namespace muster {
 
-// Asks for the finalizer to go, and tells the events with that; nothing when the object
-// does not carry it.
+// Plans the removal of the finalizer, with these events; nothing when the object does not have
+// it.
 void drop_in_use_finalizer(const ResourceType& type, const ObjectMeta& meta, Plan& plan,
                            std::vector<ObjectEvent> events = {});
 // An object that others may name carries the finalizer while it lives, and loses it when

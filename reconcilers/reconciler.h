@@ -1,10 +1,10 @@
 // The shape of every reconciler: (key, state, now) -> plan, a pure function.
 //
 // The engine calls reconcile() for a key after each change that concerns it, never
-// while writes for that key are under way, and always with those writes' results in
-// the state: a reconciler reads its own writes. So it needs no memory. Whatever it
-// must remember is in the objects, and a process that is killed between any two
-// writes is continued by the next one.
+// while writes for that key are in progress, and always with those writes' results in
+// the state: a reconciler reads its own writes. So it needs no memory. All state is
+// in the objects, and after a crash between any two writes the next process
+// continues.
 #pragma once
 
 #include <string_view>

@@ -25,7 +25,7 @@ void run_pass(const Steps& steps, Arguments&... arguments) {
   std::ignore = take_steps(steps, arguments...);
 }
 
-// For a step that ends the pass whatever the one inside it did.
+// For a step that ends the pass for any result of the inner step.
 constexpr Step last(Step) {
   return Step::kDone;
 }

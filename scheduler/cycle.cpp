@@ -13,7 +13,7 @@
 namespace muster {
 namespace {
 
-// In which cycle a Workload was first kept waiting for the pods of another; later ones come later.
+// The cycle in which a Workload was first blocked by the pods of another one; later cycles come later.
 uint64_t held_up_in(const WorkloadState& workload) {
   const LastAttempt* refusal = workload.refusal.get();
   const bool held_up = refusal != nullptr && refusal->outcome == AttemptResult::kAwaitingReady;
@@ -45,8 +45,8 @@ std::vector<Decision> Cycle::run() {
 void Cycle::nominate(CycleEntry& entry) const {
   WorkloadState& workload = *entry.workload;
   state_.subject = &workload;
-  // Quota has moved in the ClusterQueue, so flavors that were tried before may do now; but a
-  // scan that stopped in the cycle before goes on, or it would never come to its end.
+  // Quota has changed in the ClusterQueue, so tried flavors can fit now; but a scan that stopped in the last cycle
+  // continues, otherwise it would never end.
   const ScanProgress& progress = workload.progress;
   const bool recent = progress.cycle + 1 == state_.cycle && progress.shape == workload.shape;
   if (progress.generation < workload.queue->generation && !recent) workload.progress = {};
@@ -93,8 +93,8 @@ void Cycle::find_placement(CycleEntry& entry) const {
   entry.victims = std::move(victims);
 }
 
-// The number of pods is not counted when victims are sought, only when the result is checked:
-// a Workload that lacks nothing but pods finds too few victims and is skipped, as in Kueue.
+// The search for victims ignores the resource pods, only the check of its result counts it: a Workload that lacks only
+// pods finds too few victims and is skipped, as in Kueue.
 Amounts Cycle::usage_to_evict_for(const Placement& placement) const {
   Amounts usage = placement.usage;
   std::erase_if(usage,
@@ -102,8 +102,8 @@ Amounts Cycle::usage_to_evict_for(const Placement& placement) const {
   return usage;
 }
 
-// Quota that is nearest in the tree first, because borrowing takes what others may need; then priority, then age. A
-// claim comes before all of it: see kEvictionsBeforeClaim.
+// Quota that is nearest in the tree first, because other queues can need borrowed quota; then priority, then age. A
+// claim comes first: see kEvictionsBeforeClaim.
 void Cycle::process_in_order() {
   std::vector<CycleEntry*> order;
   for (CycleEntry& entry : entries_) order.push_back(&entry);
@@ -118,8 +118,8 @@ void Cycle::process_in_order() {
   for (CycleEntry* entry : order) process(*entry);
 }
 
-// Tree by tree: those of Cohorts by the name of the root, then ClusterQueues without one. What an
-// earlier cycle has held up comes before, as if that cycle went on.
+// Tree by tree: Cohorts by the name of the root, then ClusterQueues without a Cohort. Workloads that an earlier cycle
+// blocked come first, as if that cycle continued.
 void Cycle::process_fairly() {
   std::map<std::tuple<uint64_t, bool, std::string>, std::vector<CycleEntry*>> trees;
   for (CycleEntry& entry : entries_) {
@@ -142,7 +142,7 @@ bool Cycle::overlaps(const CycleEntry& entry) const {
   });
 }
 
-// Once the victims of all so far, and its own, have left.
+// After all earlier victims, and its own, have released their quota.
 bool Cycle::fits_without_victims(const CycleEntry& entry) {
   const Ledger::Simulation simulation(state_.ledger);
   SimulatedRemoval gone(state_);
@@ -151,9 +151,9 @@ bool Cycle::fits_without_victims(const CycleEntry& entry) {
   return state_.ledger.fits(entry.workload->queue->node, entry.placement.usage);
 }
 
-// While they are all still there; what is merely spoken for in this cycle does not count. Quota is
-// what a tree has in all and what its ClusterQueue may take: within a tree, a Cohort's limits
-// on lending and borrowing may be passed until the victims have left.
+// While all victims still hold quota; quota reserved in this cycle does not count. The limits are the total of the tree
+// and the maximum of its ClusterQueue: within a tree, a Cohort's limits on lending and borrowing can be exceeded until
+// the victims have left.
 bool Cycle::fits_beside_victims(const CycleEntry& entry) {
   Ledger& ledger = state_.ledger;
   const NodeId queue = entry.workload->queue->node;
@@ -167,8 +167,8 @@ bool Cycle::fits_beside_victims(const CycleEntry& entry) {
   });
 }
 
-// Its victims are others' victims already: what would it need once those have left?
-// With the same flavors, from the first one.
+// Its victims are already victims of other Workloads: what does it need after they have left? With the same flavors,
+// from the first one.
 void Cycle::recompute(CycleEntry& entry) {
   const Ledger::Simulation simulation(state_.ledger);
   SimulatedRemoval gone(state_);
@@ -184,8 +184,8 @@ void Cycle::process(CycleEntry& entry) {
   const FitMode mode = entry.placement.mode;
   if (mode == FitMode::kNoFit) return refuse(entry, AttemptResult::kNoFit, entry.placement.no_fit_reason);
   if (mode == FitMode::kPreempt && entry.victims.empty()) {
-    // Nobody may be evicted now. What is free is kept from others for this cycle, unless it
-    // could always be had back.
+    // No Workload can be evicted now. Free quota is reserved for this cycle, unless it can always be
+    // reclaimed.
     if (entry.workload->queue->object->preemption.reclaim_within_cohort != PreemptionPolicy::kAny)
       hold(entry, usage_to_reserve(entry));
     if (entry.spared.first_end) return await_protected(entry);
@@ -199,7 +199,7 @@ void Cycle::process(CycleEntry& entry) {
     return refuse(entry, AttemptResult::kDeferredFit, PendingReason::kWaitingForPreemptedWorkloads);
   }
   if (!state_.awaited.empty()) {
-    // What it will take is not for those after it.
+    // Later heads cannot get the quota that it will use.
     hold(entry, entry.placement.usage);
     return refuse(entry, AttemptResult::kAwaitingReady, PendingReason::kWaitingForPodsReady);
   }
@@ -208,8 +208,8 @@ void Cycle::process(CycleEntry& entry) {
 
 void Cycle::hold(const CycleEntry& entry, Amounts usage) {
   const NodeId queue = entry.workload->queue->node;
-  // A sum that was cut at the largest number would take the usage of others along when this
-  // is let go.
+  // The release of a saturated sum would also remove the usage of other
+  // Workloads.
   for (QuotaAmount& held : usage) {
     for (NodeId node = queue; node != kNoNode; node = state_.ledger.parent(node)) {
       const int64_t room =
@@ -221,7 +221,7 @@ void Cycle::hold(const CycleEntry& entry, Amounts usage) {
   held_.push_back({queue, std::move(usage)});
 }
 
-// As much as it could hold without taking anything from others: beyond its nominal quota only if it borrows.
+// The amount that it can hold without preemption: beyond its nominal quota only if it borrows.
 Amounts Cycle::usage_to_reserve(const CycleEntry& entry) const {
   const NodeId queue = entry.workload->queue->node;
   Amounts amounts = entry.placement.usage;

@@ -1,12 +1,12 @@
-// One scheduling cycle: at most one Workload of each ClusterQueue is nominated, all of them
-// against the same state, then they are dealt with one after the other, each seeing what
-// the ones before it took. The order: nearest quota first, then priority, then time; with
-// fair sharing, a tournament per Cohort tree.
+// One scheduling cycle: at most one Workload of each ClusterQueue is nominated, all of them against the
+// same state, then they are processed one after the other, and each sees the quota that the earlier ones
+// took. The order: nearest quota first, then priority, then time; with fair sharing, a tournament per
+// Cohort tree.
 //
-// While a Workload waits for its victims, the quota that they will free is spoken for
-// within the cycle. It is not given to anybody before they have left, either: where Kueue
-// admits a later Workload that fits only without the victims, that one is deferred.
-// Source: Kueue KEPs 83, 1714 and the order of decisions of its scheduler.
+// While a Workload waits for its victims, their quota is reserved for it within the cycle. No other
+// Workload gets this quota before the victims have left: Kueue admits a later Workload that fits only
+// without the victims, muster defers it. Source: Kueue KEPs 83, 1714 and the order of decisions of its
+// scheduler.
 #pragma once
 
 #include <vector>
@@ -26,28 +26,28 @@ struct Invalid {
   bool until_changed;  // no release of quota can help
 };
 
-// One head, before and after it was dealt with.
+// One head, before and after its processing.
 struct CycleEntry {
   WorkloadState* workload;
   Placement placement{};
   std::vector<Victim> victims{};
-  Spared spared{};        // who cannot be preempted yet
+  Spared spared{};        // victims that cannot be preempted yet
   LastAttempt refusal{};  // unless it was admitted
   bool admitted = false;
-  bool evicted = false;        // somebody for it, just now
+  bool evicted = false;        // a victim was evicted for it just now
   bool until_changed = false;  // of an invalid one
 };
 
 class Cycle {
  public:
-  // `only_news`: refusals that repeat the last one are not worded.
+  // `only_news`: no message is built for a refusal that repeats the last one.
   Cycle(SchedulerState& state, Now now, bool only_news) : state_(state), now_(now), only_news_(only_news) {}
 
   // The first of its queue. run() leaves it there, parks it, or moves it into its reservation.
   void add(WorkloadState& head) { entries_.push_back({&head}); }
   void add_invalid(WorkloadState& head, Invalid why);
   std::vector<Decision> run();
-  // What run() changed: who was admitted, who must leave, what heads became of.
+  // The changes of run(): admissions, evictions, results of the heads.
   const std::vector<CycleEntry>& entries() const { return entries_; }
 
  private:
@@ -76,7 +76,7 @@ class Cycle {
   std::vector<CycleEntry> entries_;
   std::vector<CycleEntry> invalid_;
   std::vector<WorkloadState*> leaving_;  // victims of the entries so far
-  // Spoken for until the end of the cycle.
+  // Reserved until the end of the cycle.
   struct Held {
     NodeId queue;
     Amounts usage;

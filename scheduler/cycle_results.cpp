@@ -1,4 +1,4 @@
-// What follows from a head's turn: a reservation, evictions, or its way back to the queue.
+// The results of a head's turn: a reservation, evictions, or its return to the queue.
 #include <algorithm>
 
 #include "api/meta/constants.h"
@@ -59,14 +59,14 @@ void Cycle::preempt(CycleEntry& entry) {
   refuse(entry, AttemptResult::kPreempting, PendingReason::kWaitingForPreemptedWorkloads);
 }
 
-// It is evaluated again when the first of them is not protected any longer, whatever else happens.
+// It is evaluated again when the first protection ends, independent of other events.
 void Cycle::await_protected(CycleEntry& entry) {
   WorkloadState& preemptor = *entry.workload;
   const MonotonicTime end = *entry.spared.first_end;
   if (!preemptor.awaits_protected_since) preemptor.awaits_protected_since = now_.monotonic;
   await_protection_end(state_, *preemptor.queue, end);
   entry.refusal.protected_until = end;
-  // Stamps are whole seconds; so is what a user reads.
+  // Timestamps are whole seconds, and so is the time in the message.
   entry.refusal.protected_until_stamp =
       whole_seconds(now_.wall + (end - now_.monotonic) + std::chrono::milliseconds(500));
   refuse(entry, AttemptResult::kPreemptNoCandidates, PendingReason::kWaitingForProtectedWorkloads);
@@ -121,8 +121,8 @@ void Cycle::admit(CycleEntry& entry) {
   decisions_.push_back(std::move(decision));
 }
 
-// Of a shape that was refused: what must fall before it is worth another look. That cannot be
-// told where a smaller size might do.
+// The wake conditions of a refused shape. Unknown if a smaller size can
+// fit.
 void Cycle::await_wake_conditions(const WorkloadState& workload) {
   PendingQueue& pending = workload.queue->pending;
   if (!workload.in_queue() || !pending.refused(workload.shape) || can_be_reduced(*workload.object)) return;
@@ -139,13 +139,13 @@ void Cycle::requeue(CycleEntry& entry) {
   const AttemptResult outcome = refusal.outcome;
   const bool waits = outcome == AttemptResult::kPreempting || outcome == AttemptResult::kDeferredFit;
   const bool held_up = outcome == AttemptResult::kAwaitingReady;
-  // Evictions change everything, and so does time: the next attempt looks at all flavors.
+  // Evictions and time change the result: the next attempt tries all flavors.
   if (waits || held_up) workload.progress = {};
-  // Its victims leave for it, so it comes first when they have. The head of a StrictFIFO queue does so anyway.
+  // Its victims leave for it, so it comes first after that. The head of a StrictFIFO queue comes first anyway.
   if (waits && !queue.strict()) queue.pending.prefer(&workload);
 
-  // It competes again in the next cycle: where time alone can help, where another one of this cycle took the room,
-  // where the queue must not be overtaken, and where flavors are left to be tried (KEP-582).
+  // It competes again in the next cycle: if time alone can help, if another Workload of this cycle took the quota, in a
+  // StrictFIFO queue, and if untried flavors are left (KEP-582).
   const bool again =
       waits || held_up || outcome == AttemptResult::kSkipped || queue.strict() || workload.progress.pending();
   if (outcome == AttemptResult::kInvalid && entry.until_changed) {
@@ -153,7 +153,7 @@ void Cycle::requeue(CycleEntry& entry) {
   } else if (!again && outcome == AttemptResult::kInvalid) {
     queue.pending.park(workload);
   } else if (!again) {
-    // With all others that are like it.
+    // With all Workloads of its shape.
     queue.pending.refuse_shape(workload.shape);
   }
   refusal.requeued = queue.pending.competes(workload) ? QueuePosition::kActive : QueuePosition::kInadmissible;
@@ -163,7 +163,7 @@ void Cycle::requeue(CycleEntry& entry) {
     refusal.awaited = state_.awaited;
     refusal.cycle = last != nullptr && last->outcome == outcome ? last->cycle : state_.cycle;
   }
-  // What differs only in its numbers is no news: they move with every release, and each word is a write.
+  // A difference only in numbers is not reported: numbers change with every release, and each report is a write.
   const bool changed = last == nullptr || last->outcome != outcome || last->reason != refusal.reason ||
                        last->requeued != refusal.requeued || last->awaited != refusal.awaited ||
                        last->protected_until != refusal.protected_until;

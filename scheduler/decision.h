@@ -1,5 +1,5 @@
-// What the scheduler decides, as values. SchedulerDriver and evictions are assumed in its own
-// state when they are decided; whoever carries them out reports back (scheduler.h).
+// The scheduler's decisions, as values. It assumes admissions and evictions in its own state when it decides them; the
+// caller writes them and reports the result (scheduler.h).
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ namespace muster {
 struct Admitted {
   WorkloadPtr workload;
   Admission admission;
-  // 0: within the ClusterQueue's own nominal quota. Nothing is written of it; recorded vectors have it.
+  // 0: within the ClusterQueue's own nominal quota. It is not written; recorded vectors have it.
   int borrowing_level = 0;
 };
 
@@ -30,7 +30,7 @@ struct Preempted {
   std::string message;
 };
 
-// The preemptor counts on a Workload that is being evicted and still holds its quota.
+// The preemptor waits for a Workload that is being evicted and still holds its quota.
 struct AwaitedVictim {
   WorkloadPtr workload;
   PreemptionReason reason;
@@ -46,7 +46,7 @@ struct Pending {
   std::string message{};
   QueuePosition requeued = QueuePosition::kNowhere;
   bool changed = true;    // outcome, reason or place differ from the last evaluation
-  bool evaluated = true;  // false: another one of its shape was, and speaks for it
+  bool evaluated = true;  // false: another Workload of its shape was, with the same result
 };
 
 using Decision = std::variant<Admitted, Preempted, AwaitedVictim, Pending>;

@@ -11,10 +11,10 @@ void mix(uint64_t& hash, uint64_t value) {
   hash = (hash ^ value) * 0x9E3779B97F4A7C15ULL + (hash >> 29);
 }
 
-// What one turn did to a tree.
+// The effect of one turn on a tree.
 struct Turn {
   bool changed = false;
-  uint64_t digest = 0;  // of its heads and how far their scans have come; 0: it had no head
+  uint64_t digest = 0;  // of its heads and the positions of their scans; 0: it had no head
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
-// The trees of Cohorts in which a turn may still change something, and when to stop asking them.
+// The trees of Cohorts in which a turn can still change something, and when to stop the turns.
 //
-// A tree comes in with an event and leaves after a turn that admitted, evicted and parked nothing in it, and that
-// looked like an earlier turn: such a tree would go on like that for ever. Flavor scans that go on from turn to turn
-// (KEP-582) make turns differ, so one quiet turn alone does not say that a tree is at rest. One thread.
+// An event adds a tree. It is removed after a turn without admission, eviction or parking that equals an earlier turn:
+// all later turns would be the same. Flavor scans that continue from turn to turn (KEP-582) make turns differ, so one
+// turn without a change does not prove that a tree is stable. One thread.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace muster {
 
 class DirtyTrees {
  public:
-  // Something has happened in the tree of this root; kNoNode: in none that could be asked.
+  // An event has happened in the tree of this root; kNoNode: in no tree that can be scheduled.
   void mark_dirty(NodeId root);
   void clear() { seen_.clear(); }
   bool empty() const { return seen_.empty(); }
@@ -27,7 +27,7 @@ class DirtyTrees {
   void drop_quiescent(const std::vector<CycleEntry>& entries, const Ledger& ledger);
 
  private:
-  // By root: digests of the turns that it has had since something happened.
+  // By root: digests of its turns since the last event.
   std::map<NodeId, std::set<uint64_t>> seen_;
 };
 

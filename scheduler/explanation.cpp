@@ -12,7 +12,7 @@ std::string text(const SchedulerState& state, ResourceId resource, int64_t amoun
   return to_quantity(state.names.resource_name(resource), amount).text();
 }
 
-// What the pod sets before it ask of the same quota, as the last evaluation saw it.
+// The requests of earlier pod sets for the same quota, from the last evaluation.
 int64_t asked_before(const LastAttempt* refusal, uint32_t pod_set, FlavorId flavor, ResourceId resource) {
   if (refusal == nullptr) return 0;
   for (const PodSetObstacles& obstacles : refusal->pod_sets) {
@@ -54,7 +54,7 @@ void compare(const SchedulerState& state, const QueueState& queue, FlavorId flav
   }
 }
 
-// The flavors that one pod set's request for one resource may get.
+// The flavors that one pod set's request for one resource can get.
 void add_rows(const SchedulerState& state, const WorkloadState& workload, const LastAttempt* refusal, uint32_t pod_set,
               ResourceAmount request, std::vector<FlavorRow>& rows) {
   const QueueState& queue = *workload.queue;
@@ -100,7 +100,7 @@ std::vector<FlavorRow> explain_flavors(const SchedulerState& state, const Worklo
   return rows;
 }
 
-// What you can do, by the reason that decides.
+// The possible actions, by the dominant reason.
 std::string outlook_of(const LastAttempt& refusal) {
   switch (refusal.reason) {
     case PendingReason::kWaitingForPreemptedWorkloads:
@@ -149,7 +149,7 @@ std::optional<SchedulerView> Scheduler::explain(const std::string& ns, const std
   }
   explanation.strict = queue.strict();
 
-  // One that was parked with its shape has the answer that the first of the shape got.
+  // A Workload that was parked with its shape has the result of the first Workload of the shape.
   const LastAttempt* refusal = workload->refusal.get();
   if (refusal == nullptr && !queue.pending.competes(*workload)) {
     if (const WorkloadState* first = queue.pending.evaluated(workload->shape)) refusal = first->refusal.get();

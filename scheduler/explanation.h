@@ -16,8 +16,8 @@ struct FlavorRow {
   int64_t requested = 0;  // by all pods of it and of the pod sets before it
   int64_t free = 0;       // unused and within reach of the ClusterQueue
   int64_t nominal = 0;    // of the ClusterQueue
-  int64_t most = 0;       // what it could have if nobody else used anything
-  // Its pods may run there at all: the flavor exists, with no taint or label against it.
+  int64_t most = 0;       // its maximum if no other queue used quota
+  // Its pods can run there at all: the flavor exists, with no taint or label against it.
   bool suitable = true;
   std::string verdict;  // a sentence
 
@@ -27,14 +27,14 @@ struct FlavorRow {
 
 struct SchedulerView {
   std::string cluster_queue;
-  // Kueue's token of QuotaReserved=False; "" before the first evaluation, and always where
-  // nothing is decided (a replica that does not lead).
+  // Kueue's token of QuotaReserved=False; "" before the first evaluation, and always on a replica that makes no
+  // decisions (a follower).
   std::string reason;
   std::string message;  // a sentence
-  std::string outlook;  // what would change it; a sentence
+  std::string outlook;  // the change that would help; a sentence
   // Every flavor that the ClusterQueue has for a resource, for each pod set and resource.
   std::vector<FlavorRow> flavors;
-  bool strict = false;               // nobody passes the first one of the queue
+  bool strict = false;               // no Workload can pass the head of the queue
   size_t position = 0;               // in the ClusterQueue's queue, from 0
   std::vector<std::string> ahead{};  // "namespace/name" of the first ones before it
 };

@@ -68,12 +68,12 @@ Placement FlavorAssigner::place(const std::vector<int32_t>& counts) const {
   return placement;
 }
 
-// False when some resource has no flavor at all: then the later pod sets are not looked at.
+// False when some resource has no flavor at all: then later pod sets are not evaluated.
 bool FlavorAssigner::place_pod_set(size_t index, Placement& placement, PodSetPlacement& pod_set) const {
   PendingReason reason = PendingReason::kNone;
   std::vector<ScanProgress::Position>& positions = placement.progress.positions;
   const auto before = static_cast<std::ptrdiff_t>(positions.size());
-  // Of a pod set without flavors nothing goes on, whatever flavors its other resources got.
+  // A pod set without a flavor ends its scan, also for resources that got a flavor.
   const auto give_up = [&] {
     pod_set.choices.clear();
     positions.erase(positions.begin() + before, positions.end());
@@ -102,14 +102,14 @@ bool FlavorAssigner::place_pod_set(size_t index, Placement& placement, PodSetPla
     }
     pod_set.obstacles.insert(pod_set.obstacles.end(), found.obstacles.begin(), found.obstacles.end());
   }
-  // Pods that ask for nothing that is counted have no flavor, and so no topology.
+  // Pods without counted requests have no flavor, and so no topology.
   if (!pod_set.choices.empty() || !needs_topology(state_, workload_.object->pod_sets[index])) return true;
   pod_set.obstacles = {{.kind = FlavorRejection::Kind::kNoFlavor}};
   placement.no_fit_reason = PendingReason::kNoMatchingFlavor;
   return false;
 }
 
-// The flavors of a group in their order. An attempt ends at the first flavor that will do, and the next attempt goes on
+// The flavors of a group in their order. An attempt ends at the first fitting flavor, and the next attempt continues
 // after it: so a Workload that was not admitted on that flavor reaches the others (flavorFungibility, KEP-582).
 FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t pod_set,
                                           const std::vector<ResourceAmount>& requests, ResourceId first,
@@ -123,7 +123,7 @@ FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t pod_se
     scan.reason = scan.reason == PendingReason::kNone ? reason : std::min(scan.reason, reason);
   };
   const int start = nominated_ != nullptr ? 0 : workload_.progress.next_flavor(static_cast<uint32_t>(pod_set), first);
-  // A flavor that has failed for the Workload is as if the queue did not have it.
+  // A flavor that has failed for the Workload is ignored.
   int final = count - 1;
   while (final >= 0 && workload_.has_failed(group.flavors[final])) --final;
   for (int i = start; i < count; ++i) {
@@ -229,8 +229,8 @@ FlavorAssigner::Standing FlavorAssigner::stand(QuotaId quota, int64_t before, in
   obstacle.kind = FlavorRejection::Kind::kNoneUnused;
   obstacle.limit = available;
   obstacles.push_back(std::move(obstacle));
-  // Who would have to borrow may evict others for it only where a policy says so (KEP-1337); with fair sharing shares
-  // decide that later (KEP-1714).
+  // A Workload that must borrow can evict others only if a policy allows it (KEP-1337); with fair sharing shares decide
+  // that later (KEP-1714).
   const ClusterQueuePreemption& policy = queue_.object->preemption;
   const bool may_borrow = policy.borrow_within_cohort != PreemptionPolicy::kNever ||
                           (state_.fair() && policy.reclaim_within_cohort != PreemptionPolicy::kNever);
@@ -238,7 +238,7 @@ FlavorAssigner::Standing FlavorAssigner::stand(QuotaId quota, int64_t before, in
     reason = PendingReason::kWaitingForQuota;
     return {Rank::kNoFit, level};
   }
-  // Once another resource has ruled the flavor out, whom to evict is no longer the question.
+  // If another resource has excluded the flavor, a search for victims has no use.
   if (!ask_preemption) return {Rank::kNoCandidates, level};
   using Kind = PreemptionForecast::Kind;
   const PreemptionForecast forecast = forecast_preemption(state_, workload_, quota, amount, now_, spared_);
@@ -248,12 +248,12 @@ FlavorAssigner::Standing FlavorAssigner::stand(QuotaId quota, int64_t before, in
   return {rank, forecast.level};
 }
 
-// Of two flavors that will do: the one without evictions, or with the preference PreemptionOverBorrowing the one that
+// Of two fitting flavors: the one without evictions, or with the preference PreemptionOverBorrowing the one that
 // borrows from nearer (KEP-582).
 bool FlavorAssigner::preferred(const Standing& a, const Standing& b) const {
   if (a.rank == Rank::kNoFit) return false;
   if (b.rank == Rank::kNoFit) return true;
-  // What cannot be had now comes last, whatever is preferred.
+  // A flavor that does not fit now comes last, for every preference.
   if ((a.rank == Rank::kNoCandidates) != (b.rank == Rank::kNoCandidates)) return b.rank == Rank::kNoCandidates;
   if (queue_.object->fungibility.preference == FungibilityPreference::kPreemptionOverBorrowing)
     return a.level != b.level ? a.level < b.level : a.rank > b.rank;

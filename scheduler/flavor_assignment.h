@@ -1,10 +1,10 @@
-// Which flavor each resource of each pod set would get, and what stands in the way.
+// Which flavor each resource of each pod set would get, and the reasons against the other flavors.
 //
-// Per pod set and resource group the flavors are tried in the ClusterQueue's order: one that is
-// missing, tainted, excluded by affinity or has failed for the Workload is passed over; the
-// others hold the request at once, after preemption, or not at all, from nearer or farther in
-// the Cohort tree. fungibility says when to go on looking and what is best of what was found.
-// Source: Kueue KEPs 582 and 1337.
+// Per pod set and resource group the flavors are tried in the ClusterQueue's order: a flavor is skipped
+// if it is missing, tainted, excluded by affinity or has failed for the Workload. Other flavors fit at
+// once, after preemption, or not at all, with quota from nearer or farther in the Cohort tree.
+// flavorFungibility decides when to continue and which of these flavors is the best. Source: Kueue KEPs
+// 582 and 1337.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,7 @@ struct Placement {
 
 class FlavorAssigner {
  public:
-  // `spared` is told of the Workloads that cannot be preempted yet.
+  // `spared` collects the Workloads that cannot be preempted yet.
   FlavorAssigner(SchedulerState& state, const WorkloadState& workload, Now now, Spared& spared)
       : state_(state), workload_(workload), queue_(*workload.queue), now_(now), spared_(spared) {}
 
@@ -69,7 +69,7 @@ class FlavorAssigner {
   Placement place(const std::vector<int32_t>& counts = {}) const;
 
  private:
-  // How a request would be held: as kinds of preemption are ranked too.
+  // How a request would fit: kinds of preemption are ranked too.
   enum class Rank { kNoFit, kNoCandidates, kPreempt, kReclaim, kFit };
   struct Standing {
     Rank rank = Rank::kNoFit;
@@ -79,7 +79,7 @@ class FlavorAssigner {
     std::vector<FlavorChoice> choices;
     std::vector<FlavorRejection> obstacles;
     int stopped_at = ScanProgress::kFinished;
-    PendingReason reason = PendingReason::kNone;  // the mildest of the flavors that cannot hold it
+    PendingReason reason = PendingReason::kNone;  // the mildest reason of the flavors that do not fit
   };
   struct Try {
     Standing standing;

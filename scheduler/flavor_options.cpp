@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-// What the smallest size of a pod set requests, and where it is now.
+// The requests of the smallest size of a pod set, and its current flavors.
 struct Wanted {
   ResourceId resource;
   int64_t amount;
@@ -29,7 +29,7 @@ std::vector<Wanted> wanted_while_waiting(const SchedulerState& state, const Work
   return wanted;
 }
 
-// Requests are not known any more once there is quota; the admission says them.
+// After a reservation the requests are not kept; the admission has them.
 std::vector<Wanted> wanted_with_quota(const WorkloadState& workload, const QueueGroup& group, const QuotaIdTable& names,
                                       size_t index) {
   const PodSet& pod_set = workload.object->pod_sets[index];

@@ -1,4 +1,4 @@
-// The flavors that a Workload could ever have in its ClusterQueue: what flavor fallback chooses from.
+// The flavors that a Workload can ever get in its ClusterQueue: the choices of flavor fallback.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace muster {
 struct FlavorOptions {
   std::string pod_set;
   std::string assigned;  // empty: it has no quota
-  // In the order of the queue: the flavor exists, its taints and labels suit the pods, and the
-  // most that the ClusterQueue could have of it is enough, whatever is in use now.
+  // In the order of the queue: the flavor exists, its taints and labels match the pods, and the ClusterQueue's maximum
+  // quota of it is enough, independent of current usage.
   std::vector<std::string> eligible;
 
   bool operator==(const FlavorOptions&) const = default;

@@ -1,5 +1,5 @@
-// What became of a Workload that was looked at and not admitted, with the numbers behind
-// it. Reasons are those of Kueue's QuotaReserved=False condition.
+// The result of an evaluation without admission, with its numbers. The reasons are those of Kueue's QuotaReserved=False
+// condition.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ enum class PendingReason {
 // "WaitingForQuota", ...
 std::string_view to_text(PendingReason reason);
 
-// Why one flavor did not do for one resource of one pod set.
+// Why one flavor does not fit for one resource of one pod set.
 struct FlavorRejection {
   enum class Kind {
     kNotCovered,     // the ClusterQueue has no such resource
@@ -67,7 +67,7 @@ struct FlavorRejection {
   QuotaId quota = 0;      // of kinds that compare amounts
   int64_t requested = 0;  // by this pod set
   int64_t earlier = 0;    // by the pod sets before it
-  int64_t limit = 0;      // what there is: unused, or at most
+  int64_t limit = 0;      // available: unused quota, or the maximum
   std::string detail{};
 };
 
@@ -76,15 +76,15 @@ struct PodSetObstacles {
   std::vector<FlavorRejection> obstacles;
 };
 
-// The last evaluation of a Workload. It is worded only when somebody wants to read it.
+// The last evaluation of a Workload. Its message is built only when a reader needs it.
 struct LastAttempt {
   AttemptResult outcome = AttemptResult::kNoFit;
   PendingReason reason = PendingReason::kNone;
   QueuePosition requeued = QueuePosition::kNowhere;
   std::string invalid{};  // of kInvalid: why
   size_t victims = 0;     // evictions that it waits for
-  std::string awaited{};  // of kAwaitingReady: "namespace/name" of the one whose pods must get ready
-  uint64_t cycle = 0;     // of kAwaitingReady: since which one it has been so
+  std::string awaited{};  // of kAwaitingReady: "namespace/name" of the Workload whose pods must get ready
+  uint64_t cycle = 0;     // of kAwaitingReady: the cycle in which the wait began
   // Of kWaitingForProtectedWorkloads: when the first of them can be preempted, by both clocks.
   std::optional<MonotonicTime> protected_until{};
   Timestamp protected_until_stamp{};

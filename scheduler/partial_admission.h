@@ -1,4 +1,4 @@
-// Partial admission: with how many pods less would a Workload fit?
+// Partial admission: the smallest number of pods to leave out so that a Workload fits.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace muster {
 
 bool can_be_reduced(const Workload& workload);
 
-// Asks `fits` with counts between each pod set's minCount and count, by bisection over the
-// number of pods left out (pod sets are reduced from the last one on), and leaves it at the
-// largest counts that fit. False when none do. The last question need not be the answer.
+// Calls `fits` with counts between each pod set's minCount and count, by bisection over the number of pods left out
+// (pod sets are reduced from the last one on), and returns the largest counts that fit. False if no counts fit. The
+// last call is not always the result.
 bool largest_counts(const Workload& workload, const std::function<bool(const std::vector<int32_t>&)>& fits);
 
 }  // namespace muster

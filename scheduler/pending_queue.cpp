@@ -10,7 +10,7 @@ namespace {
 
 using Place = WorkloadState::Place;
 
-// Held back for ever: after every time that there is.
+// Held back forever: the largest time.
 constexpr Timestamp kNever{std::numeric_limits<int64_t>::max(), 0};
 
 }  // namespace
@@ -48,7 +48,7 @@ void PendingQueue::drop_wake_conditions(Group& group) {
   group.wake_conditions.reset();
 }
 
-// Brings the index up to date with who is the first that is parked.
+// Updates the index with the first parked Workload.
 void PendingQueue::index_first(Group& group) {
   if (!group.wake_conditions) return;
   WorkloadState* first = group.parked().empty() ? nullptr : *group.parked().begin();
@@ -190,7 +190,7 @@ void PendingQueue::wake_released(Timestamp now) {
   wake_held(now);
 }
 
-// One shape at a time: the room that has come is for the first Workload, and the others would be refused again.
+// One shape at a time: the first Workload takes the released quota, and the others would be refused again.
 void PendingQueue::wake_first(const WakeIndex::Reach& reach) {
   const WorkloadState* competing = front();
   if (competing != nullptr && competing == preferred_) return;

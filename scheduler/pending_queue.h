@@ -1,12 +1,12 @@
-// The Workloads that wait for one ClusterQueue: those that compete, best first, and those
-// that were refused and are parked until something changes.
+// The pending Workloads of one ClusterQueue: the competing ones, best first, and the refused ones, which are parked
+// until a change.
 //
-// Workloads of one shape are kept together, so that parking a refused shape and waking it
-// again cost the same for one Workload as for ten thousand. Every operation is at most
-// logarithmic in the number of Workloads; waking is linear in the number of parked shapes,
-// but for those that wait for wake conditions (scheduler/wake conditions.h): they are found one by one.
-// Order: priority, then time, then UID (queued_before); a Workload whose preemptions are
-// under way comes before all (`preferred`). Holds no ownership.
+// Workloads of one shape are kept together, so that parking a refused shape and waking it again cost the
+// same for one Workload as for ten thousand. Every operation is at most logarithmic in the number of
+// Workloads; waking is linear in the number of parked shapes, except for shapes with wake conditions
+// (scheduler/wake_conditions.h): an index finds them. Order: priority, then time, then UID
+// (queued_before); a Workload whose preemptions are in progress comes first (`preferred`). Holds no
+// ownership.
 #pragma once
 
 #include <cstdint>
@@ -31,20 +31,20 @@ class PendingQueue {
   void hold_back(WorkloadState& workload, Timestamp until);
   void remove(WorkloadState& workload);
 
-  // The best one of those that compete, or null.
+  // The best competing Workload, or null.
   WorkloadState* front() const;
 
-  // Parks all that compete in this shape, and all that come in it until it is woken.
+  // Parks all competing Workloads of this shape, and all new ones until it is woken.
   void refuse_shape(const Shape& shape);
   bool refused(const Shape& shape) const;
-  // A refused shape needs no look after a release as long as none of these is met: see wake_conditions_of().
+  // A refused shape needs no evaluation after a release until one of these is met: see wake_conditions_of().
   void await(const Shape& shape, std::vector<WakeCondition> wake_conditions);
-  // All that are parked compete again, but for those that are held back.
+  // All parked Workloads compete again, except those that are held back.
   void wake(Timestamp now);
-  // The same after a release: what waits for wake conditions stays parked.
+  // The same after a release: shapes with wake conditions stay parked.
   void wake_released(Timestamp now);
-  // Of the shapes that wait for wake conditions and have one that is met, the one with the first
-  // Workload competes again, if that Workload comes before front().
+  // Of the shapes with a met wake condition, the shape with the first Workload competes again, if that Workload comes
+  // before front().
   void wake_first(const WakeIndex::Reach& reach);
 
   void prefer(const WorkloadState* workload) { preferred_ = workload; }
@@ -54,14 +54,14 @@ class PendingQueue {
   bool competes(const WorkloadState& workload) const;
   size_t active() const { return active_; }
   size_t parked() const { return parked_ + held_.size(); }
-  // How many come before a Workload that is in this queue, and the first of them. Costs as
-  // much as there are.
+  // The number of Workloads before a Workload of this queue, and the first of them. Linear in this
+  // number.
   struct Ahead {
     size_t count = 0;
     std::vector<const WorkloadState*> first;
   };
   Ahead ahead_of(const WorkloadState& workload, size_t most) const;
-  // The first of a shape that has been looked at, or null.
+  // The first evaluated Workload of a shape, or null.
   const WorkloadState* evaluated(const Shape& shape) const;
   // All of them, in the order of the queue.
   std::vector<const WorkloadState*> list() const;
@@ -71,7 +71,7 @@ class PendingQueue {
     bool operator()(const WorkloadState* a, const WorkloadState* b) const;
   };
   using Members = std::set<WorkloadState*, Earlier>;
-  // What is held back, the first to wake first.
+  // Held back Workloads, by the time of their wake-up.
   struct EarlierHeld {
     bool operator()(const WorkloadState* a, const WorkloadState* b) const;
   };
@@ -79,11 +79,11 @@ class PendingQueue {
   struct Group {
     Shape shape{};
     Members sides[2];
-    int competing = 0;  // the side that does; the other one is parked
+    int competing = 0;  // index of the competing side; the other side is parked
     bool refused = false;
     std::optional<std::vector<WakeCondition>> wake_conditions;
-    WorkloadState* indexed = nullptr;  // its first one, as wake_index_ has it
-    bool waiting = false;              // wake() has to look at it; until then it is not dropped
+    WorkloadState* indexed = nullptr;  // its first Workload in wake_index_
+    bool waiting = false;              // wake() must still visit it; until then it is not dropped
 
     Members& active() { return sides[competing]; }
     const Members& active() const { return sides[competing]; }

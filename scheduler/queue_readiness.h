@@ -1,5 +1,5 @@
-// Whether a ClusterQueue can admit, by what it names and what of that there is, in the words
-// of its Active condition. Source: Kueue's ClusterQueue controller.
+// Whether a ClusterQueue can admit: do all objects that it names exist? In the words of its Active condition. Source:
+// Kueue's ClusterQueue controller.
 #pragma once
 
 #include <functional>
@@ -21,10 +21,10 @@ enum class CheckPresence { kMissing, kInactive, kActive };
 struct QueueSurroundings {
   std::function<bool(const std::string& flavor)> has_flavor;
   std::function<CheckPresence(const std::string& admission_check)> check;
-  bool in_cohort_cycle;  // above it there is no root, but Cohorts that are each other's ancestors
+  bool in_cohort_cycle;  // its Cohorts are each other's ancestors, so the tree has no root
 };
 
-// The first thing that is wrong gives the reason; the message names them all.
+// The first problem gives the reason; the message names all problems.
 QueueReadiness readiness_of(const ClusterQueue& queue, const QueueSurroundings& surroundings);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// What the scheduler knows of its queues, counted: what metrics show of them.
+// Counts and usage of the scheduler's queues, for metrics.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace muster {
 
 struct PendingReading {
   int32_t active = 0;        // compete
-  int32_t inadmissible = 0;  // parked, or in a queue that admits nothing
+  int32_t inadmissible = 0;  // parked, or in a queue that does not admit
 };
 
-// Where a node stands in its tree; both empty outside of any Cohort, and `root` in a cycle.
+// The place of a node in its tree; both empty outside of any Cohort, and `root` in a cycle.
 struct TreeReading {
   std::string parent;
   std::string root;
-  // The weighted share of fair sharing, borrowed quota * 1000 / lendable; infinite for who
-  // borrows with weight 0.
+  // The weighted share of fair sharing, borrowed quota * 1000 / lendable; infinite for a borrower with weight
+  // 0.
   double share = 0;
 };
 
@@ -27,7 +27,7 @@ struct ClusterQueueReading {
   std::string name;
   bool active = false;
   PendingReading pending;
-  Requests requested{};  // by all that wait; of resources that the queue covers
+  Requests requested{};  // of all pending Workloads; only resources of the queue
   TreeReading tree;
 };
 struct LocalQueueReading {
@@ -45,7 +45,7 @@ struct CohortReading {
   std::vector<Quota> subtree{};  // its own and what its children lend
 };
 
-// In the order of names, but for the LocalQueues.
+// In the order of names, except the LocalQueues.
 struct QueueReadings {
   std::vector<ClusterQueueReading> cluster_queues;
   std::vector<LocalQueueReading> local_queues;

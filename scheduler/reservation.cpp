@@ -24,7 +24,7 @@ void for_each_use(const Workload& workload, const Admission& admission, bool rec
     for (const auto& [resource, flavor] : assignment.flavors) {
       const auto amount = assignment.resource_usage.find(resource);
       int64_t value = amount == assignment.resource_usage.end() ? 0 : to_amount(resource, amount->second);
-      // Of one pod first, as Kueue does: what is left over by the division is given back (KEP-78).
+      // Of one pod first, as Kueue does: the remainder of the division is released (KEP-78).
       if (pod_set != nullptr && left < admitted) value = value / admitted * left;
       visit(flavor, resource, value);
     }

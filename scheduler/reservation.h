@@ -1,4 +1,4 @@
-// Quota that a Workload holds, from both ends: its ClusterQueue's list and the ledger.
+// Quota that a Workload holds, in both places: its ClusterQueue's list and the ledger.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,9 @@
 
 namespace muster {
 
-// Every flavor and resource that an admission names with what it uses of it, be it nothing:
-// if it `reclaims`,
-// scaled down for pods that gave their quota back (reclaimablePods).
+// Every flavor and resource that an admission names, with the used amount, also zero:
+// if it `reclaims`, scaled down for pods that have released their quota
+// (reclaimablePods).
 void for_each_use(const Workload& workload, const Admission& admission, bool reclaims,
                   const std::function<void(const std::string& flavor, const std::string& resource, int64_t)>& visit);
 // The same summed up by quota, and all quotas that it names.

@@ -8,7 +8,7 @@
 namespace muster {
 namespace {
 
-// Only the status differs: the API server counts changes of everything else.
+// Only the status differs: the API server increments the generation for all other changes.
 bool same_spec(const ObjectMeta& a, const ObjectMeta& b) {
   return a.uid == b.uid && a.generation == b.generation && a.generation != 0 && a.deleting == b.deleting;
 }
@@ -135,7 +135,7 @@ void Scheduler::drop_if_unused(LocalQueueState& local) {
   local_queues_.erase(std::string(local.key));
 }
 
-// All Workloads of the LocalQueue that wait move with it.
+// All pending Workloads of the LocalQueue move with it.
 void Scheduler::point_local_queue(LocalQueueState& local, QueueState* queue) {
   for (WorkloadState* workload : local.workloads) {
     if (workload->in_queue()) leave(*workload);
@@ -148,7 +148,7 @@ void Scheduler::point_local_queue(LocalQueueState& local, QueueState* queue) {
     }
     if (queue != nullptr) queue->local_queues.push_back(&local);
   }
-  // Whether a Workload may enter depends on the time, which the next turn tells.
+  // Whether a Workload can enter depends on the time, which the next turn has.
   entering_.insert(&local);
 }
 

@@ -1,21 +1,21 @@
-// Decides which Workloads get quota, on which flavors, and whom they may evict for it.
+// Decides which Workloads get quota, on which flavors, and which Workloads are evicted for it.
 //
-// The Scheduler owns an account of all queues, flavors and Workloads that is updated by each
-// event and never copied. One thread owns it; it reads no clock. What it decides it assumes
-// at once; the caller carries decisions out and reports:
-//   Admitted   written: put() the object as it came back. Failed for good: roll_back().
+// The Scheduler owns an account of all queues, flavors and Workloads that is updated by each event and never
+// copied. One thread owns it; it reads no clock. It assumes its decisions at once; the caller writes them and
+// reports:
+//   Admitted   written: put() the object of the answer. Failed permanently: roll_back().
 //   Preempted  the same: put() when the object says Evicted=True, or roll_back(). The victim's
 //              quota stays taken until put() shows it without its reservation.
 //   Pending    nothing to report; conditions that did not change need no write.
 // A put() that lags behind an assumption (an older state of the object) does not undo it.
 //
-// cycle() is one turn: one head per ClusterQueue, in an order that is observably Kueue's.
-// drain() repeats turns until nothing more can happen; call it after every batch of events.
-// A cohort tree in which nothing happened costs nothing. Workloads that were refused wait
-// until a release, or a change of queues, flavors or limits, can help them.
+// cycle() is one turn: one head per ClusterQueue, in an order that is observably Kueue's. drain() repeats turns
+// until no more change is possible; call it after every batch of events. A Cohort tree without events costs
+// nothing. Workloads that were refused wait until a release, or a change of queues, flavors or limits, can help
+// them.
 //
-// Whether all admitted pods are ready (waitForPodsReady.blockAdmission) is the caller's
-// question: await_ready() tells the answer. Evictions and refusals go on meanwhile.
+// Whether all admitted pods are ready (waitForPodsReady.blockAdmission) is decided by the caller, who calls
+// await_ready(). Evictions and refusals continue.
 #pragma once
 
 #include <cstdint>
@@ -56,87 +56,87 @@ class Scheduler {
   void remove_cohort(const std::string& name);
   void put(const ResourceFlavorPtr& flavor);
   void remove_resource_flavor(const std::string& name);
-  // Only whether it is there and active matters.
+  // Only its existence and its Active condition matter.
   void put(const AdmissionCheckPtr& check);
   void remove_admission_check(const std::string& name);
-  // A WorkloadPriorityClass: only what it says of protection matters, since Workloads have their priority themselves.
+  // A WorkloadPriorityClass: only its protection matters, since Workloads contain their priority.
   void put(const PriorityClassPtr& priority_class);
   void remove_workload_priority_class(const std::string& name);
   void put_namespace(const std::string& name, Labels labels);
   void remove_namespace(const std::string& name);
 
-  // `pod_requests`: of one pod of each pod set, after LimitRanges, exclusions and
-  // transformations (state/pod_requests.h). Everything else is read from the object.
-  // `misconfigured`: a sentence when it must not be admitted whatever the quota (requests above
-  // limits, or against a LimitRange). Both may be empty while it holds quota, and once it is finished.
-  // `can_be_stopped`: otherwise its quota counts, but nobody preempts it, since he would wait for ever;
-  // and if it is misconfigured as well it waits outside of its queue until its object changes.
+  // `pod_requests`: of one pod of each pod set, after LimitRanges, exclusions and transformations
+  // (state/pod_requests.h). Everything else is read from the object. `misconfigured`: a sentence if it must not be
+  // admitted with any quota (requests above limits, or against a LimitRange). Both may be empty while it holds
+  // quota, and once it is finished. `can_be_stopped`: otherwise its quota counts, but it is no victim, since the
+  // preemptor would wait forever; and if it is misconfigured as well it waits outside of its queue until its object
+  // changes.
   void put(const WorkloadPtr& workload, const std::vector<Requests>& pod_requests, Now now,
            std::string misconfigured = {}, bool can_be_stopped = true);
   void remove_workload(const std::string& ns, const std::string& name);
 
   // The write of an admission or an eviction failed: as if it had not been decided.
   void roll_back(const std::string& ns, const std::string& name, Now now);
-  // The same for all that is not confirmed: for a new leader, and an old one.
+  // The same for all unconfirmed decisions: for a new and for a former leader.
   void roll_back_all(Now now);
 
-  // Nobody is admitted before the pods of this Workload ("namespace/name") are ready; empty:
-  // nothing is in the way. With SchedulerSettings::one_by_one every admission is such a Workload
-  // by itself, until the next call. Those that wait for it go first, in the order of the cycle
-  // in which they were first held up, so that who borrows is not passed for ever.
+  // No Workload is admitted before the pods of this Workload ("namespace/name") are ready; empty: no block.
+  // With SchedulerSettings::one_by_one every admission blocks in this way until the next call. Blocked
+  // Workloads go first, in the order of the cycle in which they were first blocked, so that borrowers are not
+  // passed forever.
   void await_ready(const std::string& workload);
 
   // One turn of every ClusterQueue.
   std::vector<Decision> cycle(Now now);
-  // Turns until nothing changes any more. After a release it wakes only what may be helped by
-  // it; a turn by itself wakes all that are parked in the tree, as Kueue does. Of refusals only those that differ from
-  // the last one of their Workload are told, and AwaitedVictim not at all.
-  // Begins no turn once `enough` Workloads were admitted; the next call goes on from there, with
-  // whoever is first then.
+  // Turns until no more changes follow. After a release it wakes only Workloads that the release can
+  // help; a single turn wakes all parked Workloads of the tree, as Kueue does. Refusals are reported
+  // only if they differ from the last one of their Workload, AwaitedVictim never. Begins no turn
+  // once `enough` Workloads were admitted; the next call continues, with the first Workload at that
+  // time.
   std::vector<Decision> drain(Now now, size_t enough = SIZE_MAX);
 
-  // Takes in what events have left to be done, and decides nothing: where somebody else
-  // decides, this makes numbers and places true.
+  // Processes the effects of events without decisions: on a follower this keeps numbers and positions
+  // current.
   void follow(Now now);
 
-  // Why a ClusterQueue takes no Workloads, as its Active condition says it; nullopt: it does.
+  // Why a ClusterQueue is not active, in the words of its Active condition; nullopt: it is.
   struct Inactive {
     std::string reason;
     std::string message;
   };
   std::optional<Inactive> why_inactive(const std::string& cluster_queue) const;
-  // Counts and usage of all queues at once, for metrics: one pass over the Workloads that wait.
+  // Counts and usage of all queues at once, for metrics: one pass over the pending Workloads.
   QueueReadings readings(bool with_requests) const;
-  // All Workloads and queues at once, for lists that people read. Sorts and formats nothing: linear in
-  // the number of Workloads, some 50 ns for each.
+  // All Workloads and queues at once, for lists of users. Sorts and formats nothing: linear in the number of Workloads,
+  // some 50 ns for each.
   Listing listing() const;
-  // The weighted share of fair sharing as the status of a ClusterQueue or Cohort shows it: rounded up, and the
-  // largest number for who borrows with weight 0. A root has none, and neither has what is not known: 0.
+  // The weighted share of fair sharing as the status of a ClusterQueue or Cohort shows it: rounded up, and the largest
+  // number for a borrower with weight 0. A root or an unknown name has none: 0.
   int64_t share_of_cluster_queue(const std::string& name) const;
   int64_t share_of_cohort(const std::string& name) const;
-  // When a decision wants to be made although nothing happened: a protection from preemption ends. nullopt: only
-  // after events.
+  // The time of the next decision without an event: a protection from preemption ends. nullopt: only after
+  // events.
   std::optional<MonotonicTime> next_wake() const;
-  // How many turns had a Workload to look at.
+  // The number of turns with at least one Workload to evaluate.
   uint64_t turns() const { return state_.cycle; }
 
-  // After an exception in cycle(), drain() or follow(): at whom it was. The scheduler is half
-  // way through a change then, and must be made anew from the objects.
+  // After an exception in cycle(), drain() or follow(): the Workload in progress. The scheduler can be inconsistent
+  // then, and must be rebuilt from the objects.
   struct Subject {
     WorkloadPtr workload;
     std::string cluster_queue;
   };
   std::optional<Subject> subject() const;
 
-  // Why a Workload waits; nullopt when it is unknown or does not wait.
+  // Why a Workload is pending; nullopt when it is unknown or not pending.
   std::optional<SchedulerView> explain(const std::string& ns, const std::string& name) const;
-  // The flavors that each pod set of a Workload that waits or has quota could ever have, by resource
-  // group; those that have failed for it included. Empty when it is in no queue.
+  // The flavors that each pod set of a pending or admitted Workload can ever get, by resource group; failed flavors
+  // included. Empty when it is in no queue.
   std::vector<FlavorOptions> flavor_options(const std::string& ns, const std::string& name) const;
-  // Whether it waits in a queue that admits: only of such a one a refusal is worth telling.
+  // Whether it waits in an active queue: only then a refusal is reported.
   bool waits(const std::string& ns, const std::string& name) const;
-  // The Workloads ("namespace/name") that have left their queue, or whose queue admits nothing
-  // any more, since the last call: what was said of their wait is void.
+  // The Workloads ("namespace/name") that have left their queue, or whose queue became inactive, since the last call:
+  // their last refusal is obsolete.
   std::vector<std::string> take_left();
   // Where it is: "active", "inadmissible" or "none".
   QueuePosition position_of(const std::string& ns, const std::string& name) const;
@@ -192,13 +192,13 @@ class Scheduler {
   uint64_t last_sequence_ = 0;  // of WorkloadState
   bool structure_changed_ = true;
   std::set<QueueState*, ByName> released_;  // their trees are due for a retry
-  // The same for what left through a LocalQueue that is stopped or gone. Kueue forgets that
-  // retry, and so does cycle(); drain() makes up for it when all else has come to rest.
+  // The same for Workloads that left by a stopped or deleted LocalQueue. Kueue forgets this retry, and so does cycle();
+  // drain() does it after all other turns.
   std::set<QueueState*, ByName> deferred_releases_;
   std::set<LocalQueueState*, ByName> entering_;  // their Workloads enter a queue at the next turn
   std::vector<std::string> left_;                // see take_left()
-  // Workloads in a queue whose object does not say what the scheduler thinks of them: it says
-  // that they are to be looked at, or what has kept them out before. By "namespace/name".
+  // Workloads in a queue whose object has an obsolete condition: that an evaluation is pending, or an earlier reason of
+  // the queue. By "namespace/name".
   std::map<std::string, WorkloadState*> unexplained_;
   DirtyTrees dirty_trees_;
 };

@@ -1,4 +1,4 @@
-// The scheduler's Workloads and quotas as values, for lists that people read.
+// The scheduler's Workloads and quotas as values, for lists of users.
 #include <algorithm>
 #include <tuple>
 #include <unordered_map>

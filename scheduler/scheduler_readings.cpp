@@ -1,4 +1,4 @@
-// What metrics show of the queues, in one pass over the Workloads that wait.
+// The values of queues for metrics, in one pass over the pending Workloads.
 #include <cmath>
 #include <limits>
 
@@ -17,7 +17,7 @@ TreeReading tree_of(const SchedulerState& state, NodeId node) {
           .share = root == kNoNode ? 0 : dominant_share(state.names, ledger, node).weighted()};
 }
 
-// Above 2^62 as without bound: so large a double may not fit.
+// Values above 2^62 count as unlimited: such a double can be out of range.
 int64_t whole_share(double share) {
   constexpr double kLargest = 4.6e18;
   return share < kLargest ? static_cast<int64_t>(std::ceil(share)) : std::numeric_limits<int64_t>::max();
@@ -35,7 +35,7 @@ void add_requests(const SchedulerState& state, const WorkloadState& workload, Re
   }
 }
 
-// What each ClusterQueue covers, as zeros.
+// All resources of each ClusterQueue, with zero.
 Requests zeros_of(const SchedulerState& state, const QueueState& queue) {
   Requests zeros;
   for (const QueueGroup& group : queue.groups) {

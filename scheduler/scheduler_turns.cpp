@@ -1,4 +1,4 @@
-// Who wakes, who is looked at, and when there is nothing left to do.
+// Which Workloads wake, which ones are evaluated, and when the turns end.
 #include <algorithm>
 
 #include "scheduler/preemption/protection.h"
@@ -55,7 +55,7 @@ std::optional<Scheduler::Inactive> Scheduler::why_inactive(const std::string& cl
   return Inactive{std::move(readiness.reason), std::move(readiness.message)};
 }
 
-// A queue that stops admitting speaks for its Workloads itself: what was found of their quota before is void.
+// When a queue becomes inactive, its own reason applies to its Workloads: their earlier results are obsolete.
 void Scheduler::refresh_activity() {
   state_.ledger.settle();
   for (const auto& [name, queue] : queues_) {
@@ -71,7 +71,7 @@ void Scheduler::refresh_activity() {
   state_.ledger.settle();
 }
 
-// Also those that no release of quota can help: the change may be of what makes them invalid, such as the labels of a
+// Also Workloads that no release can help: the change can fix their invalid state, such as the labels of a
 // namespace.
 void Scheduler::wake_all(QueueState& queue, Timestamp now) {
   queue.pending.wake(now);
@@ -84,7 +84,7 @@ void Scheduler::wake_all(QueueState& queue, Timestamp now) {
   }
 }
 
-// Takes in what events have left to be done: needs the time.
+// Processes the effects of events; needs the time.
 void Scheduler::prepare(Now clocks, bool only_what_it_helps) {
   const Timestamp now = to_timestamp(clocks.wall);
   const bool everything = std::exchange(structure_changed_, false);
@@ -107,7 +107,7 @@ void Scheduler::prepare(Now clocks, bool only_what_it_helps) {
     queue->pending.wake(now);
     mark_dirty(*queue);
   }
-  // What is released in a ClusterQueue can be borrowed in its whole tree (KEP-79).
+  // Quota that is released in a ClusterQueue can be borrowed in its whole tree (KEP-79).
   std::set<NodeId> roots;
   for (const QueueState* queue : std::exchange(released_, {})) {
     if (queue->node != kNoNode) roots.insert(state_.ledger.root(queue->node));
@@ -146,7 +146,7 @@ std::optional<Invalid> Scheduler::why_invalid(const WorkloadState& state) const 
     return Invalid{PendingReason::kPendingEvaluation, "The workload has failed admission checks", false};
   if (!namespace_matches(state))
     return Invalid{PendingReason::kMisconfigured, "workload namespace doesn't match ClusterQueue selector", true};
-  // One that nobody stops is never admitted, so it must not hold up a StrictFIFO queue either.
+  // A Workload that muster cannot stop is never admitted, so it must not block a StrictFIFO queue.
   if (!state.misconfigured.empty())
     return Invalid{PendingReason::kMisconfigured, state.misconfigured, !state.can_be_stopped};
   return std::nullopt;
@@ -158,7 +158,7 @@ std::optional<Scheduler::Subject> Scheduler::subject() const {
   return Subject{state_.subject->object, queue == nullptr ? "" : queue->name};
 }
 
-// At most one Workload of each ClusterQueue, so that no queue can take the room of a cycle from the others.
+// At most one Workload of each ClusterQueue, so that no queue can use a whole cycle.
 std::vector<Decision> Scheduler::turn(const std::vector<QueueState*>& queues, Now now, bool settle) {
   Cycle cycle(state_, now, settle);
   bool any = false;
@@ -229,8 +229,8 @@ std::vector<Decision> Scheduler::drain(Now now, size_t enough) {
   return all;
 }
 
-// Who was parked because others of its shape were refused has not been looked at itself. It
-// is told so where its object speaks of what is over, or promises an evaluation.
+// A Workload that was parked with its shape has no evaluation of its own. Its refusal is reported if its object has an
+// obsolete reason or a pending evaluation.
 void Scheduler::tell_bypassed(std::vector<Decision>& decisions) {
   for (auto it = unexplained_.begin(); it != unexplained_.end();) {
     const WorkloadState& waiting = *it->second;

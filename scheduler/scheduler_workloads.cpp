@@ -18,7 +18,7 @@ bool same_condition(const Workload& a, const Workload& b, std::string_view type)
   return *left == *right;
 }
 
-// When it may compete again; the zero time: never, until its status changes. Nullopt: now.
+// When it can compete again; the zero time: never, until its status changes. Nullopt: now.
 std::optional<Timestamp> backoff(const Workload& workload, Timestamp now) {
   const Condition* requeued = find_condition(workload.status.conditions, kRequeuedCondition);
   if (requeued != nullptr && requeued->status == "False") return Timestamp{};
@@ -27,7 +27,7 @@ std::optional<Timestamp> backoff(const Workload& workload, Timestamp now) {
   return at <= now ? std::nullopt : std::optional(at);
 }
 
-// Whether QuotaReserved=False says something that no evaluation has found.
+// Whether QuotaReserved=False has a reason that comes from no evaluation.
 bool says_nothing_found(const Workload& workload) {
   const Condition* reserved = find_condition(workload.status.conditions, kQuotaReservedCondition);
   if (reserved == nullptr || reserved->is_true()) return false;
@@ -57,7 +57,7 @@ void Scheduler::read_requests(WorkloadState& state, const std::vector<Requests>&
       for (const auto& [resource, amount] : pod_requests[i])
         pod_set.per_pod.push_back({state_.names.resource(resource), amount});
     }
-    // The order in which Kueue visits resources: where several refuse, the first one is what the user reads.
+    // The order in which Kueue visits resources: if several refuse, the user sees the first one.
     std::sort(pod_set.per_pod.begin(), pod_set.per_pod.end(), [&](const ResourceAmount& a, const ResourceAmount& b) {
       return state_.names.visiting_order(a.resource) < state_.names.visiting_order(b.resource);
     });
@@ -65,7 +65,7 @@ void Scheduler::read_requests(WorkloadState& state, const std::vector<Requests>&
   }
 }
 
-// A history of another queue says nothing of this one's flavors.
+// A history of another queue does not apply to this queue's flavors.
 std::vector<FlavorId> Scheduler::failed_flavors(const Workload& workload, const QueueState& queue) const {
   std::vector<FlavorId> failed;
   const FlavorHistory& history = workload.status.flavors;
@@ -102,7 +102,7 @@ void Scheduler::unset_local_queue(WorkloadState& state) {
 
 void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_requests, Now now,
                     std::string misconfigured, bool can_be_stopped) {
-  // What is done asks for nothing and holds nothing; there may be very many.
+  // Finished Workloads request and hold nothing; their number can be very large.
   if (object->finished()) return remove_workload(object->meta.ns, object->meta.name);
   std::unique_ptr<WorkloadState>& slot = workloads_[path_of(object->meta)];
   if (slot && slot->object->meta.uid != object->meta.uid) {
@@ -120,7 +120,7 @@ void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_
   const WorkloadPtr before = std::exchange(state.object, object);
   state.can_be_stopped = can_be_stopped;
   // The admission is still being written: a version without it is older than the decision. A Workload that was
-  // deactivated or deleted in between leaves all the same.
+  // deactivated or deleted since then still leaves.
   if (state.assumed && !holds_quota(state) && object->active && !object->meta.deleting) return;
 
   if (state.place == Place::kReserved) {
@@ -136,7 +136,7 @@ void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_
     read_requests(next, pod_requests);
     next.failed = failed_flavors(*object, *state.queue);
     next.shape = shapes_.shape_of(next);
-    // Its place is keyed by what it was.
+    // The key of its position is the old value.
     state.object = before;
     const bool keeps = keeps_place(state, next) && misconfigured == state.misconfigured;
     if (!keeps) leave(state);
@@ -148,9 +148,9 @@ void Scheduler::put(const WorkloadPtr& object, const std::vector<Requests>& pod_
   enter(state, now);
 }
 
-// Whether a Workload that waits stays where it is although its object has changed. Most changes are muster's own words
-// on why it waits, and must not cost it its place or wake its shape. One that is parked also moves when something
-// changes that can make it eligible: the end of an eviction, a backoff, an admission check.
+// Whether a pending Workload keeps its position although its object has changed. Most changes are muster's own status
+// messages, which must not change its position or wake its shape. A parked Workload also moves after a change that can
+// make it eligible: the end of an eviction, a backoff, an admission check.
 bool Scheduler::keeps_place(const WorkloadState& state, const WorkloadState& next) const {
   const Workload &before = *state.object, &after = *next.object;
   if (next.shape != state.shape || after.priority != before.priority || after.queue_name != before.queue_name ||
@@ -188,7 +188,7 @@ void Scheduler::enter_queue(WorkloadState& state, Timestamp now) {
   if (const std::optional<Timestamp> until = backoff(object, now)) {
     queue.pending.hold_back(state, *until);
   } else if (!queue.strict() && queue.pending.refused(state.shape)) {
-    // It would get the same answer. In a StrictFIFO queue it must still be able to become the head and block the rest.
+    // The result would be the same. In a StrictFIFO queue it must still become the head and block the others.
     queue.pending.park(state);
   } else {
     queue.pending.push(state);
@@ -234,8 +234,8 @@ void Scheduler::leave(WorkloadState& state) {
   state.place = Place::kNowhere;
 }
 
-// Protection counts from the admission, by its stamp. The fraction of a second that a stamp does not have counts
-// where the decision was made: what is admitted after a preemptor began to wait must not seem older.
+// Protection counts from the timestamp of the admission. A timestamp has no fraction of a second, so the replica that
+// decided uses its exact time: an admission after the start of a preemptor's wait must not seem older.
 void Scheduler::note_start(WorkloadState& state, Now now) const {
   const Condition* admitted = find_condition(state.object->status.conditions, kAdmittedCondition);
   if (admitted == nullptr || !admitted->is_true()) {
@@ -262,12 +262,12 @@ void Scheduler::take_reservation(WorkloadState& state, Now now) {
   state.has_claim = false;
   QueueState& queue = queue_named(state.object->status.admission->cluster_queue);
   reserve(state_, state, queue);
-  // The flavors have other room now: scans of the queue begin at the first one again (flavorFungibility, KEP-582).
+  // Free quota has changed: scans of the queue start at the first flavor again (flavorFungibility, KEP-582).
   ++queue.generation;
   mark_dirty(queue);
 }
 
-// A Workload that keeps its reservation: what it uses, and whether it is leaving, may change.
+// A Workload that keeps its reservation: its usage and its eviction can change.
 void Scheduler::update_reserved(WorkloadState& state, Now now) {
   const bool evicting = state.object->evicted() || state.assumed_eviction;
   const bool waits_for_eviction = state.assumed_eviction && !state.object->evicted();
@@ -281,12 +281,12 @@ void Scheduler::update_reserved(WorkloadState& state, Now now) {
   state.evicting = evicting;
   state.assumed = false;
   state.assumed_eviction = waits_for_eviction;
-  // Less than before is a release: pods that have ended give their quota back while the others run (KEP-78).
+  // Less than before is a release: ended pods release their quota while the others run (KEP-78).
   if (moved || before != state.usage) {
     if (queue.node != kNoNode) released(queue, true);
     drop_if_unused(queue);
   }
-  // Those that wait may evict it now.
+  // Pending Workloads can evict it now.
   if (state.rank < rank_before && state.queue->node != kNoNode) {
     for (const NodeId node : state_.ledger.queues_of_tree(state_.ledger.root(state.queue->node)))
       state_.queue_at(node)->moved |= state_.queue_at(node)->preempts();
@@ -322,7 +322,7 @@ void Scheduler::roll_back(const std::string& ns, const std::string& name, Now no
 void Scheduler::roll_back_all(Now now) {
   for (const auto& [key, state] : workloads_) {
     undo_assumption(*state, now);
-    // What it was told may not have been written.
+    // Its last result might not have been written.
     if (state->in_queue()) note_word(*state);
   }
 }

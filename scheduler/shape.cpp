@@ -20,7 +20,7 @@ json containers_shape(const json& pod_spec, const char* list) {
   return shapes;
 }
 
-// What decides flavors, apart from the requests as they are counted.
+// The fields that select flavors, apart from the counted requests.
 std::string spec_digest(const PodSpec& spec) {
   const json pod_spec = json::parse(spec.text, nullptr, false);
   json shape = {containers_shape(pod_spec, "initContainers"), containers_shape(pod_spec, "containers")};

@@ -1,6 +1,6 @@
-// Workloads of one shape get the same answer from the same state: what their pods ask for,
-// how many, with what tolerations and affinity, their priority, and the flavors that have
-// failed for them. One refusal of a shape parks all of it, so a queue of a thousand equal jobs costs one evaluation.
+// Workloads of one shape get the same answer from the same state: the requests of their pods, their number, tolerations
+// and affinity, their priority, and the flavors that have failed for them. One refusal of a shape parks all of it, so a
+// queue of a thousand equal jobs costs one evaluation.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct ShapeHash {
   size_t operator()(const Shape& shape) const { return shape.low; }
 };
 
-// Pod templates are shared by many Workloads, so what counts of each is read once.
+// Pod templates are shared by many Workloads, so the relevant fields of each are read once.
 class Shapes {
  public:
   Shape shape_of(const WorkloadState& workload);
@@ -39,7 +39,7 @@ class Shapes {
     std::weak_ptr<const PodSpec> spec;
     std::string digest;
   };
-  // Only looked up and swept, so that it does not matter in which order addresses lie.
+  // Only looked up and swept, so the order of addresses has no effect.
   std::unordered_map<const PodSpec*, Known> specs_;
   size_t sweep_at_ = 1024;
 };

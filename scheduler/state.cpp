@@ -57,7 +57,7 @@ void SimulatedRemoval::take(WorkloadState& workload) {
 
 bool queued_before(const WorkloadState& a, const WorkloadState& b) {
   if (a.priority() != b.priority()) return a.priority() > b.priority();
-  // Sets keep their Workloads apart by this order alone, so it ends with what no two have in common.
+  // Sets distinguish Workloads by this order only, so its last key is unique.
   const ObjectMeta &left = a.object->meta, &right = b.object->meta;
   return std::tie(a.queued_since, left.uid, left.ns, left.name) <
          std::tie(b.queued_since, right.uid, right.ns, right.name);

@@ -1,6 +1,6 @@
-// What the scheduler knows of Workloads, ClusterQueues and flavors, with names turned into
-// integers and pointers: the state that flavor assignment, preemption and the cycle share.
-// Owned by the Scheduler, used by one thread; pointers stay valid while the object exists.
+// The scheduler's data about Workloads, ClusterQueues and flavors, with names turned into integers and pointers: the
+// state that flavor assignment, preemption and the cycle share. Owned by the Scheduler, used by one thread; pointers
+// stay valid while the object exists.
 #pragma once
 
 #include <map>
@@ -35,12 +35,12 @@ struct ResourceAmount {
 };
 
 struct PodSetState {
-  int32_t count = 0;                    // without pods that gave their quota back
+  int32_t count = 0;                    // without pods that have released their quota
   std::vector<ResourceAmount> per_pod;  // by QuotaIdTable::visiting_order
 };
 
-// Where the flavor scan of a pod set's resource stopped; it goes on there at the next
-// attempt, unless quota has moved since. Kept in memory only.
+// Where the flavor scan of a pod set's resource stopped; it continues there at the next attempt, unless quota has
+// changed since. Kept in memory only.
 struct ScanProgress {
   static constexpr int kFinished = -1;
   struct Position {
@@ -72,8 +72,8 @@ struct WorkloadState {
     kReserved  // holds quota
   };
 
-  // Counts the Workloads in the order in which the scheduler met them. What must be the same in every run goes by
-  // this and not by an address.
+  // Counts the Workloads in the order in which the scheduler first saw them. Results that must be equal in every run
+  // use this number, not an address.
   uint64_t sequence = 0;
   WorkloadPtr object;
   std::vector<PodSetState> pod_sets;
@@ -82,11 +82,11 @@ struct WorkloadState {
   LocalQueueState* local_queue = nullptr;
   size_t index_in_local_queue = 0;
   int32_t rank = 0;        // its priority
-  Timestamp queued_since;  // its place among equals
+  Timestamp queued_since;  // its order among Workloads of equal priority
   Shape shape{};
   std::vector<FlavorId> failed;  // flavors of its queue that it does not try again; sorted
 
-  // While it waits.
+  // While it is pending.
   uint8_t side = 0;      // of its group in PendingQueue
   Timestamp held_until;  // while kHeld
   ScanProgress progress;
@@ -98,17 +98,17 @@ struct WorkloadState {
 
   // While it holds quota.
   Amounts usage;
-  std::vector<QuotaId> used_quotas;  // also those of which it uses nothing
+  std::vector<QuotaId> used_quotas;  // also those with zero usage
   Timestamp reserved_at;
-  // Since when it has been admitted, by its condition Admitted=True: the stamp, and the same by the clock that
-  // nobody sets. nullopt: its admission checks are not done, so it has not run.
+  // Since when it has been admitted, by its condition Admitted=True: the timestamp, and the same by the monotonic
+  // clock. nullopt: its admission checks are pending, so it has not run.
   std::optional<MonotonicTime> started_at{};
   Timestamp started_stamp{};
-  // The class that it had then, which decides how long it is protected: a job can get another class while it runs.
+  // Its class at that time, which decides how long it is protected: the class can change while a job runs.
   std::optional<PriorityClassRef> started_class{};
   size_t index_in_queue = 0;
   bool evicting = false;
-  bool assumed = false;           // admitted by a decision that is not yet seen in the object
+  bool assumed = false;           // admitted by a decision that the object does not show yet
   bool assumed_eviction = false;  // the same for evicting
   bool taken_away = false;        // by a simulation
   bool can_be_stopped = true;     // otherwise it is no candidate for preemption
@@ -140,9 +140,9 @@ struct QueueState {
   PendingQueue pending;
   std::vector<WorkloadState*> reserved;
   std::vector<LocalQueueState*> local_queues;
-  // Counts what may have made room: flavor scans that stopped before it begin anew.
+  // Counts events that can have released quota: flavor scans that stopped before one start again.
   uint64_t generation = 1;
-  // Something was reserved or released here, which may change what evictions can do.
+  // A reservation or release here, which can change the effect of evictions.
   bool moved = false;
   // See await_protection_end().
   std::optional<MonotonicTime> protection_end{};
@@ -156,16 +156,16 @@ struct LocalQueueState {
   std::string key;       // "namespace/name"
   LocalQueuePtr object;  // null: only named by Workloads
   QueueState* queue = nullptr;
-  std::vector<WorkloadState*> workloads;  // all that name it and are not finished
+  std::vector<WorkloadState*> workloads;  // all unfinished ones that name it
 };
 
-// The order of queues where any order would do, so that it is the same in every run.
+// A fixed order of queues where the order has no meaning, so that every run is equal.
 struct ByName {
   bool operator()(const QueueState* a, const QueueState* b) const { return a->name < b->name; }
   bool operator()(const LocalQueueState* a, const LocalQueueState* b) const { return a->key < b->key; }
 };
 
-// When a protection from preemption ends that Workloads of a queue wait for.
+// The end of a protection from preemption for which Workloads of a queue wait.
 struct ProtectionEnd {
   MonotonicTime time;
   QueueState* queue;
@@ -184,13 +184,13 @@ struct SchedulerSettings {
   // resources.quotaCheckStrategy: resources that a ClusterQueue does not cover are not counted
   // instead of refused.
   bool ignore_undeclared_resources = false;
-  // waitForPodsReady.blockAdmission: who is admitted keeps all others out until
-  // Scheduler::await_ready() says otherwise.
+  // waitForPodsReady.blockAdmission: each admission blocks all others until the next
+  // Scheduler::await_ready().
   bool one_by_one = false;
-  // The gate TopologyAwareScheduling: pods that ask for a place in a topology get no flavor without one.
-  // Off, what they ask for is as if it were not there, as in Kueue.
+  // The gate TopologyAwareScheduling: pods that request a topology get no flavor without a topology. Off: the request
+  // is ignored, as in Kueue.
   bool topology_requests = true;
-  // The gate ReclaimablePods: pods that are done give their quota back (status.reclaimablePods).
+  // The gate ReclaimablePods: completed pods release their quota (status.reclaimablePods).
   bool reclaims = true;
 };
 
@@ -201,12 +201,12 @@ struct SchedulerState {
   std::vector<FlavorState> flavors;     // by FlavorId
   std::vector<QueueState*> node_queue;  // by NodeId; null for Cohorts
   ResourceId pods = 0;                  // the resource "pods"
-  // Of WorkloadPriorityClasses that have some, by name.
+  // Protection of WorkloadPriorityClasses, by name.
   std::map<std::string, PreemptionProtection> class_protection{};
   std::set<ProtectionEnd> protection_ends{};  // see await_protection_end()
   uint64_t cycle = 0;
   std::string awaited{};  // see Scheduler::await_ready()
-  // Who is looked at: after an exception, at whom it was.
+  // The Workload that is being evaluated; read after an exception.
   const WorkloadState* subject = nullptr;
 
   explicit SchedulerState(SchedulerSettings given) : settings(std::move(given)), pods(names.resource("pods")) {}
@@ -215,8 +215,8 @@ struct SchedulerState {
   QueueState* queue_at(NodeId node) const { return node_queue[node]; }
 };
 
-// For the length of a simulation: the Workloads hold no quota and are no candidates.
-// End it before the Ledger::Simulation that it runs in.
+// During a simulation: these Workloads hold no quota and are no candidates. End it before the Ledger::Simulation that
+// it runs in.
 class SimulatedRemoval {
  public:
   explicit SimulatedRemoval(SchedulerState& state) : state_(state) {}

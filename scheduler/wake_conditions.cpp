@@ -87,8 +87,8 @@ WorkloadState* WakeIndex::first_within(const Reach& reach) const {
 
 namespace {
 
-// Whether it will find no victims for this much, whatever the rest of its Cohort does: who would
-// borrow may not take back from others, and in its own ClusterQueue there is nobody to evict.
+// Whether it will find no victims for this amount, for any state of its Cohort: a borrower cannot reclaim from other
+// queues, and its own ClusterQueue has no victim.
 bool finds_no_victims(const SchedulerState& state, const WorkloadState& workload, const FlavorRejection& obstacle) {
   const QueueState& queue = *workload.queue;
   const ClusterQueuePreemption& policy = queue.object->preemption;
@@ -115,7 +115,7 @@ std::optional<std::vector<WakeCondition>> wake_conditions_of(const SchedulerStat
     return state.ledger.available(queue.node, obstacle.quota) < obstacle.requested &&
            finds_no_victims(state, workload, obstacle);
   };
-  // One group of resources of which no flavor will do is enough to wait for.
+  // One resource group without a fitting flavor is enough to wait.
   for (const QueueGroup& group : queue.groups) {
     std::vector<WakeCondition> wake_conditions;
     const bool blocked = std::all_of(group.flavors.begin(), group.flavors.end(), [&](FlavorId flavor) {

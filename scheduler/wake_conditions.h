@@ -1,6 +1,6 @@
-// What must become free before Workloads that were refused are worth another look, and an
-// index of those that wait for it: a release then finds the one Workload that may go ahead,
-// however many others wait for more than was released.
+// The quota that must be released before refused Workloads are evaluated again, and an index of the waiting
+// Workloads: a release finds the Workload that can fit, independent of the number of Workloads that need
+// more.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ struct WakeCondition {
   bool operator==(const WakeCondition&) const = default;
 };
 
-// `why`: what stood in the way of the Workload's first pod set in each flavor. Its shape stays
-// refused while no wake condition is met; with none, until queues or flavors change. nullopt: any
-// release may help. Where evictions could help, the wake conditions hold only as long as its own
-// ClusterQueue keeps what it has reserved, and reserves nothing more.
+// `why`: the rejections of the Workload's first pod set in each flavor. Its shape stays refused while no wake
+// condition is met; without conditions, until queues or flavors change. nullopt: any release can help. If
+// evictions could help, the wake conditions are valid only while the reservations of its own ClusterQueue do not
+// change.
 std::optional<std::vector<WakeCondition>> wake_conditions_of(const SchedulerState& state, const WorkloadState& workload,
                                                              const std::vector<FlavorRejection>& why);
 
@@ -43,8 +43,8 @@ class WakeIndex {
   void add(const WakeCondition& wake_condition, const Shape& shape, WorkloadState& first);
   void remove(const WakeCondition& wake_condition, const Shape& shape);
 
-  // The first in the order of the queue of those that have a wake condition which is met
-  // now; nullptr: there is none. `reach`: how much of a quota is within reach.
+  // The first Workload in the order of the queue with a wake condition that is met now; nullptr: no such Workload.
+  // `reach`: how much of a quota is within reach.
   using Reach = std::function<int64_t(QuotaId)>;
   WorkloadState* first_within(const Reach& reach) const;
 

@@ -1,4 +1,4 @@
-// What decides a Workload's place among those of the same priority.
+// The timestamp that orders Workloads of the same priority.
 #pragma once
 
 #include "api/config/queue_settings.h"
@@ -6,10 +6,10 @@
 
 namespace muster {
 
-// When it was evicted because its pods did not get ready (unless `timestamp` says that
-// its creation counts) or because an admission check wants it to come again; otherwise
-// when it was created. Without Kueue's gate PrioritySortingWithinCohort also just after
-// the moment at which a borrower took its quota back.
+// The time of its eviction because its pods were not ready (unless `timestamp` selects its
+// creation) or because of an admission check with Retry; otherwise its creation time. Without
+// Kueue's gate PrioritySortingWithinCohort also just after the moment at which a borrower took its
+// quota back.
 Timestamp order_timestamp(const Workload& workload, RequeuingStrategy::Timestamp timestamp,
                           bool priority_sorting_within_cohort = true);
 

@@ -1,6 +1,6 @@
-// What the handlers of reviews have in common: a review is counted and timed whatever becomes
-// of it, and what goes wrong inside muster is caught here, and only here: one bad review must
-// not take the process along.
+// Shared code of the handlers of reviews: each review is counted and timed with any result,
+// and internal errors are caught here, and only here: one bad review must not end the
+// process.
 #pragma once
 
 #include <functional>

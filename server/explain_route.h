@@ -1,10 +1,10 @@
-// GET /explain/v1/namespaces/<ns>/<jobs|jobsets|workloads>/<name>: why it does not run, as
-// JSON (api/explained.h), for those who may get that object. It shares the listener of the
-// metrics, and is never open to everybody.
+// GET /explain/v1/namespaces/<ns>/<jobs|jobsets|workloads>/<name>: why it does not run, as JSON
+// (api/explained.h), for users who can get that object. It shares the listener of the metrics, and always needs
+// authorization.
 //
-// The token comes as X-Muster-Token, since the API server's service proxy removes the
-// Authorization header, or as Authorization: Bearer from those who come directly. Errors are
-// Kubernetes' Status objects. Which namespaces' Workloads an answer may name is asked too.
+// The token comes as X-Muster-Token, since the API server's service proxy removes the Authorization header, or as
+// Authorization: Bearer from direct clients. Errors are Kubernetes' Status objects. The API server also decides in
+// which namespaces an answer can name Workloads.
 #pragma once
 
 #include <functional>
@@ -32,7 +32,7 @@ struct Explainer {
   std::function<std::optional<ExplainReply>(const ObjectKey& key)> ask;
 };
 
-// nullopt: there is no cluster to speak of (--standalone), and every answer is 503.
+// nullopt: muster has no cluster (--standalone), and every answer is 503.
 Route explain_route(std::optional<Explainer> explainer);
 
 }  // namespace muster

@@ -24,8 +24,8 @@ namespace muster {
 struct HttpServerOptions {
   std::string bind_address;         // ":9443", "127.0.0.1:0"
   std::shared_ptr<TlsContext> tls;  // null: plain HTTP
-  // With TLS: ask clients for certificates, and keep routes to those who have one (Route::strangers).
-  std::shared_ptr<const ClientCertificates> clients{};  // null: ask nobody
+  // With TLS: request client certificates, and limit routes to clients with one (Route::strangers).
+  std::shared_ptr<const ClientCertificates> clients{};  // null: no request
   // With TLS and without `clients`: ask for certificates and let their handlers judge them (Route::identified).
   bool identified = false;
   size_t workers = 4;
@@ -40,18 +40,18 @@ struct HttpServerOptions {
 class HttpServer {
  public:
   HttpServer(HttpServerOptions options, Routes routes);
-  // Stops at once when nobody has called drain().
+  // Stops at once without an earlier drain().
   ~HttpServer();
 
-  // Binds, listens and serves on threads of its own. Fails when the address is not to be had.
+  // Binds, listens and serves on its own threads. Fails when the address is not available.
   Outcome<> start();
   // After start(): the port that is listened on.
   uint16_t port() const { return port_; }
 
-  // Takes no further connections, answers what is under way with Connection: close,
-  // keeps idle connections for `idle_grace` in case a request is coming, then closes
-  // them. Returns when all are closed, or after `patience`. A server that is to lose
-  // no request first reports unready, so that clients look elsewhere.
+  // Accepts no more connections, answers running requests with Connection: close, keeps idle connections
+  // for `idle_grace` because a request can arrive, then closes them. Returns when all are closed, or after
+  // `patience`. To lose no request, the process first reports unready, so that clients use another
+  // replica.
   void drain(Duration patience);
 
   // Thread-safe.

@@ -1,10 +1,10 @@
 // cpp-httplib behind glass: routes, handlers and answers, over memory.
 //
-// It is given a head written anew from the few fields that request_head vouches for,
-// and a body of known length. What the client sent besides never gets here: no
-// Accept-Encoding (the API server's client sends gzip, and httplib would compress
-// every answer), no Range, no Expect, no REMOTE_ADDR. That is also why two
-// readers of one request cannot disagree about where it ends.
+// It gets a new head with the few fields that request_head has verified, and a body of known
+// length. Other data of the client never reaches it: no Accept-Encoding (the API server's
+// client sends gzip, and httplib would compress every answer), no Range, no Expect, no
+// REMOTE_ADDR. That is also why two readers of one request cannot disagree about where it
+// ends.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ namespace muster {
 // Thread-safe after construction.
 class HttplibResponder {
  public:
-  // `events` may be null. `keep_alive` is told to clients.
+  // `events` may be null. `keep_alive` is sent to clients.
   HttplibResponder(const Routes& routes, Duration keep_alive, ServerEventSink* events);
   ~HttplibResponder();
 

@@ -1,4 +1,4 @@
-// What people list, as JSON beside the metrics and for those who may:
+// Lists for users, as JSON beside the metrics, with authorization:
 //   GET /lists/v1/workloads?namespace=&queue=&clusterQueue=&limit=&offset=
 //   GET /lists/v1/localqueues?namespace=     /lists/v1/clusterqueues     /lists/v1/cohorts
 //   GET /lists/v1/usage?clusterQueue=
@@ -39,8 +39,8 @@ struct Lister {
   std::function<std::shared_ptr<const StartEstimates>()> starts{};
 };
 
-// nullopt: there is no cluster to speak of (--standalone), and every answer is 503. `visibility`: Kueue's feature gate
-// VisibilityOnDemand is on; without it there are no such paths.
+// nullopt: muster has no cluster (--standalone), and every answer is 503. `visibility`: Kueue's feature gate
+// VisibilityOnDemand is on; without it these paths do not exist.
 Routes list_routes(std::optional<Lister> lister, bool visibility = true);
 
 }  // namespace muster

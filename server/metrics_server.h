@@ -1,4 +1,4 @@
-// GET /metrics over HTTPS, for those who may; other routes may share its listener.
+// GET /metrics over HTTPS, with authorization; other routes can share its listener.
 #pragma once
 
 #include <functional>
@@ -16,11 +16,11 @@ enum class AuthDecision {
   kUnavailable,      // 503: the API server could not be asked
 };
 
-// Asked for every request with the bearer token, which may be empty. It may take its
-// time (a TokenReview): it holds one of this listener's workers, nobody else's.
+// Called for every request with the bearer token, which can be empty. It can be slow (a TokenReview): it holds one
+// worker of this listener only.
 using Authorizer = std::function<AuthDecision(std::string_view bearer_token)>;
 
-// Without an authorizer everybody may. `metrics` outlives the route.
+// Without an authorizer all clients are allowed. `metrics` outlives the route.
 Route metrics_route(const Metrics& metrics, Authorizer authorizer);
 
 // options.bind_address is ":8443" by convention; options.tls is shared with the webhooks.

@@ -1,5 +1,5 @@
-// /healthz and /readyz for the kubelet: plain HTTP, GET only, a listener of its own,
-// so that neither TLS nor a flood of reviews can make muster look dead.
+// /healthz and /readyz for the kubelet: plain HTTP, GET only, a separate listener, so that neither TLS nor a flood of
+// reviews makes the probes fail.
 #pragma once
 
 #include <functional>
@@ -22,9 +22,9 @@ class Readiness {
 
   void set_ready(const std::string& check);
   void set_unready(const std::string& check, std::string reason);
-  // A check that is made whenever somebody asks: why it fails, or empty. Before the first question.
+  // A check that runs at each request: why it fails, or empty. Call it before the first request.
   void add_check(const std::string& check, std::function<std::string()> why);
-  // For good: muster is about to stop. Shown as the check "shutdown".
+  // Permanent: muster is about to stop. Shown as the check "shutdown".
   void shut_down();
 
   // What /healthz says: a reason why only a new process can help; empty: there is none.

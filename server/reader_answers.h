@@ -13,7 +13,7 @@
 
 namespace muster {
 
-// What a reader wants to do with objects; an empty namespace means all, an empty name all of them.
+// The requested action of a reader on objects; an empty namespace means all, an empty name all of them.
 struct ListAccess {
   std::string verb;
   const ResourceType* type;
@@ -34,7 +34,7 @@ HttpResponse refuse(int code, std::string_view reason, const std::string& messag
 std::string_view token_of(const HttpRequest& request);
 // `sent`: there was a token, and it is not one for muster.
 HttpResponse unauthenticated(bool sent);
-// nullopt: go on. `forbidden` is the sentence for those who are known and lack the right.
+// nullopt: continue. `forbidden` is the message for authenticated users without the permission.
 std::optional<HttpResponse> refusal_of(AuthDecision decision, const std::string& forbidden);
 // This replica does not know the cluster yet.
 HttpResponse not_synced();

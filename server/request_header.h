@@ -1,5 +1,5 @@
-// Who asks an aggregated API: the API server's aggregation layer passes a request on with a client certificate of its
-// own, and names the user in headers. Pure.
+// The user of an aggregated API: the API server's aggregation layer forwards a request with its own client certificate,
+// and names the user in headers. Pure.
 //
 // Every client on the network can send such headers, so they are read only beside a certificate that the authority of
 // requestheader-client-ca-file has signed and that has one of the allowed names. Which authority, names and headers

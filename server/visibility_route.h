@@ -4,9 +4,9 @@
 //   the questions of visibility_answer.h
 // Anything else is 404: /openapi/v2 and /openapi/v3 too, which the API server takes for a server without schemas.
 //
-// Without the certificate of the API server's aggregation layer every request is refused. A user of a queue needs
-// `get` on its subresource pendingworkloads, by the API server's word; documents of discovery are the same for all
-// whom the API server lets through. Tokens are not taken here. What the handler refuses is a Status object.
+// Without the certificate of the API server's aggregation layer every request is refused. A user of a queue needs `get`
+// on its subresource pendingworkloads, decided by the API server; discovery documents are the same for all users whom
+// the API server lets through. Tokens are not accepted. Refusals are Status objects.
 #pragma once
 
 #include <functional>

@@ -13,9 +13,9 @@
 
 namespace muster {
 
-// Where the rule stands in Kueue and JobSet, which decides what a client is told (api/review/admission_review.h):
-// their validating webhooks say 403 Forbidden, and a schema 422 Invalid. The API server looks at the schema
-// first, so 422 wins. A rule that only muster has says 422 as well.
+// The place of the rule in Kueue and JobSet, which selects the status code (api/review/admission_review.h): their
+// validating webhooks return 403 Forbidden, and a schema 422 Invalid. The API server checks the schema first, so 422
+// wins. A rule that only muster has returns 422 as well.
 enum class RuleOrigin { kWebhook, kSchema, kMuster };
 
 struct Validator {
@@ -29,12 +29,12 @@ struct Validator {
   // has the same rule.
   bool native_jobsets = false;
   RuleOrigin origin = RuleOrigin::kWebhook;
-  // Of a rule of kWebhook: the errors that upstream has in a schema all the same.
+  // Of a rule of kWebhook: the errors that upstream nevertheless has in a schema.
   bool (*in_schema)(const FieldError& error) = nullptr;
 };
 
-// What a rule finds in the object of a request, but for what an update leaves as it was:
-// that may stay, so that the rest of the object can still be changed.
+// The errors of a rule in the object of a request, except for unchanged fields of an update: these can stay, so that
+// the rest of the object can still be changed.
 FieldErrors new_errors(const Review& review, const std::function<FieldErrors(const nlohmann::json& object)>& errors_in);
 
 // Generated: every `extern const Validator` of this folder, ordered by name.

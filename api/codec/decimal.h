@@ -24,7 +24,7 @@ class Decimal {
   Decimal negated() const;
   // Times 2^power, power at most 60.
   Decimal times_power_of_two(int power) const;
-  // Rounded away from zero to so many decimals; the scale becomes that number.
+  // Rounded away from zero to this number of decimals, which becomes the scale.
   Decimal rounded_up(int64_t decimals) const;
 
   int compare(const Decimal& other) const;

@@ -28,7 +28,7 @@ constexpr size_t bytes_of_text(size_t length) {
   return length <= 15 ? 0 : 2 * length + 16;
 }
 
-// parse_json, but refuses a document whose tree would take more than so many bytes.
+// parse_json, but refuses a document whose tree would need more than this number of bytes.
 Result<nlohmann::json> parse_json_within(std::string_view bytes, size_t tree_bytes);
 Result<nlohmann::json> parse_without_managed_fields_within(std::string_view bytes, size_t tree_bytes);
 

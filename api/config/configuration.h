@@ -8,8 +8,8 @@
 // not_acting_yet() names it at start-up, because a setting that silently does
 // nothing is worse than an error.
 //
-// Pure: who reads the file, and the namespace of a service account, passes them in.
-// Sources: Kueue's configuration API; docs/configuration.md has the whole table.
+// Pure: the caller reads the file, and the namespace of a service account, and passes them in. Sources: Kueue's
+// configuration API; docs/configuration.md has the whole table.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -34,7 +34,7 @@ namespace muster {
 struct WebhookSettings {
   int port = 9443;
   std::string host;  // empty: all addresses
-  // Where certificates made by somebody else lie, with internalCertManagement off.
+  // The directory of external certificates, with internalCertManagement off.
   std::string cert_dir;
 };
 
@@ -88,7 +88,7 @@ struct Configuration {
   LabelSelector managed_jobs_namespace_selector;
   std::vector<std::string> frameworks;
   std::vector<std::string> external_frameworks;  // "Kind.version.group"
-  std::optional<FeatureGateMap> feature_gates;   // of the file or the flag; nullopt: nobody says anything
+  std::optional<FeatureGateMap> feature_gates;   // of the file or the flag; nullopt: not set
 
   // The whole configuration in its v1beta2 form, defaults filled in.
   nlohmann::json effective;
@@ -111,7 +111,7 @@ struct LoadedConfiguration {
   MusterConfiguration muster;
   // Documents of kind JobKind: kinds of job that an administrator describes, all of them enabled.
   std::vector<KindDescriptionPtr> kinds;
-  // What the file holds and nobody reads: documents that Kueue ignores.
+  // Unused parts of the file: documents that Kueue ignores.
   std::vector<std::string> warnings;
 };
 
@@ -153,8 +153,8 @@ std::set<std::string, std::less<>> kinds_with_queue(const Configuration& configu
 
 // integrations.frameworks against the kinds that muster queues (`queued`, by Kueue's names).
 struct FrameworkCheck {
-  // Names that Kueue does not know and that look like one that it does know; that they are wrong is
-  // said by validate_configuration.
+  // Names that Kueue does not know and that are similar to a known name; validate_configuration reports them as
+  // errors.
   FieldErrors errors;
   // One sentence that names all kinds of Kueue that muster does not queue; empty: there is none.
   std::string warning;

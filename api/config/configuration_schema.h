@@ -67,7 +67,7 @@ const ConfigStruct& configuration_schema();
 // Fields that Go embeds from ControllerManager; it appears in the paths of type errors.
 bool embedded_in_controller_manager(std::string_view root_field);
 
-// A setting that somebody can write: a leaf of the schema, lists and maps as one.
+// A setting that a user can write: a leaf of the schema; a list or a map is one setting.
 struct ConfigSetting {
   std::string path;  // "waitForPodsReady.requeuingStrategy.timestamp"
   bool acts;

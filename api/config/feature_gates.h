@@ -39,7 +39,7 @@ std::span<const FeatureGate> known_feature_gates();
 // nullptr when there is no such gate.
 const FeatureGate* find_feature_gate(std::string_view name);
 
-// What somebody said about gates: name -> enabled. May hold AllAlpha and AllBeta.
+// Explicit settings of gates: name -> enabled. Can have AllAlpha and AllBeta.
 using FeatureGateMap = std::map<std::string, bool, std::less<>>;
 
 // "A=true,B=false". Later mentions win, as with Kueue. Does not ask whether a gate exists.
@@ -49,7 +49,7 @@ Result<FeatureGateMap> parse_feature_gates(std::string_view text);
 // are not named themselves. This is what RuleSettings::feature_gates holds.
 FeatureGateMap resolve_feature_gates(const FeatureGateMap& named);
 
-// The named value, else the default; false for a gate that nobody knows.
+// The named value, else the default; false for an unknown gate.
 bool gate_enabled(const FeatureGateMap& resolved, std::string_view name);
 
 // Everything that is wrong with the gates: unknown or locked names, gates without
@@ -65,8 +65,8 @@ inline constexpr std::string_view kInPlaceRestartGate = "InPlaceRestart";
 inline constexpr std::string_view kRestartJobGate = "RestartJob";
 inline constexpr std::string_view kJobSetTlsOptionsGate = "TLSOptions";
 
-// One error for each gate that nobody knows, or that asks for something muster does
-// not do; `field` is where the map stands.
+// One error for each gate that is unknown, or that requests an unsupported feature; `field` is the path of the
+// map.
 FieldErrors check_jobset_feature_gates(std::string_view field, const FeatureGateMap& gates);
 
 }  // namespace muster

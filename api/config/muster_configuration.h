@@ -25,7 +25,7 @@ inline constexpr std::string_view kMusterConfigurationKind = "MusterConfiguratio
 
 enum class LogFormat { kJson, kText };
 
-// Who is the JobSet controller: found out at start, muster, or somebody else.
+// The JobSet controller: detected at startup, muster, or another program.
 enum class JobSetController { kAuto, kNative, kExternal };
 
 struct MusterConfiguration {
@@ -53,7 +53,7 @@ struct MusterConfiguration {
   // Reviews are answered only to clients with a certificate of an authority in this file (PEM);
   // unset: to all.
   std::optional<std::string> webhook_client_ca_file;
-  // What such a certificate must be made out to, one of these; empty: whatever it is.
+  // The allowed names of such a certificate; empty: any name.
   std::vector<std::string> webhook_client_names;
   // JobSet's feature gates, where muster is the JobSet controller.
   FeatureGateMap jobset_feature_gates;

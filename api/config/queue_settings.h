@@ -69,8 +69,8 @@ struct QueueSettings {
   bool ignore_undeclared_resources = false;
   // fairSharing.preemptionStrategies, in the order in which they are tried; empty: off.
   std::vector<FairStrategy> fair_sharing{};
-  // objectRetentionPolicies.workloads: how long finished Workloads, and jobs that muster
-  // has deactivated, are kept. nullopt: for ever.
+  // objectRetentionPolicies.workloads: how long finished Workloads, and jobs that muster has deactivated, are kept.
+  // nullopt: forever.
   std::optional<Duration> retain_finished{};
   std::optional<Duration> retain_deactivated{};
   QueueMetricsSettings metrics{};

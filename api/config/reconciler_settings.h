@@ -1,4 +1,4 @@
-// What reconcilers and the cluster's state are told of the configuration.
+// The settings of reconcilers and of the cluster's state, from the configuration.
 #pragma once
 
 #include <string>

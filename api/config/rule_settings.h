@@ -39,13 +39,13 @@ struct RuleSettings {
   // User names that may unsuspend queued Jobs: muster's own service account, and
   // JobSet's controller in external mode.
   std::set<std::string, std::less<>> admitters;
-  // The user name that muster bears before the API server, of a service account or of the person
-  // who runs it; empty: not known.
+  // muster's user name for the API server, of a service account or of the user who runs it; empty:
+  // unknown.
   std::string own_name;
   WaiterSettings waiter;
   // Whether jobs may start as a group; off, what asks for it is refused.
   bool group_scheduling = true;
-  // A queue name on a kind that is not queued here is refused; else it is told of.
+  // A queue name on a kind that is not queued here is refused; else it gets a warning.
   bool deny_unqueued = false;
   // muster itself is the JobSet controller of this cluster, so JobSets get from it what
   // they get from JobSet's own webhook elsewhere. Off beside that webhook.

@@ -1,6 +1,6 @@
-// What the conversions have in common: editing the fields of a JSON object in place, in
-// the words of Go's encoding (omitempty, zero values). Nothing here fails: a field of an
-// unexpected type is left alone, since schemas keep those out.
+// Shared code of the conversions: edits of fields of a JSON object in place, with the rules of Go's encoding
+// (omitempty, zero values). No function fails: a field of an unexpected type is not changed, since schemas refuse
+// those.
 #pragma once
 
 #include <initializer_list>

@@ -1,5 +1,5 @@
-// apiextensions.k8s.io/v1 ConversionReview: what the API server asks when somebody reads
-// or writes a kind in another version than it is stored in, and what it is answered.
+// apiextensions.k8s.io/v1 ConversionReview: the request of the API server when a client reads or writes an object in
+// another version than the stored one, and the response.
 //
 // A review may hold a whole list. Its objects are read, converted and printed one at a
 // time, since as a JSON tree they would take seven times their text: beside the body
@@ -27,10 +27,10 @@ struct ConversionLimits {
   size_t text_bytes = std::numeric_limits<size_t>::max();  // of all converted objects together
 };
 
-// Fails when `body` is no ConversionReview with a uid, so that there is nothing to
-// answer. An object that cannot be converted fails the whole review, as the API server
-// wants it: with status Failure and a message that names the object. So does one that has
-// no room within the limits.
+// Fails when `body` is no ConversionReview with a uid, so that no answer is possible. An
+// object that cannot be converted fails the whole review, as the API server requires:
+// with status Failure and a message that names the object. So does an object beyond the
+// limits.
 Result<ConversionAnswer, ReviewError> answer_conversion_review(std::string_view body, ConversionLimits limits = {});
 
 }  // namespace muster

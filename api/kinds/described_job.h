@@ -23,7 +23,7 @@ struct DescribedPodSet {
   PodTemplate pod_template;
   bool written = true;            // the object has this template; otherwise a start writes it
   std::string topology_labels{};  // JSON text, for topology requests; empty: the description's
-  int32_t reclaimable = 0;        // pods that are done for good
+  int32_t reclaimable = 0;        // pods that have ended permanently
   std::string place{};            // for messages, where a hook made it: "spec.driver"
 };
 

@@ -84,10 +84,10 @@ struct KindDescription {
   std::vector<PodSetSource> pod_sets;
   std::string pod_index_label;              // of the pods, for topology requests; may be empty
   std::vector<ValuePath> priority_classes;  // tried in order, before those of the templates
-  bool prebuilt_workloads = true;           // a job may name a Workload that somebody else has made
+  bool prebuilt_workloads = true;           // a job can name an existing Workload of a user
   Predicate active, ready;
   std::vector<EndRule> ends;
-  Predicate left_alone;                  // such an object is nobody's business until it has a Workload
+  Predicate left_alone;                  // muster ignores such an object until it has a Workload
   bool elastic = false;                  // its jobs may have kueue.x-k8s.io/elastic-job
   const KindHook* hook = nullptr;        // code for what paths cannot say (api/kinds/kind_hook.h); lives forever
   std::vector<ConsultedKind> consulted;  // its addresses are settled

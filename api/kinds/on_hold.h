@@ -1,5 +1,5 @@
-// A Workload whose pods nobody wants at present: it keeps its place and its name, and asks for nothing until its owner
-// says otherwise. Source: Kueue (StatefulSets of zero replicas).
+// A Workload without pods at present: it keeps its position and its name, and requests no quota until its owner has
+// pods again. Source: Kueue (StatefulSets of zero replicas).
 #pragma once
 
 #include "api/workload.h"

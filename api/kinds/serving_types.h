@@ -18,8 +18,8 @@ inline constexpr std::string_view kDeploymentFramework = "deployment";
 inline constexpr std::string_view kStatefulSetFramework = "statefulset";
 inline constexpr std::string_view kLeaderWorkerSetFramework = "leaderworkerset.x-k8s.io/leaderworkerset";
 
-// What the controller of LeaderWorkerSets says of its pods: the name of the set, the number of the group, and in the
-// annotation of each worker who leads it.
+// Labels and annotations of the LeaderWorkerSet controller on pods: the name of the set, the number of the group, and
+// on each worker the name of its leader.
 inline constexpr std::string_view kLeaderWorkerSetPrefix = "leaderworkerset.sigs.k8s.io/";
 inline constexpr std::string_view kLeaderWorkerSetName = "leaderworkerset.sigs.k8s.io/name";
 inline constexpr std::string_view kLeaderWorkerGroup = "leaderworkerset.sigs.k8s.io/group-index";

@@ -1,5 +1,5 @@
-// Reads the fields of one object of a file that a person writes: each field once, wrong types with their path, and
-// fields that nobody asked for as errors.
+// Reads the fields of one object of a file that a user writes: each field once, wrong types with their path, and
+// unknown fields as errors.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -31,7 +31,7 @@ class StrictFields {
   int64_t number(std::string_view name, int64_t absent, int64_t least, int64_t most);
   enum Wildcard { kWithoutWildcard, kWithWildcard };
   ValuePath path(std::string_view name, Wildcard wildcard = kWithoutWildcard, bool optional = false);
-  // Each item with its place; an error unless it is a list of at most so many; none when absent.
+  // Each item with its place; an error unless it is a list of at most this size; no items when absent.
   std::vector<std::pair<const nlohmann::json*, FieldPath>> list(std::string_view name, size_t most, bool optional);
   // An error for each field that was not asked for. Call it last.
   void refuse_others();

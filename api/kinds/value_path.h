@@ -1,6 +1,6 @@
-// Where a value stands in an object of a described kind: "spec.runPolicy.suspend",
-// "spec.pytorchReplicaSpecs[Worker].replicas", "status.replicaStatuses.*.active".
-// A step in brackets is a key that may hold any character; "*" is each element of a list or a map.
+// The path of a value in an object of a described kind: "spec.runPolicy.suspend",
+// "spec.pytorchReplicaSpecs[Worker].replicas", "status.replicaStatuses.*.active". A step in brackets is a key that may
+// hold any character; "*" is each element of a list or a map.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace muster {
 class ValuePath {
  public:
   static constexpr size_t kMostSteps = 12;
-  // A "*" looks at no more elements than this: what comes after them reads as absent.
+  // The maximum number of elements for a "*": later elements read as absent.
   static constexpr size_t kMostElements = 1000;
 
   // Leads nowhere.
@@ -34,8 +34,8 @@ class ValuePath {
   // nullptr: a step is missing, or what stands there is no object. Not for paths with "*".
   const nlohmann::json* find(const nlohmann::json& object) const;
   nlohmann::json* find(nlohmann::json& object) const;
-  // Sets the value; objects on the way are made where they are missing or null. False, and nothing is changed,
-  // when something else stands in the way.
+  // Sets the value; missing or null objects on the path are created. False, without a change, when another type is on
+  // the path.
   bool set(nlohmann::json& object, nlohmann::json value) const;
   // The merge patch that sets the value.
   nlohmann::json patch(nlohmann::json value) const;

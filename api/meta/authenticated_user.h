@@ -9,7 +9,7 @@ namespace muster {
 
 struct AuthenticatedUser {
   std::string username;  // empty: no user
-  std::string uid{};     // empty: not told
+  std::string uid{};     // empty: unknown
   std::vector<std::string> groups{};
   std::map<std::string, std::vector<std::string>> extra{};
 

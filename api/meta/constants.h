@@ -18,7 +18,7 @@ inline constexpr std::string_view kCompletionsEqualParallelismAnnotation =
 inline constexpr std::string_view kElasticJobAnnotation = "kueue.x-k8s.io/elastic-job";
 // A scheduling gate of Kueue's slices of elastic jobs. muster removes it where it starts a job.
 inline constexpr std::string_view kElasticJobGate = "kueue.x-k8s.io/elastic-job";
-// Who writes the patch of a TrainJob's runtime that tells its pods where to run.
+// The manager of the patch of a TrainJob's runtime that selects nodes for its pods.
 inline constexpr std::string_view kRuntimePatchManager = "kueue.x-k8s.io/manager";
 inline constexpr std::string_view kAdmissionGatedByAnnotation = "kueue.x-k8s.io/admission-gated-by";
 inline constexpr std::string_view kStoppingAnnotation = "kueue.x-k8s.io/stopping";
@@ -67,7 +67,7 @@ inline constexpr std::string_view kJobKeyKey = "jobset.sigs.k8s.io/job-key";
 inline constexpr std::string_view kJobSetPriorityLabel = "jobset.sigs.k8s.io/priority";
 inline constexpr std::string_view kCoordinatorKey = "jobset.sigs.k8s.io/coordinator";
 inline constexpr std::string_view kExclusiveTopologyAnnotation = "alpha.jobset.sigs.k8s.io/exclusive-topology";
-// Exclusive placement by labels and taints that somebody put on the nodes beforehand.
+// Exclusive placement by labels and taints that an administrator has put on the nodes.
 inline constexpr std::string_view kNodeSelectorStrategyAnnotation = "alpha.jobset.sigs.k8s.io/node-selector";
 
 // --- batch/v1 ---

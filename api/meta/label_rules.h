@@ -1,6 +1,6 @@
-// What Kubernetes demands of labels, annotations, selectors and conditions wherever they
-// stand in an object (apimachinery pkg/apis/meta/v1/validation), in its own words. Values
-// of another type than the schema's are left out: the schema speaks of them.
+// Kubernetes' rules for labels, annotations, selectors and conditions anywhere in an object (apimachinery
+// pkg/apis/meta/v1/validation), with its messages. Values of a type that the schema does not allow are skipped: the
+// schema reports them.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,4 +1,4 @@
-// Who controls an object. Source: apimachinery pkg/apis/meta/v1.
+// The controller of an object. Source: apimachinery pkg/apis/meta/v1.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -13,7 +13,7 @@ struct ResourceType {
   std::string_view kind;
   bool namespaced;
   std::string_view api_version;  // "batch/v1", or "v1" for the core group
-  // What the API server calls the resource, where `plural` tells two watches of it apart; empty: as `plural` says.
+  // The API server's name of the resource, if `plural` distinguishes two watches of it; empty: the name is `plural`.
   std::string_view served_as{};
 
   std::string_view resource() const { return served_as.empty() ? plural : served_as; }

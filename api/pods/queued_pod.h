@@ -17,7 +17,7 @@ namespace muster {
 
 struct QueuedPod {
   ObjectMeta meta;
-  // Never null. Which of several equal ones is nobody's business: state/template_pool.h.
+  // Never null. Equal values are shared: state/template_pool.h.
   mutable PodSpecPtr spec;
   std::vector<std::string> gates;  // spec.schedulingGates, by name
   std::string phase;               // "Pending", "Running", "Succeeded", "Failed", "Unknown"; may be empty

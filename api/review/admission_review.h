@@ -44,7 +44,7 @@ struct ReviewError {
 // Decodes a whole AdmissionReview; managedFields are left out but of changed jobs. Refuses a wrong apiVersion or kind,
 // a missing uid, an unknown operation, objects that are not objects, and what parse_json refuses.
 Result<AdmissionRequest, ReviewError> decode_review(std::string_view body);
-// The same, but refuses a document whose tree would take more than so many bytes (api/codec/tree_memory.h).
+// The same, but refuses a document whose tree would need more than this number of bytes (api/codec/tree_memory.h).
 Result<AdmissionRequest, ReviewError> decode_review_within(std::string_view body, size_t tree_bytes);
 
 // Built only from a request; see admit/deny/patch below.

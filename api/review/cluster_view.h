@@ -39,8 +39,8 @@ struct ContainerMinimum {
   std::string memory;
 };
 
-// One picture of the cluster. A copy is cheap (SharedMap); whoever publishes it
-// does so as shared_ptr<const ClusterView> and never changes it afterwards.
+// A snapshot of the cluster. A copy is cheap (SharedMap); its owner publishes it as shared_ptr<const ClusterView> and
+// never changes it afterwards.
 class ClusterView {
  public:
   // Queries; pointers live as long as the view.
@@ -62,10 +62,10 @@ class ClusterView {
   // Namespaces that have a LocalQueue named `default`, sorted.
   std::vector<std::string> namespaces_with_default_queue() const;
 
-  // Changes, by whoever builds a view. Each takes an object of a kind that the view
-  // knows (Namespace, LocalQueue, ClusterQueue, AdmissionCheck, WorkloadPriorityClass,
-  // LimitRange) or, for every other kind, records it as a possible owner. Needs metadata
-  // only for Namespaces and owners.
+  // Changes, only while a view is built. Each takes an object of a kind that the view knows
+  // (Namespace, LocalQueue, ClusterQueue, AdmissionCheck, WorkloadPriorityClass, LimitRange) or,
+  // for every other kind, records it as a possible owner. Needs metadata only for Namespaces and
+  // owners.
   void put_typed(const TypedObject& object);
   // The same of an object as it is written in a manifest.
   void put(const nlohmann::json& object);

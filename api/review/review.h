@@ -1,4 +1,4 @@
-// What one rule is given, and how somebody watches rules at work.
+// The input of one rule, and an observer of rules.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ struct Review {
   const RuleSettings& settings;
 };
 
-// Which requests a rule wants to see. Compared with the webhook configurations by a test.
+// The requests that a rule matches. A test compares them with the webhook configurations.
 struct RuleMatch {
   std::string_view group;     // "batch"
   std::string_view resource;  // "jobs", or with a subresource "workloads/status"
@@ -31,7 +31,7 @@ inline constexpr RuleMatch kQueuedJobs{"*", "queued jobs"};
 // What a match stands for: itself, or the kinds of kQueuedJobs.
 std::vector<RuleMatch> expand(const RuleMatch& match);
 
-// Whether a rule wants to see a request: of a subresource only what names it.
+// Whether a rule matches a request: requests of a subresource only if the rule names it.
 bool applies(std::span<const RuleMatch> matches, std::span<const Operation> operations,
              const AdmissionRequest& request);
 
@@ -41,13 +41,13 @@ bool being_deleted(const AdmissionRequest& request);
 
 enum class RuleOutcome { kUnchanged, kChanged, kAllowed, kRejected };
 
-// Told about every rule that runs, in order, so that the server can time rules
-// while the rules themselves know no clock. Called on the thread of the review.
+// Called for every rule that runs, in order, so that the server can measure rules while the rules have no clock. Called
+// on the thread of the review.
 class RuleObserver {
  public:
   virtual ~RuleObserver() = default;
-  // Whether kChanged is to be told from kUnchanged, which costs a comparison of the
-  // whole object after each mutator; otherwise a mutator ends as kUnchanged.
+  // Whether to distinguish kChanged from kUnchanged, which costs a comparison of the whole object after each mutator;
+  // otherwise a mutator ends as kUnchanged.
   virtual bool wants_changes() const { return true; }
   virtual void started(std::string_view rule) = 0;
   virtual void finished(std::string_view rule, RuleOutcome outcome) = 0;

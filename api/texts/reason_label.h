@@ -1,5 +1,5 @@
-// The reasons of conditions that are labels of metrics. Conditions can be written by other programs too:
-// a label has few values, so that nobody can grow the exposition.
+// The reasons of conditions that are labels of metrics. Conditions can be written by other programs too: a label has
+// few values, so that clients cannot add series.
 #pragma once
 
 #include <string>

@@ -23,7 +23,7 @@ std::string_view preemptor_uid_of(std::string_view message);
 
 // --- The reason of Evicted and Requeued of a Workload that was deactivated ---
 
-// `cause`: the reason of the DeactivationTarget; empty: somebody set spec.active to false.
+// `cause`: the reason of the DeactivationTarget; empty: a user set spec.active to false.
 std::string deactivated_reason(std::string_view cause);
 // "RequeuingLimitExceeded" of "DeactivatedDueToRequeuingLimitExceeded". nullopt: muster has not deactivated it.
 std::optional<std::string_view> deactivation_cause(std::string_view reason);

@@ -1,4 +1,4 @@
-// A kind of job that a description tells everything about (api/kinds/kind_description.h).
+// A kind of job that a description defines completely (api/kinds/kind_description.h).
 #pragma once
 
 #include "api/kinds/kind_description.h"
@@ -23,7 +23,7 @@ class DescribedKind final : public JobKind {
   bool has_gated_updates() const override;
   bool takes_prebuilt_workloads() const override { return kind_.prebuilt_workloads; }
   bool takes_elastic_jobs() const override { return kind_.elastic; }
-  // What is in an AppWrapper is looked at when its controller makes it.
+  // The contents of an AppWrapper are checked when its controller creates them.
   bool checks_topology_requests() const override { return kind_.group != "workload.codeflare.dev"; }
   bool checks_topology_groups() const override { return kind_.elastic; }
   std::string_view where_templates_come_from() const override {

@@ -42,7 +42,7 @@ std::vector<std::string> dns_label_complaints(std::string_view label, std::strin
 bool restarts_in_place(const nlohmann::json& jobset);
 // The action restarts a single Job: RestartJob and RestartJobAndIgnoreMaxRestarts.
 bool restarts_single_job(const nlohmann::json& failure_policy_rule);
-// spec.managedBy names somebody else than JobSet's controller, whose part muster has.
+// spec.managedBy names another controller than JobSet's, whose role muster has.
 bool is_managed_elsewhere(const nlohmann::json& jobset);
 
 }  // namespace muster

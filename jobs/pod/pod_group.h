@@ -33,7 +33,7 @@ PodGroup make_pod_group(std::vector<QueuedPodPtr> pods, std::string group, const
 
 bool suspended(const PodGroup& group);
 bool pods_ready(const PodGroup& group);
-// Groups that serve neither end nor give back quota for single pods.
+// Groups for serving neither end nor release quota of single pods.
 bool is_serving(const PodGroup& group);
 // One failed pod ends such a group.
 bool is_unretriable(const PodGroup& group);
@@ -47,8 +47,8 @@ std::string to_text(const SucceededPods& pods);
 // With those of the group that have succeeded.
 SucceededPods succeeded_with(SucceededPods known, const PodGroup& group);
 
-// What counts of the pods that are gone: never more than leaves room in its pod set for each pod that is there,
-// whatever the record says.
+// The counted part of the deleted pods: for any record, each existing pod keeps its place in its pod
+// set.
 std::map<std::string, int32_t, std::less<>> gone_pods(const PodGroup& group, const SucceededPods& recorded,
                                                       const std::vector<PodSet>& pod_sets);
 
@@ -56,7 +56,7 @@ std::map<std::string, int32_t, std::less<>> gone_pods(const PodGroup& group, con
 std::optional<JobEnd> end_of(const PodGroup& group);
 std::vector<ReclaimablePod> reclaimable_pods(const PodGroup& group);
 
-// A Workload has at most so many pod sets.
+// The maximum number of pod sets of a Workload.
 inline constexpr size_t kMostRoles = 18;
 
 // Why a group has no Workload.
@@ -69,7 +69,7 @@ struct GroupError {
 // One for each role among the pods that count, by name; for fast admission one of the whole count. Without topology.
 Result<std::vector<PodSet>, GroupError> pod_sets_of(const PodGroup& group);
 
-// The group before it has a Workload: who is in it, and who is too many.
+// The group before it has a Workload: its members, and its excess pods.
 struct GroupMembers {
   std::vector<QueuedPodPtr> members;  // own the Workload, in this order
   std::vector<QueuedPodPtr> excess;

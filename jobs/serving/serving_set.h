@@ -28,7 +28,7 @@ bool is_stateful_set(const DescribedJob& object);
 // Another object makes this one, and queues its pods.
 bool has_other_parent(const DescribedJob& object);
 
-// The group that a pod of a LeaderWorkerSet is in; nullopt: it does not say so.
+// The group of a pod of a LeaderWorkerSet; nullopt: no label names it.
 std::optional<int32_t> group_index_of(const QueuedPod& pod);
 // The pod set that such a pod is of: "main", "leader" or "worker".
 std::string_view role_in_set(const DescribedJob& object, const QueuedPod& pod);
@@ -45,7 +45,7 @@ inline constexpr std::string_view kComponentIndex = "kueue.x-k8s.io/component-wo
 // "apps/v1, Kind=StatefulSet".
 std::string gvk_of(const ResourceType& type);
 
-// Its Workload is made by the reconciler of such a set, and is no business of the pods'.
+// The reconciler of such a set creates its Workload, not the reconciler of pods.
 bool is_of_serving_set(const QueuedPod& pod);
 
 }  // namespace muster

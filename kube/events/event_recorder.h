@@ -1,6 +1,6 @@
-// Writes Events (events.k8s.io/v1) about objects, behind everybody's back: one thread, a
-// bounded queue and a bounded rate. An Event is a courtesy; nothing ever waits for one,
-// and what cannot be written is counted and forgotten, the oldest first.
+// Writes Events (events.k8s.io/v1) about objects, in the background: one thread, a bounded queue and a bounded rate.
+// Events are best effort: no code waits for one, and Events that cannot be written are counted and dropped, oldest
+// first.
 #pragma once
 
 #include <deque>
@@ -36,8 +36,8 @@ class EventRecorder {
   // Requests, retries among them: an admitted Workload is worth three Events, and a
   // thousand of them at once must not cost the API server what their admission needs.
   static constexpr RateLimit kRate{.per_second = 50, .burst = 500};
-  // An answer that took long says that the API server is busy: for so many times as long
-  // no Event is sent, up to kRetryPeriod.
+  // A slow answer means that the API server is busy: no Event is sent for this multiple of its duration, at most
+  // kRetryPeriod.
   static constexpr int kYield = 3;
   // One event is tried this often while the API server does not answer.
   static constexpr int kMaxTries = 12;
@@ -51,7 +51,7 @@ class EventRecorder {
   EventRecorder(const EventRecorder&) = delete;
   EventRecorder& operator=(const EventRecorder&) = delete;
 
-  // Thread-safe; returns at once. The observer hears what becomes of it.
+  // Thread-safe; returns at once. The observer gets its outcome.
   void record(ObjectEvent event) EXCLUDES(mutex_);
 
  private:

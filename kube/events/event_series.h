@@ -65,7 +65,7 @@ class EventCorrelator {
   std::optional<MonotonicTime> next_due() const;
 
  private:
-  // What makes two events the same is all of them, but for regarding's resourceVersion.
+  // Two events are the same if all fields are equal, except regarding's resourceVersion.
   using Event = ObjectEvent;
   using Schedule = std::multimap<MonotonicTime, const Event*>;
   struct Series {

@@ -1,5 +1,5 @@
-// Takes part in the election of one leader among muster's replicas, by a Lease; one
-// thread. What it decides is in kube/leases/lease_policy.h.
+// Takes part in the election of one leader among muster's replicas, by a Lease; one thread. Its decisions are in
+// kube/leases/lease_policy.h.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ struct LeaderCallbacks {
   // Also when the election stops. The lease is released after it has returned: what
   // must not overlap with the next leader's work has to be over then.
   std::function<void()> lost_leadership{};
-  // Somebody (us included) was seen to hold the lease who did not before. Empty: released.
+  // The lease has a new holder (can be this process). Empty: released.
   std::function<void(const std::string& identity)> new_leader{};
   // The first attempt to lead has ended, well or not (after became_leader), or the election has before it. Once.
   std::function<void()> attempted{};
@@ -38,8 +38,8 @@ struct LeaderElectionSettings {
   LeaseOptions lease{};
 };
 
-// An API server that does not answer, refuses or lacks the namespace is asked again
-// every retry period, for ever; the observer hears of it.
+// If the API server does not answer, refuses or lacks the namespace, the request is repeated every retry period; the
+// observer is notified.
 class LeaderElection {
  public:
   // Starts at once; the settings have passed check(). Everything given by reference
@@ -47,7 +47,7 @@ class LeaderElection {
   // limit: a renewal that queues behind other requests comes too late.
   LeaderElection(KubeApi& api, LeaderElectionSettings settings, LeaderCallbacks callbacks, KubeObserver& observer,
                  Timing timing);
-  // stop(), and waits for the thread: at most retry_period, when the API server is silent.
+  // stop(), and waits for the thread: at most retry_period, when the API server does not answer.
   ~LeaderElection();
   LeaderElection(const LeaderElection&) = delete;
   LeaderElection& operator=(const LeaderElection&) = delete;
@@ -81,9 +81,9 @@ class LeaderElection {
   // Of the thread.
   LeasePolicy policy_;
   const std::unique_ptr<nlohmann::json> lease_;  // as last answered, to keep what is not ours in it
-  bool leads_ = false;                           // as told
-  bool attempted_ = false;                       // as told
-  std::string holder_;                           // as told
+  bool leads_ = false;                           // as reported
+  bool attempted_ = false;                       // as reported
+  std::string holder_;                           // as reported
 
   std::jthread thread_;  // last, so that it ends before the rest
 };

@@ -9,9 +9,9 @@
 // duration / renew_deadline (1.5 by default).
 //
 // Three things are stricter than there. Each new resourceVersion counts as a change, so
-// that a holder whose wall clock stands still is not robbed. A lease that somebody
-// deleted counts as held until it would have run out. And a leader that reads another
-// holder's name stops at once.
+// that a holder whose wall clock stands still keeps its lease. A deleted lease counts
+// as held until its expiry. And a leader that reads another holder's name stops at
+// once.
 #pragma once
 
 #include <optional>
@@ -24,8 +24,8 @@
 namespace muster::kube {
 
 struct LeaseOptions {
-  Duration duration = std::chrono::seconds(15);        // others wait this long for a silent leader
-  Duration renew_deadline = std::chrono::seconds(10);  // a leader that cannot renew gives up
+  Duration duration = std::chrono::seconds(15);        // others wait this long for a leader that does not renew
+  Duration renew_deadline = std::chrono::seconds(10);  // a leader that cannot renew stops leading
   Duration retry_period = std::chrono::seconds(2);     // between two attempts
 };
 
@@ -64,7 +64,7 @@ class LeasePolicy {
   void missing();                                     // read: there is no such lease
   // Created or updated, as the server answered it; `sent` is from before the request.
   void written(LeaseRecord record, MonotonicTime sent, MonotonicTime now);
-  void refused(MonotonicTime now);  // create or update: somebody else was faster
+  void refused(MonotonicTime now);  // create or update: another client was faster
   void failed(MonotonicTime now);   // anything else; a write may have come through
 
   // Stops leading at once; the steps that follow empty the lease, if it may be ours,
@@ -74,7 +74,7 @@ class LeasePolicy {
   bool leading(MonotonicTime now) const { return valid_until_ && now < *valid_until_; }
   // While leading, when that ends unless it is renewed before; else nullopt.
   std::optional<MonotonicTime> valid_until(MonotonicTime now) const;
-  // Who leads as far as is known; empty: nobody, or nothing was seen yet.
+  // The last known leader; empty: no leader, or no lease was read yet.
   const std::string& holder() const { return seen_.holder; }
 
  private:

@@ -1,4 +1,4 @@
-// Who leads, as a Lease of coordination.k8s.io/v1 says it. Pure.
+// The leader in a Lease of coordination.k8s.io/v1. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct LeaseRecord {
   std::string holder{};     // empty: released
   std::string version{};    // metadata.resourceVersion; empty for a lease yet to be created
   Duration duration{};      // how long others respect it without news; whole seconds
-  Timestamp acquired{};     // by the holder's clock, for people: nobody compares it
+  Timestamp acquired{};     // by the holder's clock, for users: never compared
   Timestamp renewed{};      // likewise
   int64_t transitions = 0;  // how often the holder has changed
 

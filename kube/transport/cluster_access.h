@@ -1,7 +1,7 @@
-// How to reach an API server and who to be there, as a kubeconfig or a pod says it:
-// a value, read once. What changes over time (tokens, certificates) is kept as the
-// path or the plugin that it comes from; kube/transport/credentials.h follows those. Proxies
-// are not used: HTTPS_PROXY and the like have no effect.
+// Address and identity for an API server, from a kubeconfig or a pod: a value, read once. Values
+// that change (tokens, certificates) are kept as their path or plugin;
+// kube/transport/credentials.h reads those. Proxies are not used: HTTPS_PROXY and similar
+// variables have no effect.
 #pragma once
 
 #include <chrono>
@@ -48,10 +48,10 @@ struct ClusterAccess {
   std::string username;
   std::string password;
   std::optional<ExecPlugin> exec;
-  // In whose name requests are made, besides the credentials' own (Impersonate-User, -Group); empty: nobody's.
+  // The impersonated user of requests (Impersonate-User, -Group); empty: no impersonation.
   std::string impersonate_user{};
   std::vector<std::string> impersonate_groups{};
-  // The context's namespace, or the pod's; "default" when nobody says.
+  // The context's namespace, or the pod's; "default" without either.
   std::string ns = "default";
 };
 

@@ -54,7 +54,7 @@ struct HttpHandlers {
 
 struct ConnectionError {
   enum class Kind {
-    kNotSent,    // no connection: the server knows nothing of the request
+    kNotSent,    // no connection: the server did not get the request
     kBroken,     // sent, at least in part, and no complete answer
     kTimedOut,   // sent; the answer did not come or did not end in time
     kCancelled,  // the caller's stop, or on_body returned false
@@ -79,8 +79,8 @@ class Connection {
   Outcome<ConnectionError> exchange(const HttpRequest& request, const HttpHandlers& handlers, Duration silence,
                                     Duration timeout, std::stop_token stop);
 
-  // Whether it is open and quiet, as an unused connection must be: bytes that wait
-  // there are the server's farewell.
+  // Whether it is open and has no pending bytes, as an unused connection must be: pending bytes mean that the server
+  // closes it.
   bool reusable() const;
   const std::shared_ptr<const TlsMaterial>& tls() const { return tls_; }
 

@@ -35,9 +35,9 @@ class ConnectionPool {
     std::unique_ptr<Connection> connection_;
   };
 
-  // Waits until fewer than max_in_flight leases are out; nullopt when stopped. The
-  // connection speaks with `identity`'s certificates: idle ones with others are closed.
-  // It may not be connected yet.
+  // Waits until fewer than max_in_flight leases are out; nullopt when stopped. The connection speaks
+  // with `identity`'s certificates: idle ones with others are closed. It is possibly not connected
+  // yet.
   std::optional<Lease> take(const Identity& identity, std::stop_token stop) EXCLUDES(mutex_);
 
   // A connection that the pool does not count, for streams.

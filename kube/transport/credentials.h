@@ -1,4 +1,4 @@
-// Who muster is to the API server at this moment.
+// muster's current identity for the API server.
 //
 // Tokens, certificates and authorities change under a running process: kubelets
 // rewrite the service account's token, cloud plugins hand out tokens for minutes.
@@ -21,15 +21,15 @@
 namespace muster::kube {
 
 struct Identity {
-  std::string authorization;  // the header's value; empty when a certificate speaks for us
+  std::string authorization;  // the header's value; empty when a certificate is used
   std::shared_ptr<const TlsMaterial> tls;
   uint64_t generation = 0;  // another one whenever anything above changed
 };
 
-// Thread-safe. Files are read again when what was read is a minute old (less 10 s, so
-// that nothing older is ever used; client-go transport/token_source.go). A plugin runs
-// again at its credential's expirationTimestamp. Where reading or running fails later
-// than the first time, the previous identity stays in use and `on_problem` is told.
+// Thread-safe. Files are read again when what was read is a minute old (less 10 s, so that nothing older is
+// ever used; client-go transport/token_source.go). A plugin runs again at its credential's
+// expirationTimestamp. If a later read or run fails, the previous identity stays in use and `on_problem` is
+// called.
 class Credentials {
  public:
   static constexpr Duration kReadAgainAfter = std::chrono::seconds(50);
@@ -38,7 +38,7 @@ class Credentials {
   // call back, and may be called from any thread.
   Credentials(ClusterAccess access, const Clock& clock, std::function<void(const std::string&)> on_problem);
 
-  // May read files and run the plugin, and blocks other callers meanwhile.
+  // Can read files and run the plugin, and blocks other callers during this time.
   Result<Identity> current() EXCLUDES(mutex_);
 
   // The server answered 401 to `identity`: forget what it was made of, unless that

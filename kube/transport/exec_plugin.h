@@ -20,8 +20,8 @@ struct ExecCredential {
   std::optional<TimePoint> expires;  // nullopt: good until the server refuses it
 };
 
-// The value of KUBERNETES_EXEC_INFO for this plugin. `authority` is the PEM that the
-// plugin is told to trust, if it asked for the cluster's particulars. Pure.
+// The value of KUBERNETES_EXEC_INFO for this plugin. `authority` is the PEM that the plugin should trust, if it
+// requested the cluster's details. Pure.
 std::string exec_info(const ClusterAccess& access, const std::string& authority);
 
 // What a plugin printed. Its apiVersion must be the one that was asked for. Pure.

@@ -16,13 +16,13 @@ class Throttle {
   // The bucket starts full.
   explicit Throttle(RateLimit limit) : limit_(limit), tokens_(limit.burst) {}
 
-  // Takes the next token and says how long to wait until it is there. Callers that
-  // wait as told are served in the order in which they asked.
+  // Takes the next token and says how long to wait until it is there. Callers that wait for this time are served in the
+  // order of their calls.
   Duration take(MonotonicTime now);
 
  private:
   const RateLimit limit_;
-  double tokens_;  // negative: promised to callers who still wait
+  double tokens_;  // negative: promised to waiting callers
   MonotonicTime refilled_{};
 };
 

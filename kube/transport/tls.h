@@ -1,4 +1,4 @@
-// What a TLS connection to the API server needs: whom to trust and who we are.
+// The data of a TLS connection to the API server: trusted CAs and the client's identity.
 #pragma once
 
 #include <memory>

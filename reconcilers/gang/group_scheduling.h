@@ -1,12 +1,12 @@
-// Start as a group (KEP-498), the reconciler's half. For every gang, a JobSet or a Job,
-// it keeps the ConfigMap that the waiters look into, counts which pods have started,
-// decides each run exactly once (`started` or `expired`), nudges the waiting pods so
-// that they hear of it, and ends an owner whose time is over.
-// jobs/group_scheduling.h has the contract with the waiter.
+// Start as a group (KEP-498), the reconciler's half. For every gang, a JobSet or a Job, it
+// maintains the ConfigMap that the waiters read, counts the started pods, decides each run
+// exactly once (`started` or `expired`), nudges the waiting pods so that they see the decision,
+// and ends an owner after its deadline. jobs/group_scheduling.h has the contract with the
+// waiter.
 //
-// Whether an owner is a gang, and with which ConfigMap and timeout, is read from the pod
-// templates, as the webhook left them: JobSet's CRD may be installed anew without the
-// field that asked for it.
+// Whether an owner is a gang, and with which ConfigMap and timeout, is read from the pod templates,
+// as the webhook left them: JobSet's CRD can be installed again without the field that requested
+// it.
 //
 // Nothing is remembered here. A process that is killed between any two writes is
 // continued from the objects:

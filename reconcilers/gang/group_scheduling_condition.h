@@ -1,5 +1,5 @@
-// The condition GroupStarted of a gang's owner: what is said of a group that waits, has started, or
-// never will.
+// The condition GroupStarted of a gang's owner: for a group that waits, has started, or cannot
+// start.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace muster {
 
-// One gang, while it is looked at.
+// One gang in one reconciliation.
 struct GangContext {
   const GangOwner& owner;
   const ClusterState& state;
@@ -19,7 +19,7 @@ struct GangContext {
   Now now;
   const Gang* gang;             // may be null
   const ConfigMap* config_map;  // ours, or null
-  bool taken = false;           // the name is somebody else's
+  bool taken = false;           // another object has the name
   GangDecisions ledger{};
   GroupProgress progress{};
   // Of the undecided, as stored or, where nothing is stored, as it would be.
@@ -29,9 +29,9 @@ struct GangContext {
 // "3 of 5 pods have started".
 std::string count_of_pods(const GroupProgress& progress);
 
-// Of an owner that may run. Nothing when the condition says so already, or will be said later.
+// For an owner that can run. Nothing when the condition is current already, or will be written later.
 std::optional<Write> write_condition(const GangContext& g, Plan& plan);
-// Of an owner that has ended: what was last said of a group that waits is not true for ever.
+// For an owner that has ended: replaces the last message about the waiting group.
 std::optional<Write> write_ended(const GangContext& g);
 
 }  // namespace muster

@@ -30,8 +30,8 @@ struct GangDecisions {
 GangDecisions read_ledger(const ConfigMap& config_map);
 // The three keys, whole.
 nlohmann::json to_data(const GangDecisions& ledger);
-// Leaves out the runs of which neither Job nor pod is left, so that a gang that restarts
-// for ever does not fill its ConfigMap. `gang` may be null.
+// Leaves out the runs of which neither Job nor pod is left, so that a gang with endless restarts does not fill its
+// ConfigMap. `gang` may be null.
 void prune(GangDecisions& ledger, const Gang* gang);
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// Nudges: an annotation on a waiting pod makes the kubelet look at the pod's volumes at
-// once; by itself it does so every 60 to 90 s.
+// Nudges: an annotation on a waiting pod makes the kubelet refresh the pod's volumes at once; otherwise it does so
+// every 60 to 90 s.
 #pragma once
 
 #include "reconcilers/command.h"
@@ -7,7 +7,7 @@
 
 namespace muster {
 
-// So many of one plan at most, so that a large gang does not delay its next reconciliation for long.
+// The maximum of one plan, so that a large gang does not delay its next reconciliation for long.
 inline constexpr int kNudgesPerPlan = 1000;
 
 // Adds what is due now for the waiting pods of a decided run, and when to ask again.

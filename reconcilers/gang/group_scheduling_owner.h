@@ -17,7 +17,7 @@ inline constexpr std::string_view kAllPodsStarted = "AllPodsStarted";
 inline constexpr std::string_view kGroupSchedulingTimeout = "GroupSchedulingTimeout";
 // It ended for another reason, before it had started.
 inline constexpr std::string_view kEndedBeforeStart = "EndedBeforeStart";
-// Somebody else's object has the name of the gang's ConfigMap.
+// An object that muster did not create has the name of the gang's ConfigMap.
 inline constexpr std::string_view kConfigMapNameTaken = "ConfigMapNameTaken";
 
 struct GangOwner {
@@ -32,14 +32,14 @@ struct GangOwner {
   }
   bool suspended() const { return jobset != nullptr ? jobset->suspended : job->suspended; }
   bool finished() const { return jobset != nullptr ? jobset->finished() : job->finished(); }
-  // Finished, or on the way there: nothing that muster does could change it.
+  // Finished or finishing: muster cannot change it.
   bool ends() const;
   // Ends by being suspended, not by failing. Always so in a queue, where it is tried again.
   bool suspends_on_timeout() const;
   ObjectKey config_map() const { return {&kConfigMaps, meta().ns, barrier.config_map}; }
 };
 
-// nullopt: no such object, no gang, being deleted, or another controller's business.
+// nullopt: no such object, no gang, being deleted, or managed by another controller.
 std::optional<GangOwner> find_gang_owner(const ObjectKey& key, const ClusterState& state);
 
 ObjectEvent event_on(const GangOwner& owner, std::string_view type, std::string_view reason, std::string note);

@@ -1,9 +1,9 @@
-// How far a gang's present run has come, and who is missing.
+// The progress of a gang's current run, and its missing pods.
 //
-// A run belongs to the newest restart attempt of which Jobs exist. Its Jobs normally
-// bear one token. After a suspend that was undone before the JobSet controller had
-// finished with it they bear two: then Jobs whose token is in `started` run on, and all
-// the others make one group, decided together.
+// A run belongs to the newest restart attempt with existing Jobs. Its Jobs normally have one
+// token. After a suspend that was undone before the JobSet controller had finished it, they have
+// two: then Jobs whose token is in `started` continue, and all other Jobs are one group, decided
+// together.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@
 namespace muster {
 
 struct GroupProgress {
-  std::vector<std::string> undecided;  // tokens that active Jobs bear
-  bool expired = false;                // an active Job bears an expired token
-  bool released = false;               // an active Job bears a started one
+  std::vector<std::string> undecided;  // tokens of active Jobs
+  bool expired = false;                // an active Job has an expired token
+  bool released = false;               // an active Job has a started token
   bool blocked = false;                // a Job is missing, or still suspended
   bool all_filled = true;              // every Job that has not been released has its pods
   int64_t expected = 0;                // pods, of Jobs that are missing or not released

@@ -1,6 +1,6 @@
-// The message of GroupStarted=False while a gang waits: "3 of 5 pods have started as of 2026-01-01T00:00:00Z;
-// missing: ...". The time stands in the message because a condition's own time moves only with its status, and a
-// restarted muster must not write more often than the one before it.
+// The message of GroupStarted=False while a gang waits: "3 of 5 pods have started as of 2026-01-01T00:00:00Z; missing:
+// ...". The message has the time because a condition's own time changes only with its status, and a restarted muster
+// must not write more often than before.
 #pragma once
 
 #include <optional>

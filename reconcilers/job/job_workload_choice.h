@@ -14,7 +14,7 @@ struct WorkloadChoice {
 };
 
 WorkloadChoice choose_workload(const JobContext& context, Plan& plan);
-// Deletes a Workload that is not what the job asks for (any more), and says so.
+// Deletes a Workload that does not match the job (any more), with an event.
 void remove_workload(const JobContext& context, const Workload& workload, Plan& plan);
 
 }  // namespace muster

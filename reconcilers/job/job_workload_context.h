@@ -1,5 +1,5 @@
-// One look at one job and the Workloads it has: what the parts of job_workload.cpp are
-// given, and the writes that they have in common.
+// One reconciliation of one job and its Workloads: the input of the parts of job_workload.cpp, and their common
+// writes.
 #pragma once
 
 #include <string>

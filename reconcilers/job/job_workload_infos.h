@@ -18,9 +18,9 @@ struct NoInfos {
   bool retry = false;
 };
 
-// One for each pod set of the admission, in order: node labels and tolerations of its
-// flavors, what admission checks want, and who counts these pods. Where two flavors set a
-// node label, that of the resource first by name wins.
+// One for each pod set of the admission, in order: node labels and tolerations of its flavors, the values of
+// admission checks, and the labels for counting these pods. If two flavors set a node label, the resource first by
+// name wins.
 Result<std::vector<PodSetInfo>, NoInfos> infos_of_admission(const JobContext& context, const Workload& workload);
 
 // Pod sets and the longest time to run are the same; those of a job that runs as its

@@ -1,5 +1,5 @@
-// A job's Workload as it is made, or made anew. Pure.
-// Source: Kueue, jobframework.
+// A job's Workload as it is created, or created again. Pure. Source: Kueue,
+// jobframework.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,11 +12,11 @@ namespace muster {
 
 struct WorkloadPriority {
   int32_t value = 0;
-  std::optional<PriorityClassRef> source;  // nullopt: nobody says anything
+  std::optional<PriorityClassRef> source;  // nullopt: no class is set
 };
-// The job's WorkloadPriorityClass, else the PriorityClass of the first pod set that names
-// one, else the cluster's default, else 0. nullopt: that class does not exist, which the
-// plan tells about where a user can mend it.
+// The job's WorkloadPriorityClass, else the PriorityClass of the first pod set that names one, else the
+// cluster's default, else 0. nullopt: that class does not exist; the plan reports it if a user can fix
+// it.
 std::optional<WorkloadPriority> priority_of(const JobContext& context, Plan& plan);
 
 // The job names another class than its Workload has. The class of its pods cannot change.

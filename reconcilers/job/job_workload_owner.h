@@ -1,4 +1,4 @@
-// Jobs and JobSets as the state has them, and who owns them.
+// Jobs and JobSets from the state, and their owners.
 #pragma once
 
 #include <optional>

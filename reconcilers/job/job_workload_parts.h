@@ -1,5 +1,5 @@
-// What every job tells its Workload while it has one: steps of job_workload.cpp that other reconcilers of jobs take
-// too. Source: Kueue, jobframework.
+// Reports of every job to its Workload: steps of job_workload.cpp that other reconcilers of jobs use too. Source:
+// Kueue, jobframework.
 #pragma once
 
 #include "reconcilers/job/job_workload_context.h"
@@ -10,7 +10,7 @@ namespace muster {
 void tell_end(const JobContext& context, const Workload& workload, const JobEnd& job_end, Plan& plan);
 // Quota of pods that have ended.
 Step tell_reclaimable(const JobContext& context, const Workload& workload, Plan& plan);
-// The condition PodsReady, where somebody asks for it.
+// The condition PodsReady, if a setting or the queue needs it.
 Step tell_ready(const JobContext& context, const Workload& workload, Plan& plan);
 // Of a job that is not admitted: its queue may have changed, and its checks may have something to say.
 void wait_for_admission(const JobContext& context, const Workload& workload, Plan& plan);

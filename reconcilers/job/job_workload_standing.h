@@ -1,7 +1,7 @@
-// What the queues have to do with a job, and what is done with one that has no Workload of
-// its own: parts of other jobs, and jobs that left the queues. Pure.
-// Source: Kueue, jobframework (a child of a managed job is suspended unless the topmost
-// one has an admitted Workload).
+// The relation of a job to queues, and the handling of jobs without their own Workload:
+// parts of other jobs, and jobs that left the queues. Pure. Source: Kueue, jobframework
+// (a child of a managed job is suspended unless the topmost one has an admitted
+// Workload).
 #pragma once
 
 #include "jobs/management.h"
@@ -22,8 +22,8 @@ Result<Standing, Undecided> standing_of(const JobContext& context);
 
 // Suspends what is kHeld.
 void hold(const JobContext& context, Plan& plan);
-// Workloads of its own that a job no longer needs: ended with it, or deleted while it does
-// not run. While it does, they keep their quota, as its pods keep their nodes.
+// Own Workloads that a job no longer needs: finished with it, or deleted while it does not run. While it runs, they
+// keep their quota, as its pods keep their nodes.
 void leave_queue(const JobContext& context, Plan& plan);
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 // A Workload that a user has made for a job (the annotation kueue.x-k8s.io/prebuilt-workload-name)
-// against that job: users leave out what the API server fills in for pods, and want to know
-// which field it is that differs.
+// against that job: users omit the defaults of the API server for pods, and need the name of the
+// differing field.
 #pragma once
 
 #include <string>

@@ -2,12 +2,12 @@
 // makes the Jobs and the headless Service, starts, suspends, resumes and scales them,
 // judges their ends, restarts or finishes the JobSet, and writes its status.
 //
-// What it does and how it is called (names, labels, conditions, reasons) is upstream's,
-// as tools know it: kubernetes-sigs/jobset, pkg/controllers. It differs where that
-// cannot be seen or was a fault: status writes are few (reconcilers/jobset/jobset_status.h); an
-// InOrder start that was completed is not undone by a pod that fails later; a Job of the
-// JobSet's name pattern that belongs to somebody else is told about and waited for; and
-// whatever is unfinished when the JobSet ends is deleted, also of earlier attempts.
+// Behavior and names (labels, conditions, reasons) are upstream's, as tools know them:
+// kubernetes-sigs/jobset, pkg/controllers. Differences are invisible or fix bugs: status writes
+// are few (reconcilers/jobset/jobset_status.h); a completed InOrder start is not undone by a later
+// pod failure; if a Job of the JobSet's name pattern has another owner, an event reports it and
+// the JobSet waits; and all unfinished Jobs are deleted when the JobSet ends, also of earlier
+// attempts.
 //
 // A pure reconciler (reconcilers/reconciler.h). Keys are JobSets.
 #pragma once

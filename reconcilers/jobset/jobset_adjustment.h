@@ -18,7 +18,7 @@ struct WantedRun {
 
 // One write at most. `patch` is null: the Job is as it is to be.
 struct JobAdjustment {
-  bool remake = false;  // it is deleted, and created anew
+  bool remake = false;  // it is deleted and created again
   Verb verb = Verb::kPatch;
   nlohmann::json patch{};
 };

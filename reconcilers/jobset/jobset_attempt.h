@@ -43,7 +43,7 @@ std::vector<ReplicatedJobStatus> count_jobs(const JobSet& jobset, const JobSetAt
 
 // nullptr when there is no entry of that name.
 const ReplicatedJobStatus* find_counts(const std::vector<ReplicatedJobStatus>& counts, std::string_view replicated_job);
-// The same counts, in whatever order; an entry that is missing counts as zeros.
+// The same counts, in any order; a missing entry counts as zeros.
 bool same_counts(const std::vector<ReplicatedJobStatus>& one, const std::vector<ReplicatedJobStatus>& other);
 
 // Which replicated jobs may have Jobs now (created, and resumed), in the JobSet's order.
@@ -52,10 +52,10 @@ struct StartupGates {
   // An InOrder start that has not come to its end.
   bool in_progress = false;
 };
-// dependsOn holds back a replicated job until those before it are Ready or Complete;
-// InOrder until all before it have started, but while the JobSet is suspended all of
-// its Jobs are made. An InOrder start that was completed stays so while the Jobs that
-// it started are there or restart by themselves, whatever becomes of their pods.
+// dependsOn holds back a replicated job until those before it are Ready or Complete; InOrder until
+// all before it have started, but while the JobSet is suspended all of its Jobs are made. A
+// completed InOrder start stays complete while its Jobs exist or restart, for any state of their
+// pods.
 StartupGates startup_gates(const JobSet& jobset, const JobSetAttempt& run,
                            const std::vector<ReplicatedJobStatus>& counts);
 

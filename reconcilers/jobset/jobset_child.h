@@ -1,5 +1,5 @@
-// What a JobSet's children look like: its Jobs, their changes when they are resumed or
-// scaled, and its headless Service. Values in, JSON out; pure.
+// The children of a JobSet: its Jobs, their changes when they are resumed or scaled, and its headless Service. Values
+// in, JSON out; pure.
 //
 // Names, labels and annotations are upstream's, exactly (kubernetes-sigs/jobset,
 // pkg/controllers/jobset_controller.go; recorded in the vectors workload_names):

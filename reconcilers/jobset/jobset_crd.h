@@ -1,11 +1,11 @@
-// Keeps spec.groupSchedulingConfig in the CRD of a foreign JobSet controller, without
-// which the API server would drop the field from every JobSet (reference: structural
-// schemas, apiextensions.k8s.io/v1). Only beside such a controller, only in v1alpha2,
-// only if the settings want it, and never in the CRD that is muster's own.
+// Keeps spec.groupSchedulingConfig in the CRD of another JobSet controller, without which the API server
+// would drop the field from every JobSet (reference: structural schemas, apiextensions.k8s.io/v1). Only
+// beside such a controller, only in v1alpha2, only if the settings enable it, and never in muster's own
+// CRD.
 //
-// Who installs that controller's CRD anew replaces the list of versions whole, and the
-// field is gone, with its values. An annotation beside the list tells that it was there:
-// it outlives such a replacement, so that the loss can be told and not just mended.
+// A new installation of that controller's CRD replaces the whole list of versions, and deletes the field with its
+// values. An annotation records that the field existed: it survives such a replacement, so that muster can report the
+// loss and not only repair it.
 //
 // That installation is `kubectl apply --server-side`, which refuses to change a field that another
 // field manager owns, and a patch of the list makes muster its owner. So a second patch takes the
@@ -13,8 +13,8 @@
 // Source: Kubernetes API concepts, "Server-Side Apply", "Transferring ownership" and "Clearing
 // managedFields".
 //
-// Where muster itself is the JobSet controller, a foreign definition that appears is
-// told in an event, and muster makes no more Jobs: two controllers would fight.
+// If muster is the JobSet controller, an event reports a new CRD of another owner, and muster creates no more Jobs: two
+// controllers would fight.
 #pragma once
 
 #include "manifests/names.h"

@@ -11,14 +11,14 @@
 
 namespace muster {
 
-// Failed Jobs of an attempt, by who decides about them.
+// Failed Jobs of an attempt, by the policy that applies to them.
 struct GangFailures {
   // A gang's deadline has passed, and the JobSet is about to be failed for it: no
   // failure policy applies, for the waiters of that gang exit with an error.
   bool being_failed = false;
-  // Jobs that failed because their gang was too late, in a JobSet that is suspended for
-  // it and tried again (muster.batch/group-scheduling-on-timeout: Suspend): to be made
-  // anew, for a failed Job cannot be resumed.
+  // Jobs that failed because their gang was too late, in a JobSet that is suspended and retried
+  // (muster.batch/group-scheduling-on-timeout: Suspend): created again, because a failed Job cannot be
+  // resumed.
   std::vector<const Job*> to_be_remade;
   // The rest: the failure policy's.
   std::vector<const Job*> genuine;

@@ -2,12 +2,12 @@
 // Job share one domain of the topology, and no pod of another exclusively placed Job of the same
 // priority is in it. Pure.
 //
-// JobSet's own controller gives the affinity to the leader pod only, in a webhook for pods, and lets
-// the other pods follow with a node selector when the leader has been scheduled; a controller deletes
-// followers that went elsewhere. Here every pod carries the affinity, as part of its Job's template: no
-// pod passes a webhook, none waits for another, none is deleted, and muster needs no right on pods
-// or nodes. The cost is the scheduler's: it looks at the pods of the Job for each pod, not for one of
-// them. Source: kubernetes-sigs/jobset, pkg/webhooks/pod_webhook.go.
+// JobSet's own controller gives the affinity to the leader pod only, in a webhook for pods, and lets the other
+// pods follow with a node selector when the leader has been scheduled; a controller deletes followers in other
+// domains. Here every pod has the affinity, as part of its Job's template: no pod needs a webhook, waits for
+// another pod or is deleted, and muster needs no permission on pods or nodes. kube-scheduler has the cost: it
+// checks the pods of the Job for each pod, not for one of them. Source: kubernetes-sigs/jobset,
+// pkg/webhooks/pod_webhook.go.
 #pragma once
 
 #include <cstdint>

@@ -25,12 +25,12 @@ struct Verdict {
   int32_t job_index = 0;
 };
 
-// `failed` are Jobs of the present attempt, at least one. Without a policy any failure
-// fails the JobSet. Rules are asked in order, each about all failed Jobs: the first
-// rule that fits one decides, and the earliest of the Jobs it fits is named. When none
-// fits, the JobSet restarts within maxRestarts. That number limits the restarts of the JobSet
-// and those of its single Jobs together. Of several failed Jobs that are to be restarted by
-// themselves one is named; the next call names the next.
+// `failed` are Jobs of the present attempt, at least one. Without a policy any failure fails the
+// JobSet. Rules are evaluated in order, each with all failed Jobs: the first matching rule
+// decides, and the earliest matching Job is named. When no rule matches, the JobSet restarts
+// within maxRestarts. That number limits the restarts of the JobSet and those of its single Jobs
+// together. If several failed Jobs need a single restart, one is named; the next call names the
+// next.
 Verdict judge_failures(const JobSet& jobset, const std::vector<const Job*>& failed);
 
 // As many Jobs of the targeted replicated jobs have succeeded as the policy asks for.

@@ -1,18 +1,18 @@
 // The status of a JobSet as it shall be, and when it is worth a write. Pure.
 //
-// Conditions, reasons and messages are upstream's (kubernetes-sigs/jobset,
-// pkg/constants and pkg/controllers), and so is what an event says. Conditions of other
-// types (GroupStarted) stay as they are.
+// Conditions, reasons and messages are upstream's (kubernetes-sigs/jobset, pkg/constants and
+// pkg/controllers), and so are the texts of events. Conditions of other types (GroupStarted) stay
+// unchanged.
 //
-// Writes are few. What ends or restarts a JobSet is written at once. Everything else
-// waits until the reconciler wants nothing else, so that it is written with the counts
-// that came of its own writes. Counts alone are written when they tell that every
-// replicated job that may start has settled (its Jobs are ready, finished or suspended),
-// or did tell so until now. What lies between, Jobs becoming active and ready one by
-// one, is written on a beat of one second, the first one when the JobSet is a second
-// old: moments that follow from the clock and the JobSet alone, because nobody remembers
-// when the last write was, and that are spread by its uid, so that a thousand JobSets do
-// not write together.
+// Writes are few. The end or a restart of a JobSet is written at once. All other
+// changes wait until the reconciler plans no other write, so that they include the
+// counts after its own writes. Counts alone are written when every replicated job
+// that can start becomes stable (its Jobs are ready, finished or suspended), or is
+// no longer stable. Changes in between, while Jobs become active and ready one by
+// one, are written once a second, first when the JobSet is a second old: the times
+// depend only on the clock and the JobSet, because the last write is not
+// remembered, and are spread by its uid, so that a thousand JobSets do not write
+// together.
 #pragma once
 
 #include <string>
@@ -35,12 +35,12 @@ class StatusDraft {
   // Starts as what is stored, with these counts. `jobset` must outlive the draft.
   StatusDraft(const JobSet& jobset, std::vector<ReplicatedJobStatus> counts, Now now);
 
-  // The JobSet is over, or runs anew; its unfinished Jobs will be deleted, so they do
-  // not count any more.
+  // The JobSet has ended or restarts; its unfinished Jobs will be deleted, so they do not count any
+  // more.
   void complete();
   void fail(const Verdict& verdict);
   void restart(const Verdict& verdict);
-  // One Job runs anew; the others go on.
+  // One Job restarts; the others continue.
   void restart_job(const Verdict& verdict);
 
   void suspend();
@@ -59,14 +59,14 @@ class StatusDraft {
   void write_into(Plan& plan, const StartupGates& gates) const;
 
  private:
-  // As upstream does it: reason and message stay while the status does, and a condition
-  // is told to be false only when it was true. Whether there was news.
+  // As upstream: reason and message stay while the status does, and a condition becomes False only if it was True.
+  // Whether it changed.
   bool turn(std::string_view type, std::string_view status, const std::string& reason, const std::string& message,
             std::string_view event_type);
   // Without news, and for the reason that made it true.
   void turn_off(std::string_view type);
   bool set(Condition condition);
-  // A restart is over, for this reason; nothing when none was under way.
+  // A restart has ended, for this reason; nothing without a restart in progress.
   bool end_restart(std::string_view reason, const std::string& message);
   void end(std::string_view state);
   bool is_worth_a_write(const Plan& plan, const StartupGates& gates) const;
@@ -80,8 +80,8 @@ class StatusDraft {
   bool urgent_ = false;
 };
 
-// The write that tells that nothing of a finished JobSet runs any more, if its status
-// says otherwise: whoever ended it may have left the counts as they were.
+// The write of zero running Jobs for a finished JobSet, if its status differs: the controller that finished it might
+// not have updated the counts.
 void settle_counts_of_finished(const JobSet& jobset, Plan& plan);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// One look at a pod by itself or at the pods of a group, and the writes that its parts have in common.
+// One reconciliation of a single pod or of the pods of a group, and the common writes of its parts.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// Starting and stopping pods: each is one object, so a group starts and stops pod by pod; what is left is seen from
-// the pods themselves, and done by whoever comes after a crash.
-// Source: Kueue, pkg/controller/jobs/pod (Run and Stop).
+// Starting and stopping pods: each is one object, so a group starts and stops pod by pod; the remaining steps
+// follow from the pods, so any replica can continue after a crash. Source: Kueue, pkg/controller/jobs/pod (Run and
+// Stop).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// AdmissionChecks stay as long as a ClusterQueue names them. Whether they are active says
-// whoever decides on them. Source: Kueue's AdmissionCheck controller.
+// AdmissionChecks stay as long as a ClusterQueue names them. Their controllers decide whether they are active. Source:
+// Kueue's AdmissionCheck controller.
 #pragma once
 
 #include "reconcilers/reconciler.h"

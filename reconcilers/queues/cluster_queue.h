@@ -9,7 +9,7 @@
 
 namespace muster {
 
-// How long a queue's key is left alone after its status was written.
+// How long a queue's key is not reconciled after a write of its status.
 inline constexpr Duration kQueueStatusRest = std::chrono::seconds(1);
 
 extern const Reconciler cluster_queue_reconciler;

@@ -1,4 +1,4 @@
-// One look at a StatefulSet or LeaderWorkerSet, with the steps that are taken for its Workloads and for its pods.
+// One reconciliation of a StatefulSet or LeaderWorkerSet, with the steps for its Workloads and for its pods.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ void drop_surplus_workloads(const ServingContext& context, Plan& plan);
 // keeps one, on hold.
 void keep_workloads(const ServingContext& context, Plan& plan);
 
-// Tells pods which group they are in, so that its Workload counts and starts them.
+// Assigns pods to their group, so that its Workload counts and starts them.
 void keep_pods(const ServingContext& context, Plan& plan);
 
 }  // namespace muster

@@ -2,8 +2,8 @@
 // Workload for all of its pods, a LeaderWorkerSet one for each of its groups; the pods are started and stopped as those
 // of any group (reconcilers/pod).
 //
-// What is written and what it is called is upstream's (Kueue, pkg/controller/jobs/statefulset and leaderworkerset). It
-// differs where that would run pods without quota, or give back quota that is in use:
+// Writes and names are upstream's (Kueue, pkg/controller/jobs/statefulset and leaderworkerset). Differences prevent
+// pods without quota, and the release of quota in use:
 //  - no pod is started because its set is gone or is being updated: one that waits and would be replaced by the update
 //    is deleted, so that its StatefulSet makes it as it shall be;
 //  - a set of zero replicas keeps its quota until its last pod has left its node;

@@ -1,5 +1,5 @@
-// Keeps an APIService of the visibility API as it must be: to muster's Service, verified by the CA bundle of its
-// serving certificate. One that is not labelled as muster's, Kueue's say, is left alone. Pure.
+// Maintains an APIService of the visibility API: it points to muster's Service and has the CA bundle of its serving
+// certificate. An APIService without muster's label, for example Kueue's, is not changed. Pure.
 //
 // Source: apiregistration.k8s.io/v1 APIService.
 #pragma once

@@ -1,6 +1,6 @@
-// Keeps the conversion of muster's CRDs (LocalQueue, ClusterQueue, Cohort, Workload) as it
-// must be: by /convert of this muster, with the CA bundle of its serving certificate. A
-// definition that is not labelled as muster's is another's and left alone. Pure.
+// Maintains the conversion of muster's CRDs (LocalQueue, ClusterQueue, Cohort, Workload): by /convert of
+// this muster, with the CA bundle of its serving certificate. A CRD without muster's label is not changed.
+// Pure.
 //
 // Source: apiextensions.k8s.io/v1 CustomResourceDefinition, spec.conversion.
 #pragma once
@@ -14,9 +14,9 @@
 
 namespace muster {
 
-// The merge patch that makes `live`, the definition as the API server has it, what it
-// should be; nullopt when it is. With an empty `ca_bundle_pem` somebody else injects: the
-// bundle that is there stays, and a definition without a webhook is left to them.
+// The merge patch that corrects `live`, the CRD of the API server; nullopt when it is correct. With an empty
+// `ca_bundle_pem` another program injects the bundle: the existing bundle stays, and a CRD without a webhook is not
+// changed.
 std::optional<nlohmann::json> reconcile_conversion(const nlohmann::json& live, const WebhookRegistration& registration,
                                                    const std::string& ca_bundle_pem);
 

@@ -21,9 +21,9 @@ namespace muster {
 
 class WebhookConfigReconciler {
  public:
-  // Not active: muster leaves the configurations alone (somebody else keeps them).
-  // `write_interval` is kept after a failed write, and between two writes of one
-  // object: replicas of two versions must not fight at full speed during a rollout.
+  // Not active: muster does not change the configurations (another program maintains them). `write_interval` applies
+  // after a failed write, and between two writes of one object: replicas of two versions must not fight at full speed
+  // during a rollout.
   WebhookConfigReconciler(WebhookRegistration registration, bool active, Duration write_interval);
 
   // Whether this object is reconciled here, and by no other reconciler: any webhook
@@ -37,22 +37,22 @@ class WebhookConfigReconciler {
   void issue_bundle(const std::string& pem);
   void write_finished(const ObjectKey& key);
 
-  // Looks only if something has changed since, or a tick is due: to compare whole
-  // configurations after each event of a large cluster would be most of its cost.
-  // `view` is null before the first sync: the CRDs need none, and cannot wait for it,
-  // since their objects are not readable before.
+  // Runs only after a change or when a tick is due: a comparison of whole configurations after
+  // each event of a large cluster would be most of its cost. `view` is null before the first
+  // sync: the CRDs need none, and cannot wait for it, since their objects are not readable
+  // before.
   std::vector<Write> plan(const ClusterView* view, Now now);
   std::optional<MonotonicTime> next_tick() const { return next_tick_; }
   // The CA bundles (PEM) that configurations and CRDs hold at present, one per distinct
   // value; empty when no configuration has been seen.
   const std::vector<std::string>& live_bundles() const { return live_bundles_; }
-  // Those, when whoever issues the bundle must look at them: they have changed since the
-  // last call, or an object that changed without changing them put the issued one in doubt.
+  // Those, when the issuer of the bundle must check them: they have changed since the last call, or another change of
+  // the object made the issued bundle uncertain.
   std::optional<std::vector<std::string>> take_seen_bundles();
-  // The webhook configurations that muster keeps and that are not in the cluster, when somebody
-  // must be told: at a change of them, and again every kTellAgain while there are any. The API
-  // server then asks nobody about Jobs, and muster does not make them anew: whoever has removed
-  // them may have meant it.
+  // The missing webhook configurations of the ones that muster maintains, when a report is due: at a
+  // change, and again every kTellAgain while any is missing. The API server then does not call
+  // muster for Jobs, and muster does not create them: an administrator can have deleted them on
+  // purpose.
   std::optional<std::vector<ObjectKey>> take_missing(MonotonicTime now);
   static constexpr Duration kTellAgain = std::chrono::minutes(1);
 

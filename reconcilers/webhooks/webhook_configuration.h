@@ -13,9 +13,9 @@
 
 namespace muster {
 
-// The merge patch that makes `live` what it should be; nullopt when it is. `live` is
-// the object as the API server has it. An unchanged configuration is never written.
-// With an empty `ca_bundle_pem` the bundles that are there stay: somebody else injects.
+// The merge patch that corrects `live`; nullopt when it is correct. `live` is the object of the API server. An
+// unchanged configuration is never written. With an empty `ca_bundle_pem` the existing bundles stay: another program
+// injects them.
 std::optional<nlohmann::json> reconcile_webhook_configuration(const nlohmann::json& live, const ClusterView& view,
                                                               const WebhookRegistration& registration,
                                                               const std::string& ca_bundle_pem);

@@ -9,9 +9,9 @@
 namespace muster {
 extern const Reconciler admission_reconciler;
 
-// The status that the reconciler writes for a pending decision, as a value: for who carries pending decisions out
-// without an API server (simulation/what_if). A refusal is in it at once, without the second for which a written one
-// has to stand.
+// The status that the reconciler writes for a pending decision, as a value: for callers that apply pending decisions
+// without an API server (simulation/what_if). It includes a refusal at once, without the delay of one second before a
+// write.
 WorkloadStatus status_after(const PendingDecision& decision, const Workload& workload, const ClusterState& state,
                             const QueueSettings& settings, Now now);
 }  // namespace muster

@@ -19,8 +19,8 @@ Duration backoff_delay(int32_t count, int32_t base_seconds, int32_t max_seconds)
 // spread evenly, so that Workloads that are evicted together do not come back together.
 double jitter_share(std::string_view uid, int32_t count);
 
-// Moves requeueAt to `wanted`, never to an earlier time, and counts the eviction if so
-// asked. Whether anything changed.
+// Moves requeueAt to `wanted`, never to an earlier time, and counts the eviction if requested. Whether anything
+// changed.
 bool set_requeue_at(RequeueState& state, Timestamp wanted, bool increment);
 
 // When the delay after the `count`-th eviction is over, with its jitter: a whole second, never

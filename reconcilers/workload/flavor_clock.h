@@ -1,9 +1,9 @@
-// How long a Workload has tried its flavors (KEP-2560), as its status tells: pure arithmetic.
+// How long a Workload has tried its flavors (KEP-2560), from its status: pure arithmetic.
 //
-// The clock of a flavor runs from the reservation of quota on it until the pods are ready for
-// the first time or the Workload is evicted: through admission checks and the start of pods, not
-// in the queue. An eviction, whatever its cause, stops the clock; the next assignment of the
-// flavor has the rest of the timeout. A pod that is lost later is recoveryTimeout's matter.
+// The clock of a flavor runs from the reservation of quota on it until the pods are ready for the first time or the
+// Workload is evicted: through admission checks and the start of pods, not in the queue. An eviction with any cause
+// stops the clock; the next assignment of the flavor has the rest of the timeout. For pods that are lost later,
+// recoveryTimeout applies.
 #pragma once
 
 #include <string>
@@ -30,8 +30,8 @@ void stop_flavor_clocks(WorkloadStatus& status, TimePoint now);
 // Of the timeout, while the clock runs; negative or zero: it is over.
 Duration time_left(const FlavorAttempt& attempt, Duration timeout, TimePoint now);
 
-// Whether PodsReady is told for the sake of the flavors: the queue has rules, or had them when the
-// Workload got its quota. nullptr: the Workload has no queue.
+// Whether PodsReady is set because of the flavors: the queue has rules, or had them when the Workload got its quota.
+// nullptr: the Workload has no queue.
 bool tracks_flavors(const Workload& workload, const ClusterQueue* queue);
 
 }  // namespace muster

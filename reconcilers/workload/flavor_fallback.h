@@ -19,9 +19,9 @@ namespace muster {
 Step obey_fallback_rules(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
                          const QueueSettings& settings, Plan& plan);
 
-// Of a Workload without quota: what its history says is kept true to the rules and flavors of its
-// queue as they are now. With RetryAllFlavors a new round begins when no flavor that has not failed
-// has had room for as long as the longest timeout. kDone: the draft has changed.
+// For a Workload without quota: its history is updated to the current rules and flavors of its queue. With
+// RetryAllFlavors a new round begins when the remaining flavors had no free quota during the longest timeout. kDone:
+// the draft has changed.
 Step review_failed_flavors(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
                            const QueueSettings& settings, Plan& plan);
 

@@ -24,9 +24,9 @@ Condition pods_ready_condition(const Workload& workload, const QueuedJob& job, T
 // With that word on its pods. What it has tried before is over once it runs on its flavors.
 WorkloadStatus status_with_pods(const Workload& workload, Condition pods_ready);
 
-// Its evicted job runs no more: quota, admission and the place of its pods are given
-// back, and its time of execution is added up. It stands in its queue again at once only
-// when it was not at fault.
+// Its evicted job has stopped: quota, admission and the assignment of its pods are released, and
+// its execution time is added up. It is requeued at once only when the eviction was not its
+// fault.
 WorkloadStatus released_status(const Workload& workload, const Condition& evicted, Duration admitted_for,
                                Timestamp now);
 

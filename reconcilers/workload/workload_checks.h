@@ -1,5 +1,5 @@
-// Admission checks of a Workload: which it has to pass, and what follows when one wants
-// it to come again or rejects it. Who decides on a check writes its state.
+// Admission checks of a Workload: the required checks, and the effects of Retry and Rejected. The controller of a check
+// writes its state.
 #pragma once
 
 #include <optional>
@@ -17,21 +17,21 @@ namespace muster {
 // queue, because the flavors are not known; then those of the flavors it has.
 std::vector<std::string> checks_of(const std::optional<Admission>& admission, const ClusterQueue& queue);
 
-// Gives the Workload a state for each of its checks, and no other. The draft's own
-// admission counts: where one has just been decided, nobody has seen it yet.
+// Gives the Workload a state for each of its checks, and no other. The draft's own admission counts: a new decision is
+// only in the draft yet.
 void sync_checks(WorkloadDraft& draft, const ClusterQueue& queue);
 
-// A check that wants a retry may say when: requeueAt becomes the latest of these times,
-// if that is to come and later than what is set.
+// A check with Retry can set a time: requeueAt becomes the latest of these times, if it is in the future and later than
+// the current value.
 void note_retry_time(WorkloadDraft& draft);
 
 // "AdmissionCheck in Rejected state: \"a\" (why)"; empty when none is rejected.
 std::string describe_rejected_checks(const WorkloadStatus& status);
 
-// A rejected check deactivates the Workload, one that wants a retry evicts it.
+// A rejected check deactivates the Workload, a check with Retry evicts it.
 Step obey_checks(WorkloadDraft& draft);
-// Of a reservation that is not admitted: gives it back when a check that it waits for is one of Kueue's
-// own controllers, which would never answer.
+// Releases a reservation without admission if one of its pending checks belongs to Kueue's own controllers, which would
+// never answer.
 Step release_unanswered(WorkloadDraft& draft, const ClusterState& state);
 
 }  // namespace muster

@@ -32,16 +32,16 @@ class WorkloadDraft {
   bool set(std::string_view type, bool is_true, std::string_view reason, std::string_view message);
   void remove(std::string_view type);
 
-  // The Workload must leave: its job is stopped, then its quota is free (the job's
-  // reconciler). Counted in schedulingStats, checks begin anew. `cause` may be empty.
+  // The Workload is evicted: its job is stopped, then its quota is released (by the job's reconciler). schedulingStats
+  // counts it, checks return to Pending. `cause` may be empty.
   void evict(std::string_view reason, std::string_view cause, const std::string& message);
   // It shall be deactivated, in a pass after this one: that is a write of the spec.
   void target_deactivation(std::string_view reason, std::string_view message);
-  // Gives back a reservation that was never used.
+  // Releases a reservation that was never used.
   void release(std::string_view reason, std::string_view message);
   // Admitted is: quota is reserved and every check is ready.
   void sync_admitted();
-  // Told with the write.
+  // Recorded with the write.
   void tell(std::string_view type, std::string reason, std::string note);
   // The same about another object.
   void tell(ObjectEvent event) { events_.push_back(std::move(event)); }

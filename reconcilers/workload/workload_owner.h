@@ -9,9 +9,9 @@
 
 namespace muster {
 
-// Ends a Workload that nobody else will end: its owner is gone while it is being deleted,
-// or has left it behind (--cascade=orphan), which its label job-uid tells.
-// A controller of integrations.externalFrameworks ends its Workloads itself.
+// Finishes a Workload that no other controller finishes: its owner is deleted while it is being deleted, or has
+// orphaned it (--cascade=orphan), which its label job-uid shows. A controller of integrations.externalFrameworks ends
+// its Workloads itself.
 Step reconcile_ownerless(const Workload& workload, const ClusterState& state, const QueueSettings& settings, Now now,
                          Plan& plan);
 

@@ -1,5 +1,5 @@
-// A Workload that names a WorkloadPriorityClass has its value: also one that exists already
-// when the class is changed, or made anew. While there is no such class it keeps what it has.
+// A Workload that names a WorkloadPriorityClass has its value: also an existing Workload when the class is changed or
+// created again. Without such a class it keeps its value.
 #pragma once
 
 #include "reconcilers/command.h"

@@ -13,8 +13,8 @@ struct Inadmissible;
 // The queue says that it admits nothing now: it is stopped, going, or not active.
 bool is_inactive(const ClusterQueue& queue);
 
-// What the queue says of itself is about an earlier spec: its Workloads are told when it has
-// caught up, all in one write.
+// The queue's status is about an earlier spec: its Workloads are updated after the queue's status, in one write
+// each.
 bool is_behind(const ClusterQueue& queue);
 
 // What was evicted because a queue was stopped may come again when that runs.
@@ -24,15 +24,15 @@ void note_restarted_queues(WorkloadDraft& draft, const QueuesOf& queues);
 // Then its condition QuotaReserved=False is theirs, else the scheduler's: one writer at any time.
 bool is_kept_out(const Workload& workload, const QueuesOf& queues);
 
-// Says in QuotaReserved=False what keeps a Workload without reservation out of the
-// scheduler, and takes that back when nothing does. What the scheduler says there of
-// itself stays; what it has `found` and nobody has written yet (null: nothing) replaces the
-// blocker's word, with another change of the draft or else when it has stood a while
+// Writes into QuotaReserved=False what keeps a Workload without reservation out of the
+// scheduler, and resets it when nothing does. The scheduler's own reason stays; its
+// result `found` that is not written yet (null: none) replaces the reason of the block,
+// with another change of the draft or else after a delay
 // (reconcilers/workload/admission.cpp).
 void set_blocked_condition(WorkloadDraft& draft, const QueuesOf& queues, const Inadmissible* found);
 
-// The gate UnadmittedWorkloadsExplicitStatus: a Workload that nothing blocks and that has no condition yet says
-// at once that its evaluation is pending.
+// The gate UnadmittedWorkloadsExplicitStatus: a Workload without a block and without a condition gets PendingEvaluation
+// at once.
 void say_pending(WorkloadDraft& draft);
 
 // Evicts what is admitted from drained queues; reservations that are not admitted yet are

@@ -1,5 +1,5 @@
-// Fair sharing: how much of what its Cohort can lend a node takes beyond its own quota,
-// and whose turn it is by that measure. Source: Kueue KEP-1714.
+// Fair sharing: the part of the Cohort's lendable quota that a node borrows, and the next node by this share. Source:
+// Kueue KEP-1714.
 #pragma once
 
 #include <span>
@@ -20,7 +20,7 @@ struct DominantShare {
   bool infinite() const { return weight == 0 && borrowing; }
   double weighted() const;
 };
-// Negative when `a` has less of its share: it comes first, and is preempted last.
+// Negative when `a` has the smaller share: it comes first, and is preempted last.
 int compare(const DominantShare& a, const DominantShare& b);
 
 // A root has no share.
@@ -29,16 +29,16 @@ DominantShare dominant_share(const QuotaIdTable& names, const Ledger& ledger, No
 // One nominated Workload.
 struct Contender {
   const WorkloadState* workload;
-  const Amounts* usage;  // what it would use
+  const Amounts* usage;  // its usage after an admission
 };
 
-// Finds whose turn it is in one tree, level by level: who does not borrow what it asks for,
-// then who would have the smallest share, then priority, then time.
+// Finds the next contender of one tree, level by level: first a request without borrowing, then the smallest share
+// after the admission, then priority, then time.
 class FairTournament {
  public:
   FairTournament(SchedulerState& state, NodeId root, std::vector<Contender> contenders);
-  // The index of the contender that comes next, which is out from now on; -1 when none is left.
-  // Usage may have changed in the ClusterQueue of the previous one, and nowhere else.
+  // The index of the next contender, which is removed; -1 when no contender is left. Usage may have changed in the
+  // ClusterQueue of the previous one, and nowhere else.
   int next();
 
  private:

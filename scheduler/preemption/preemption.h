@@ -1,8 +1,8 @@
-// Whom a Workload may evict to get quota, and the fewest that suffice.
+// Which Workloads can be evicted to get quota for a Workload, and the smallest sufficient set.
 //
-// Candidates are taken away in order until the Workload fits; then those that turn out not
-// to be needed are put back, the last taken first. Nothing is changed: the search runs in
-// simulations of the ledger. Source: Kueue KEPs 83, 1337 (classic) and 1714 (fair sharing).
+// Candidates are removed in order until the Workload fits; then unneeded candidates are restored, the last one first.
+// The state does not change: the search runs in simulations of the ledger. Source: Kueue KEPs 83, 1337 (classic) and
+// 1714 (fair sharing).
 #pragma once
 
 #include <string_view>
@@ -32,16 +32,16 @@ struct Victim {
 
 struct PreemptionRequest {
   const WorkloadState& preemptor;
-  std::vector<QuotaId> contested;  // what there is too little of
-  Amounts usage;                   // all that the Workload would use
+  std::vector<QuotaId> contested;  // quotas without enough free amount
+  Amounts usage;                   // the total usage of the Workload
   Now now;
 };
 
-// Empty when no allowed set of evictions makes room. `spared` is told of the Workloads that are no candidates
-// only because they are protected.
+// Empty when no allowed set of evictions is sufficient. `spared` collects the Workloads that are no candidates only
+// because of their protection.
 std::vector<Victim> find_victims(SchedulerState& state, const PreemptionRequest& request, Spared& spared);
 
-// What preemption could do for one amount of one quota.
+// The effect of preemption for one amount of one quota.
 struct PreemptionForecast {
   enum class Kind { kNoCandidates, kPreempt, kReclaim };
   Kind kind;
@@ -50,10 +50,10 @@ struct PreemptionForecast {
 PreemptionForecast forecast_preemption(SchedulerState& state, const WorkloadState& preemptor, QuotaId quota,
                                        int64_t amount, Now now, Spared& spared);
 
-// Two Workloads that take turns in evicting each other must come to rest. After this many
-// evictions of one Workload by the same other within kEvictionMemorySeconds, the preemptor
-// keeps its claim: it comes first in its tree until it is admitted. At kMostEvictions it may
-// not evict that Workload again. (Kueue goes round in circles.)
+// Two Workloads must not evict each other forever. After this number of evictions of one Workload by the
+// same preemptor within kEvictionMemorySeconds, the preemptor keeps its claim: it comes first in its tree
+// until it is admitted. At kMostEvictions it cannot evict that Workload again. (In Kueue such loops do not
+// end.)
 inline constexpr int kEvictionsBeforeClaim = 4;
 inline constexpr int kMostEvictions = 8;
 inline constexpr int64_t kEvictionMemorySeconds = 3600;

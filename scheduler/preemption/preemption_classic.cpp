@@ -1,4 +1,4 @@
-// Preemption by priority and by who is closer to the quota in the tree.
+// Preemption by priority and by the distance to the quota in the tree.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -90,8 +90,8 @@ void ClassicSearch::collect_below(NodeId cohort, NodeId subtree, NodeId done, bo
   }
 }
 
-// Whether the request fits the quota of this subtree; leaves what the node cannot give from
-// what it keeps for itself.
+// Whether the request fits the quota of this subtree; leaves the amount beyond the quota that the node
+// keeps.
 bool ClassicSearch::fits_in_quota(NodeId node, Amounts& remaining) const {
   bool fits = true;
   for (QuotaAmount& entry : remaining) {
@@ -101,9 +101,9 @@ bool ClassicSearch::fits_in_quota(NodeId node, Amounts& remaining) const {
   return fits;
 }
 
-// Cohort by Cohort upwards (KEP-79). From the first node on that has quota for the request, the others below its Cohort
-// use what it has lent, and that is reclaimed. Before that the preemptor would borrow itself, which borrowWithinCohort
-// limits (KEP-1337).
+// Cohort by Cohort upwards (KEP-79). From the first node with quota for the request upwards, the other queues of its
+// Cohort use lent quota, which is reclaimed. Below that node the preemptor would borrow itself, which
+// borrowWithinCohort limits (KEP-1337).
 void ClassicSearch::collect_from_cohort() {
   if (policy_.reclaim_within_cohort == PreemptionPolicy::kNever) return;
   Amounts remaining = request_.usage;
@@ -116,7 +116,7 @@ void ClassicSearch::collect_from_cohort() {
   }
 }
 
-// Who is leaving already costs nothing more, so those come first in each list and before all lists.
+// Workloads that are already evicted cost nothing, so they come first in each list and before all lists.
 void ClassicSearch::arrange() {
   const std::array<std::vector<Candidate>*, 3> lists{&closer_, &by_priority_, &own_};
   for (std::vector<Candidate>* list : lists) {
@@ -138,7 +138,7 @@ bool ClassicSearch::under_nominal() const {
   });
 }
 
-// Evictions before may have brought the candidate's part of the tree within its quota.
+// Earlier evictions can have reduced the candidate's subtree to its quota.
 bool ClassicSearch::still_valid(const Candidate& candidate, bool borrow) const {
   if (candidate.common_ancestor == kNoNode) return true;
   if (borrow && candidate.only_without_borrowing) return false;
@@ -169,7 +169,7 @@ std::vector<Victim> ClassicSearch::run() {
   if (candidates_.empty()) return {};
   const bool only_own = closer_.empty() && by_priority_.empty();
   if (only_own || (!may_borrow_while_preempting() && !under_nominal())) return attempt(true);
-  // Without borrowing there are more candidates; which is tried first is Kueue's choice.
+  // Without borrowing more candidates exist; the order is Kueue's.
   const bool borrow_first = may_borrow_while_preempting() || !closer_.empty();
   std::vector<Victim> victims = attempt(borrow_first);
   return victims.empty() ? attempt(!borrow_first) : victims;

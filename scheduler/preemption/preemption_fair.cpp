@@ -1,4 +1,4 @@
-// Preemption between ClusterQueues by their shares: the one that has most gives first.
+// Preemption between ClusterQueues by their shares: the queue with the largest share gives first.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -40,7 +40,7 @@ class FairSearch {
   Spared& spared_;
   const QueueState& queue_;
   std::vector<Victim> victims_;
-  // Of one round: candidates by ClusterQueue, and the nodes that can give no more.
+  // Of one round: candidates by ClusterQueue, and the nodes without further candidates.
   std::map<NodeId, Candidates> left_;
   std::set<NodeId> done_;
 };
@@ -95,7 +95,7 @@ const QueueState* FairSearch::next_target() {
   return nullptr;
 }
 
-// Follows the highest share down the tree. Null: only found nodes that can give no more.
+// Follows the highest share down the tree. Null: only nodes without further candidates were found.
 const QueueState* FairSearch::next_target_below(NodeId cohort) {
   const DominantShare less_than_any{.ratio = -1};
   const QueueState* best_queue = nullptr;
@@ -168,7 +168,7 @@ bool FairSearch::passes(FairStrategy strategy, const DominantShare& mine, const 
   return compare(mine, share(its_branch)) <= 0;
 }
 
-// Whether it fits; `left` becomes what the strategy refused. Rules S2-a and S2-b of KEP-1714:
+// Whether it fits; `left` gets the candidates that the strategy refused. Rules S2-a and S2-b of KEP-1714:
 // LessThanOrEqualToFinalShare and LessThanInitialShare, whichever is configured first.
 bool FairSearch::first_round(Candidates& left) {
   begin_round(std::exchange(left, {}));
@@ -197,7 +197,7 @@ bool FairSearch::first_round(Candidates& left) {
   return false;
 }
 
-// What the first strategy refused, by LessThanInitialShare.
+// Candidates that the first strategy refused, by LessThanInitialShare.
 bool FairSearch::second_round() {
   while (const QueueState* target = next_target()) {
     const auto [my_branch, its_branch] = branches(*target);
@@ -213,7 +213,7 @@ std::vector<Victim> FairSearch::run() {
   Candidates candidates = find_candidates();
   if (candidates.empty()) return {};
   const Ledger::Simulation simulation(ledger_);
-  // Shares are those with the Workload.
+  // Shares include the Workload.
   ledger_.add(queue_.node, request_.usage);
   bool fits = first_round(candidates);
   if (!fits && state_.settings.fair_sharing.size() > 1) {

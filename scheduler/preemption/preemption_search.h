@@ -1,4 +1,4 @@
-// What both kinds of preemption share. Only for preemption*.cpp.
+// Shared code of both kinds of preemption. Only for preemption*.cpp.
 #pragma once
 
 #include <vector>
@@ -10,14 +10,14 @@ namespace muster {
 std::vector<Victim> classic_victims(SchedulerState& state, const PreemptionRequest& request, Spared& spared);
 std::vector<Victim> fair_victims(SchedulerState& state, const PreemptionRequest& request, Spared& spared);
 
-// Whether a policy lets the preemptor evict this Workload, and that would help it, and it is not protected.
+// Whether a policy allows the eviction of this Workload, the eviction helps, and the Workload is not protected.
 bool may_evict(const SchedulerState& state, const PreemptionRequest& request, PreemptionPolicy policy,
                const WorkloadState& candidate, Spared& spared);
-// The order of candidates: those that are evicted already, other ClusterQueues, lower
-// priority, later reservation.
+// The order of candidates: already evicted ones, other ClusterQueues, lower priority, later
+// reservation.
 bool evicted_before(const PreemptionRequest& request, const WorkloadState& a, const WorkloadState& b);
 bool fits_now(const SchedulerState& state, const PreemptionRequest& request, bool allow_borrowing);
-// Gives back what is not needed: `victims` are taken away, the last one made it fit.
+// Restores unneeded victims: `victims` are removed, and the preemptor fits since the last one.
 void put_back(SchedulerState& state, const PreemptionRequest& request, bool allow_borrowing,
               std::vector<Victim>& victims);
 

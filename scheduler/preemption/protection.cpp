@@ -9,7 +9,7 @@ namespace {
 
 using Length = std::optional<Duration> PreemptionProtection::*;
 
-// What protects the candidate, if the preemptor's ClusterQueue respects all of it.
+// The protection of the candidate, if the preemptor's ClusterQueue respects all of it.
 Duration granted(const SchedulerState& state, const WorkloadState& candidate, Length kind) {
   const auto& reference = candidate.started_class;
   if (reference && reference->kind == kWorkloadPriorityClasses.kind && !state.class_protection.empty()) {
@@ -32,7 +32,7 @@ std::optional<MonotonicTime> protected_until(const SchedulerState& state, const 
   if (most <= Duration::zero() || !candidate.started_at) return std::nullopt;
   const Duration length = std::min(granted(state, candidate, kind), most);
   if (length <= Duration::zero()) return std::nullopt;
-  // What comes while the preemptor waits does not make it wait longer.
+  // Victims that are admitted during the preemptor's wait do not extend it.
   return std::min(*candidate.started_at, preemptor.awaits_protected_since.value_or(*candidate.started_at)) + length;
 }
 

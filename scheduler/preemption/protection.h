@@ -1,11 +1,11 @@
-// Protection from early preemption: until when a Workload that was admitted recently is no victim.
+// Protection from early preemption: how long a recently admitted Workload is no victim.
 //
-// A victim's WorkloadPriorityClass or else its ClusterQueue says how long; the preemptor's
-// ClusterQueue says how much of that its Workloads respect. The time counts from the admission,
-// which only muster writes, by the clock that nobody sets. What was admitted after the preemptor began to wait for
-// protected Workloads is protected from it only as if it had been admitted then: otherwise new victims could follow
-// each other for ever. Pure but for the index of times that the scheduler owns.
-// Source: docs/preemption-protection.md.
+// A victim's WorkloadPriorityClass or else its ClusterQueue sets the time; the preemptor's ClusterQueue
+// sets how much of it its Workloads respect. The time counts from the admission, which only muster
+// writes, by the monotonic clock. If a victim is admitted after the preemptor began to wait, its
+// protection counts from the start of this wait: otherwise a sequence of new victims could block
+// forever. Pure except for the index of times that the scheduler owns. Source:
+// docs/preemption-protection.md.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace muster {
 
-// What a search for victims has passed over because it is protected.
+// Protected Workloads that a search for victims has skipped.
 struct Spared {
   std::optional<MonotonicTime> first_end{};  // when the first of them can be preempted
 
@@ -30,9 +30,9 @@ std::optional<MonotonicTime> protected_until(const SchedulerState& state, const 
 // A protection ends: the pending Workloads of `queue` are worth another evaluation then. The earliest time of
 // a ClusterQueue counts.
 void await_protection_end(SchedulerState& state, QueueState& queue, MonotonicTime end);
-// For a ClusterQueue that goes.
+// For a deleted ClusterQueue.
 void forget_protection_end(SchedulerState& state, QueueState& queue);
-// The ClusterQueues whose time has come; they are not awaited any longer.
+// Removes and returns the ClusterQueues whose time has passed.
 std::vector<QueueState*> take_ended_protections(SchedulerState& state, MonotonicTime now);
 
 }  // namespace muster

@@ -52,8 +52,8 @@ Ledger::Cell& Ledger::own_cell(NodeId node, QuotaId quota) {
   Node& at = nodes_[node];
   const auto it = std::lower_bound(at.quotas.begin(), at.quotas.end(), quota);
   const auto index = it - at.quotas.begin();
-  // A Workload may ask for what none of its tree has quota of, also in a simulation. The cells
-  // of the node move then, and the log follows them.
+  // A Workload can request a quota that its tree does not have, also in a simulation. Then the cells of the node move,
+  // and the log is updated.
   std::vector<std::pair<Undo*, ptrdiff_t>> logged;
   for (Undo& undo : log_) {
     const auto place = std::find_if(at.cells.begin(), at.cells.end(), [&](Cell& cell) { return &cell == undo.cell; });
@@ -65,8 +65,8 @@ Ledger::Cell& Ledger::own_cell(NodeId node, QuotaId quota) {
   return at.cells[index];
 }
 
-// What the node keeps for itself (lendingLimit) and the part of its parent's that borrowingLimit lets it have. Negative
-// when the node, or a node above it, uses more than it has: debts of others count (KEP-79).
+// The quota that the node keeps (lendingLimit) plus the part of its parent's quota within borrowingLimit. Negative when
+// the node, or a node above it, exceeds its quota: debts of other nodes count (KEP-79).
 int64_t Ledger::debt_or_available(NodeId node, QuotaId quota) const {
   const Cell& own = cell(node, quota);
   const NodeId up = nodes_[node].parent;

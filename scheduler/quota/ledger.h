@@ -1,14 +1,14 @@
-// Who has how much quota and who uses it: the tree of ClusterQueues and Cohorts, with
-// nominal quota, borrowing and lending limits. One number per node and quota, updated by
-// every reservation and release; nothing is ever copied or recounted for a decision.
+// Quota and its usage: the tree of ClusterQueues and Cohorts, with nominal quota, borrowing and lending limits.
+// One number per node and quota, updated by every reservation and release; a decision needs no copy and no
+// recount.
 //
-// A node's usage beyond what it keeps for itself (its lending limit holds that back) is
-// usage of its parent. What-if questions are asked in place: changes made while a
-// Simulation lives are taken back when it ends, by a log of the old numbers.
+// A node's usage beyond the quota that it keeps (by its lending limit) is usage of its parent. What-if
+// questions run in place: the end of a Simulation undoes all changes since its start, by a log of the old
+// numbers.
 //
-// Amounts are those of api/requests.h and saturate. A Cohort that is named but has no
-// object exists all the same; a tree whose parents form a cycle has no root, and its
-// ClusterQueues must not be scheduled. One owner, no locks. Source: Kueue KEP-79.
+// Amounts are those of api/requests.h and saturate. A Cohort that is named but has no object also exists; a tree whose
+// parents form a cycle has no root, and its ClusterQueues must not be scheduled. One owner, no locks. Source: Kueue
+// KEP-79.
 #pragma once
 
 #include <cstdint>
@@ -49,9 +49,9 @@ struct QuotaLimits {
 
 class Ledger {
  public:
-  // How far up the tree an amount must be looked for: the height of the smallest subtree
-  // that has it, 0 for the ClusterQueue's own nominal quota; and whether that subtree is
-  // smaller than the whole tree.
+  // The height in the tree at which an amount is available: the height of the smallest subtree that has
+  // it, 0 for the ClusterQueue's own nominal quota; and whether that subtree is smaller than the whole
+  // tree.
   struct Reach {
     int level;
     bool below_root;
@@ -69,8 +69,8 @@ class Ledger {
   void set_cohort(const std::string& name, std::string parent, std::vector<QuotaLimits> limits, double weight);
   void remove_cohort(const std::string& name);
 
-  // Derives what depends on the shape of the tree. To be called after changes of it and
-  // before anything is asked; add() and remove() do it themselves.
+  // Computes the values that depend on the shape of the tree. Call it after changes of the tree and before any query;
+  // add() and remove() call it.
   void settle();
 
   void add(NodeId queue, const Amounts& usage);
@@ -86,7 +86,7 @@ class Ledger {
   const std::string& name(NodeId node) const { return nodes_[node].name; }
   double weight(NodeId node) const { return nodes_[node].weight; }
   NodeId cohort(std::string_view name) const;
-  // All that have an object or are named, by name.
+  // All Cohorts with an object or a reference, by name.
   const std::map<std::string, NodeId, std::less<>>& cohorts() const { return cohorts_; }
 
   int64_t nominal(NodeId node, QuotaId quota) const { return cell(node, quota).nominal; }
@@ -94,18 +94,18 @@ class Ledger {
   int64_t usage(NodeId node, QuotaId quota) const { return cell(node, quota).usage; }
   // Own quota and what the children lend.
   int64_t subtree_quota(NodeId node, QuotaId quota) const { return cell(node, quota).subtree; }
-  // What the ClusterQueue can still take, borrowed parts included; 0 when it is in debt.
+  // The quota that the ClusterQueue can still use, borrowed quota included; 0 when it is over its limit.
   int64_t available(NodeId queue, QuotaId quota) const;
-  // The same if nobody used anything.
+  // The same without any usage.
   int64_t potential(NodeId node, QuotaId quota) const;
-  // Kept by this node for itself, and unused.
+  // The unused quota that this node does not lend.
   int64_t local_available(NodeId node, QuotaId quota) const;
   bool fits(NodeId queue, const Amounts& usage) const;
   bool borrowing(NodeId node, QuotaId quota) const { return borrowing_with(node, quota, 0); }
   bool borrowing_with(NodeId node, QuotaId quota, int64_t amount) const;
   bool within_quota(NodeId node, std::span<const QuotaId> quotas) const;
   Reach reach(NodeId queue, QuotaId quota, int64_t amount) const;
-  // All that could ever be lent of a resource to the children of this Cohort.
+  // The maximum of a resource that this Cohort can lend to its children.
   int64_t lendable(NodeId cohort, ResourceId resource) const;
   // Every quota that the node has limits for or uses.
   const std::vector<QuotaId>& quotas(NodeId node) const { return nodes_[node].quotas; }
@@ -169,8 +169,8 @@ class Ledger {
   int simulations_ = 0;
 };
 
-// Takes back every change of usage made since it was begun; simulations may be nested.
-// Structure must not change meanwhile.
+// Undoes every change of usage since its start; simulations can be nested. The structure must not change during a
+// simulation.
 class Ledger::Simulation {
  public:
   explicit Simulation(Ledger& ledger) : ledger_(ledger), mark_(ledger.log_.size()) { ++ledger_.simulations_; }

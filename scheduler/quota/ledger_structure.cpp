@@ -1,4 +1,4 @@
-// The shape of the tree: what is derived anew after a ClusterQueue or a Cohort changes.
+// The shape of the tree: values that are computed again after a change of a ClusterQueue or a Cohort.
 #include <algorithm>
 #include <set>
 
@@ -103,7 +103,7 @@ void Ledger::settle() {
   }
 }
 
-// Cohorts exist while they have an object or are named by something that exists.
+// A Cohort exists while it has an object, or while an existing object names it.
 void Ledger::link() {
   std::vector<std::string> named;
   for (const Node& node : nodes_) {
@@ -143,7 +143,7 @@ void Ledger::find_roots() {
     nodes_[id].root = nodes_[at].parent == kNoNode ? at : kNoNode;
     if (nodes_[id].queue && nodes_[id].root != kNoNode) nodes_[nodes_[id].root].tree_queues.push_back(id);
   }
-  // Without an end nothing may be passed upwards: in a cycle each node is on its own.
+  // Without a root no usage may go upwards: in a cycle each node is alone.
   for (Node& node : nodes_) {
     if (node.root == kNoNode) node.parent = kNoNode;
   }

@@ -1,6 +1,6 @@
-// Small integers for the names that quota is counted by. The ledger, flavor assignment and
-// preemption compare and index integers only; names come back when a decision is worded.
-// Ids are never given back: flavors and resources are few, and their names return.
+// Small integers for the names that quota is counted by. The ledger, flavor assignment and preemption compare and index
+// integers only; names are used only in messages. Ids are never released: flavors and resources are few, and their
+// names are used again.
 #pragma once
 
 #include <cstdint>
@@ -28,15 +28,15 @@ class QuotaIdTable {
   ResourceId resource(std::string_view name);
   QuotaId quota(FlavorId flavor, ResourceId resource);
 
-  // Nullopt when nobody has named it yet.
+  // Nullopt when the name is not known yet.
   std::optional<FlavorId> find_flavor(const std::string& name) const;
   const std::string& flavor_name(FlavorId id) const { return flavors_.names[id]; }
   const std::string& resource_name(ResourceId id) const { return resources_.names[id]; }
   Quota quota(QuotaId id) const { return quotas_[id]; }
   size_t flavor_count() const { return flavors_.names.size(); }
 
-  // The 64-bit FNV-1a hash of a resource's name: pod sets visit their resources in its order,
-  // which decides whose refusal is reported when several resource groups refuse (as Kueue does).
+  // The 64-bit FNV-1a hash of a resource's name: pod sets visit their resources in its order, which selects the
+  // reported refusal when several resource groups refuse (as Kueue does).
   uint64_t visiting_order(ResourceId id) const { return visiting_order_[id]; }
 
  private:

@@ -3,8 +3,8 @@
 //
 // Children of a family are looked up once and kept: on the request path a count is
 // one atomic load and one atomic add. Labels come from fixed lists (paths, kinds,
-// rules); whatever else a request claims to be is counted as "other", so that
-// strangers cannot grow the exposition.
+// rules); all other values are counted as "other", so that clients cannot add
+// series.
 #pragma once
 
 #include <array>

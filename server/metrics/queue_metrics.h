@@ -1,6 +1,6 @@
-// The metrics of queues and Workloads, for Prometheus, under Kueue's names: measurements
-// are added up as they come, gauges are read whenever somebody asks. docs/metrics.md has
-// the table of all families.
+// The metrics of queues and Workloads, for Prometheus, under Kueue's names: measurements are added
+// up when they arrive, gauges are read at each scrape. docs/metrics.md has the table of all
+// families.
 //
 // Counters and histograms of a queue end with the queue (Measured::kClusterQueueGone and
 // its like), gauges with the state that they are read from.
@@ -22,8 +22,8 @@ class QueueSeries;
 
 class QueueMetrics {
  public:
-  // Reads all gauges; nullopt: there is nothing to show yet. On the thread of whoever
-  // collects, so it may wait.
+  // Reads all gauges; nullopt: no values yet. Runs on the thread of the collector, so it can
+  // wait.
   using Read = std::function<std::optional<GaugeReadings>()>;
 
   // `elects_leader`: replicas choose a leader among them, otherwise this one stands alone.
@@ -31,7 +31,7 @@ class QueueMetrics {
   QueueMetrics(bool elects_leader, Read read);
   ~QueueMetrics();
 
-  // One thread; collections may go on meanwhile.
+  // One thread; collections can run at the same time.
   void record(const Measurement& measurement);
 
   std::shared_ptr<prometheus::Collectable> collectable() const;

@@ -20,7 +20,7 @@ class QueueSeries {
   QueueSeries(const QueueSeries&) = delete;
   QueueSeries& operator=(const QueueSeries&) = delete;
 
-  // One thread; collections may go on meanwhile.
+  // One thread; collections can run at the same time.
   void record(const Measurement& measurement);
   // Thread-safe.
   std::vector<prometheus::MetricFamily> collect() const;

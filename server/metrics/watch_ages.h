@@ -1,5 +1,5 @@
-// How old muster's picture of each kind is: the time since the API server was last heard of it,
-// by a list, an event or a bookmark (which comes about once a minute although nothing happens).
+// The age of muster's data of each kind: the time since the last list, event or bookmark from the API server (a
+// bookmark arrives about once a minute, also without changes).
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -28,11 +28,11 @@ class WatchAges final : public prometheus::Collectable {
 
   // Of one watch of a kind; `resource` as in "jobs.batch".
   void heard(const std::string& resource, const std::string& watch) EXCLUDES(mutex_);
-  // By resource; of several watches the one that was heard of longest ago.
+  // By resource; of several watches the oldest age.
   std::map<std::string, Duration> ages() const EXCLUDES(mutex_);
   // Why muster cannot be ready; empty: it can.
   std::string too_old() const;
-  // Sentences for who asks why something is so: which data are old.
+  // Sentences for answers of explain: which data are old.
   std::vector<std::string> notes() const;
 
   std::vector<prometheus::MetricFamily> Collect() const override;

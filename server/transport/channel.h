@@ -58,8 +58,8 @@ class Channel : public HttpPeer {
   virtual IoResult write(std::string_view bytes) = 0;
   // Whether bytes have come that epoll does not know of any more.
   virtual bool has_buffered() const = 0;
-  // After the handshake: why the peer is not one that the listener knows; empty when it is, or
-  // when the listener asks nobody who they are.
+  // After the handshake: why the listener does not trust the peer; empty when it does, or when the listener requests no
+  // certificates.
   virtual std::string stranger_because() { return ""; }
   // Nothing is shown without TLS, or where the listener asks for no certificate.
   PeerCertificate judged_by(const ClientAuthorities& /*authorities*/) override { return {}; }

@@ -1,9 +1,9 @@
-// Whom a listener knows, where it asks its clients for certificates.
+// The trusted clients of a listener that requests client certificates.
 //
-// A TLS client may have none, and of the API server that is true of conversions: it finds a
-// certificate for admission webhooks alone. So a connection without one is a stranger's, and
-// routes say whether they answer strangers (Route::strangers); a certificate that no trusted
-// authority has signed ends the handshake.
+// A TLS client can have none: the API server has a certificate only for admission webhooks, not for
+// conversions. So a connection without a certificate is unauthenticated, and routes say whether
+// they answer it (Route::strangers); a certificate that no trusted CA has signed ends the
+// handshake.
 #pragma once
 
 #include <memory>
@@ -31,7 +31,7 @@ class ClientAuthorities {
   // After it: why the peer is not known; empty when it is. Signatures, validity and purpose are
   // checked as in a handshake, then the names.
   std::string stranger_because(ssl_st& connection) const;
-  // The same facts, for who decides by names of its own. After the handshake.
+  // The same facts, for callers with their own rules for names. After the handshake.
   PeerCertificate judge(ssl_st& connection) const;
 
  private:
@@ -41,13 +41,13 @@ class ClientAuthorities {
   ClientAuthorities(StorePtr store, SubjectsPtr subjects, std::vector<std::string> names);
 
   const StorePtr store_;
-  const SubjectsPtr subjects_;  // told to clients, which may have several certificates
+  const SubjectsPtr subjects_;  // sent to clients, which can have several certificates
   const std::vector<std::string> names_;
 };
 
-// Before the handshake: asks for a certificate of whatever authority, and lets every peer in. Who
-// serves it judges the certificate later, so that authorities need not be known yet and a refusal is
-// an answer and not a broken handshake. That the peer holds its key is proven all the same.
+// Before the handshake: requests a certificate of any CA, and accepts every peer. The handler verifies the certificate
+// later, so that the CAs can be unknown now, and a refusal is an answer and not a failed handshake. The handshake still
+// proves that the peer holds its key.
 void ask_for_any_certificate(ssl_st& connection);
 
 // Thread-safe.

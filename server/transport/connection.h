@@ -81,8 +81,8 @@ class Connection {
   size_t returns_seen() const { return returns_seen_; }
   int fd() const { return channel_->fd(); }
   MonotonicTime deadline() const { return deadline_; }
-  // To be called instead of advance() at the deadline: an idle peer is told goodbye,
-  // a slow one is given up.
+  // To be called instead of advance() at the deadline: an idle connection is closed in order, a slow one is
+  // aborted.
   Need expire();
 
  private:

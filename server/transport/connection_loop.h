@@ -1,13 +1,13 @@
-// Threads, sockets and deadlines of one server: who waits for what, and who may go on.
+// Threads, sockets and deadlines of one server: which connections wait, and which ones run.
 //
 // All workers wait on one epoll instance. Every descriptor is armed for one event
 // (EPOLLONESHOT), so a connection belongs to the one worker that got its event until
 // that worker arms it again, and no request is handed from thread to thread. Waiting
 // connections cost no thread and, but for one look at the deadlines per tick, no CPU.
 //
-// Listeners and handshakes are on an epoll instance of their own, which is a single entry
-// in the one of all. So they get one turn in each round, on one worker at a time: however
-// many strangers connect, those who are connected wait for a handshake or two, not for all.
+// Listeners and handshakes are on an epoll instance of their own, which is a single entry in the one of all. So they
+// get one turn in each round, on one worker at a time: with any number of new connections, existing connections wait
+// for one or two handshakes, not for all.
 #pragma once
 
 #include <functional>
@@ -29,15 +29,15 @@ class ConnectionLoop {
 
   // `settings` must outlive the loop.
   ConnectionLoop(ConnectionSettings& settings, ChannelFactory make_channel);
-  // Stops at once; whoever wants to be polite calls drain() before.
+  // Stops at once; for a graceful stop call drain() before.
   ~ConnectionLoop();
 
   // Takes listening sockets and begins to serve. Once.
   Outcome<> start(std::vector<FileDescriptor> listeners, size_t workers);
 
-  // Stops accepting, lets the requests under way be answered, closes the rest, joins
-  // the workers. Returns when all is done or `patience` is over. Blocks its caller,
-  // who must be no worker; calling it twice does no harm.
+  // Stops accepting, answers the running requests, closes the other connections, joins the workers. Returns
+  // at the end or after `patience`. Blocks its caller, which must not be a worker; a second call has no
+  // effect.
   void drain(Duration patience);
 
   size_t open_connections() const;
@@ -87,7 +87,7 @@ class ConnectionLoop {
   // Connections that wait for memory, the first to ask first; some may be gone since.
   std::vector<uint64_t> parked_ GUARDED_BY(mutex_);
   size_t returns_seen_ GUARDED_BY(mutex_) = 0;  // of memory, when they were woken last
-  bool full_ GUARDED_BY(mutex_) = false;        // nobody could be evicted, and who comes waits in the kernel's queue
+  bool full_ GUARDED_BY(mutex_) = false;        // no connection can be evicted: new ones wait in the kernel
 };
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// The few words of HTTP that the rest of muster speaks: a route, what its handler
-// is given, what it answers. Nothing of httplib, sockets or TLS is visible here.
+// The HTTP types that the rest of muster uses: a route, the input of its handler, its answer. httplib, sockets and TLS
+// are not visible here.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class ClientAuthorities;
 struct PeerCertificate {
   bool shown = false;
   std::string distrust;                   // why no authority vouches for it now; empty: one does
-  std::vector<std::string> common_names;  // of its subject, as they are written there
+  std::vector<std::string> common_names;  // of its subject, unchanged
 };
 
 // The other end of a connection. Used on the thread that serves the request.
@@ -43,7 +43,7 @@ struct HttpRequest {
   // Of the X-Muster-Token header, for requests that come through a proxy which takes the
   // Authorization header for itself.
   std::string_view own_token{};
-  // All headers, and the other end; empty and null but for routes that take them (Route::identified).
+  // All headers, and the peer; empty and null except for routes that need them (Route::identified).
   std::span<const HttpHeader> headers{};
   HttpPeer* peer{};
 };
@@ -71,14 +71,14 @@ struct Route {
   HttpHandler handler;
   size_t max_body_bytes{};  // instead of HttpLimits' for this path; 0: that one
   bool prefix{};            // every path that begins with `path`
-  // The most that the handler takes for a body of so many bytes, beside the body; empty, or up to
-  // kLightMemory: too little to be counted.
+  // The maximum memory of the handler for a body of this size, beside the body; empty, or up to kLightMemory: too
+  // little to be counted.
   std::function<size_t(size_t body_bytes)> memory{};
   // Also for clients without a certificate, where the listener asks for one.
   bool strangers{};
-  // The handler decides by all headers and by the peer's certificate who asks.
+  // The handler authenticates the client by all headers and by the peer's certificate.
   bool identified{};
-  // `memory` is given back only when the peer has taken the answer, since that is most of it.
+  // `memory` is released only when the peer has read the answer, which is the largest part.
   bool large_answers{};
 };
 using Routes = std::vector<Route>;
@@ -91,7 +91,7 @@ struct HttpLimits {
   size_t max_line_bytes = 8000;                  // each of them; a little below httplib's own limit
   size_t max_body_bytes = 7 * 1024 * 1024;       // as controller-runtime: object and oldObject of 3 MiB each
   size_t max_buffered_bytes = 64 * 1024 * 1024;  // of all connections that are being read or written
-  // Of all handlers that run, but for light ones. Who needs more of it than there is waits.
+  // Of all running handlers, except light ones. A handler that needs more than is free waits.
   size_t work_memory = 512 * 1024 * 1024;
   size_t max_connections = 4096;
 };

@@ -1,9 +1,9 @@
 // The socket under OpenSSL, from which one call may read only a few times.
 //
-// OpenSSL reads on by itself while what comes holds nothing for its caller: key updates,
-// requests to renegotiate, empty records. Somebody who sends such records without end would
-// keep a worker for as long. So a call gets bytes a few times; then OpenSSL is told to come
-// again, as if nothing more had come, and whoever called learns the difference.
+// OpenSSL continues to read while records have no data for its caller: key updates, requests to
+// renegotiate, empty records. A client that sends such records without end would keep a worker busy. So a
+// call gets bytes only a few times; then OpenSSL gets "no more data", and the caller can see the
+// difference.
 #pragma once
 
 #include <openssl/bio.h>

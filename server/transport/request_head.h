@@ -43,9 +43,9 @@ struct RequestHead {
   bool wants_close = false;
 };
 
-// Where the head ends: its size with the empty line, nothing while more bytes are
-// needed, or a refusal when the limits are used up. `searched` remembers between
-// calls how far the buffer has been looked at; begin with 0.
+// Where the head ends: its size with the empty line, nothing while more bytes are needed, or a refusal
+// when the limits are used up. `searched` stores between calls the searched size of the buffer; begin with
+// 0.
 Result<std::optional<size_t>, HttpRefusal> find_head_end(std::string_view buffered, size_t& searched,
                                                          const HttpLimits& limits);
 

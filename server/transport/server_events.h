@@ -21,8 +21,8 @@ enum class ServerEvent {
 // "handshake failed", for a log line.
 std::string_view to_text(ServerEvent event);
 
-// Called on worker threads, several at the same time, and on the request path:
-// be quick, and expect that strangers can make these happen as often as they like.
+// Called on worker threads, several at the same time, and on the request path: be quick, and expect that unknown
+// clients can cause any number of these events.
 class ServerEventSink {
  public:
   virtual ~ServerEventSink() = default;

@@ -1,10 +1,10 @@
 // The serving certificate and TLS settings, shared by every HTTPS listener.
 //
-// A new certificate makes a new SSL_CTX and swaps a pointer: connections made
-// before keep the one they began with, handshakes included, so that a rotation
-// fails nobody. There are no sessions and no tickets: the API server's client does
-// not resume, a resumed session would outlive its certificate, and ticket keys
-// would be one more secret to rotate.
+// A new certificate makes a new SSL_CTX and swaps a pointer: existing connections keep
+// their SSL_CTX, handshakes included, so that no connection fails at a rotation. There
+// are no sessions and no tickets: the API server's client does not resume, a resumed
+// session would outlive its certificate, and ticket keys would be one more secret to
+// rotate.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// The memory of all handlers that run, as a number: whoever needs much of it waits for its
-// turn, so that large requests come one after the other and not all at once.
+// The memory of all handlers that run, as a number: a handler that needs much memory waits, so that large requests run
+// one after the other and not all at once.
 //
 // Small requests take nothing from it and never wait. How much a handler may need is known
 // before it runs, from the size of the body (Route::memory).
@@ -16,12 +16,12 @@ class WorkMemory {
  public:
   explicit WorkMemory(size_t bytes) : bytes_(bytes) {}
 
-  // The whole; who needs more can never be served.
+  // The total; a request that needs more can never be served.
   size_t size() const { return bytes_; }
-  // False when it is not to be had now.
+  // False when it is not available now.
   bool take(size_t bytes) EXCLUDES(mutex_);
   void give_back(size_t bytes) EXCLUDES(mutex_);
-  // Changes with every give_back(): somebody who failed to take compares it before going to sleep.
+  // Changes with every give_back(): a caller that got no memory compares it before it sleeps.
   size_t returns() const EXCLUDES(mutex_);
 
  private:

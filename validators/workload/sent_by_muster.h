@@ -1,4 +1,4 @@
-// Who may change of a Workload what muster alone decides.
+// The users that can change the fields of a Workload that only muster decides.
 #pragma once
 
 #include "api/review/review.h"
