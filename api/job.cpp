@@ -1,12 +1,12 @@
 #include "api/job.h"
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
 #include "api/meta/resource_type.h"
+#include "api/pods/waiter_timeout.h"
 
 namespace muster {
 namespace {
@@ -17,18 +17,6 @@ const json* find_named(const json& list, std::string_view name) {
   const auto found =
       std::find_if(list.begin(), list.end(), [&](const json& item) { return string_at(item, {"name"}) == name; });
   return found == list.end() ? nullptr : &*found;
-}
-
-int64_t timeout_argument(const json& waiter) {
-  constexpr std::string_view kFlag = "--timeout-seconds=";
-  for (const json& argument : array_at(waiter, {"args"})) {
-    const auto* text = argument.get_ptr<const std::string*>();
-    if (text == nullptr || !text->starts_with(kFlag)) continue;
-    int64_t seconds = 0;
-    std::from_chars(text->data() + kFlag.size(), text->data() + text->size(), seconds);
-    return seconds;
-  }
-  return 0;
 }
 
 // All but the Jobs of JobSets, which are many and part of their JobSet's Workload.
@@ -51,7 +39,7 @@ std::optional<Barrier> read_barrier(const json& pod_template) {
   Barrier barrier;
   barrier.config_map = string_at(*volume, {"configMap", "name"});
   barrier.epoch = annotation(pod_template, kGroupEpochAnnotation).value_or("");
-  barrier.timeout_seconds = timeout_argument(*waiter);
+  barrier.timeout_seconds = waiter_timeout_seconds(*waiter).value_or(0);
   barrier.suspend_on_timeout = annotation(pod_template, kGroupOnTimeoutAnnotation) == "Suspend";
   if (barrier.config_map.empty()) return std::nullopt;
   return barrier;

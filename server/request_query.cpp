@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/did_you_mean.h"
+#include "base/whole_number.h"
 
 namespace muster {
 std::optional<std::string> percent_decoded(std::string_view text) {
@@ -58,12 +59,9 @@ std::string value_of(const QueryValues& values, std::string_view name) {
 Result<int64_t> number_of(const QueryValues& values, std::string_view name, int64_t absent) {
   const auto found = values.find(name);
   if (found == values.end()) return absent;
-  int64_t number = -1;
-  const std::string& text = found->second;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (read.ptr != text.data() + text.size() || read.ec != std::errc{} || number < 0)
-    return fail(std::string(name) + " is a whole number, 0 or more");
-  return number;
+  const auto number = whole_number<int64_t>(found->second);
+  if (!number || *number < 0) return fail(std::string(name) + " is a whole number, 0 or more");
+  return *number;
 }
 
 }  // namespace muster

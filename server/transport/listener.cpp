@@ -5,9 +5,10 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <memory>
+
+#include "base/whole_number.h"
 
 namespace muster {
 
@@ -49,8 +50,9 @@ Result<BindAddress> parse_bind_address(std::string_view text) {
     return usage();
   }
   BindAddress address{std::string(host)};
-  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), address.port);
-  if (digits.empty() || parsed.ec != std::errc{} || parsed.ptr != digits.data() + digits.size()) return usage();
+  const auto port = whole_number<decltype(address.port)>(digits);
+  if (!port) return usage();
+  address.port = *port;
   return address;
 }
 
