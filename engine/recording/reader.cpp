@@ -54,7 +54,7 @@ std::optional<WriteOutcome> outcome_at(const json& line) {
 }
 
 Result<TypedObject> read_one(const FoundKind& kind, const json& object) {
-  if (!object.is_object()) return fail("an object is missing");
+  if (string_at(object, {"metadata", "name"}).empty()) return fail("an object is missing, or has no name");
   ReadObject read = read_watched(*kind.type, kind.metadata_only, object);
   if (!read) return fail("an object cannot be read: " + read.error().what);
   return *std::move(read);

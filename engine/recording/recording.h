@@ -30,7 +30,7 @@ inline constexpr std::string_view kMagic = "muster-recording";
 
 struct Header {
   int format = kFormat;
-  std::string version, commit;  // of the muster that has recorded
+  std::string version{}, commit{};  // of the muster that has recorded
   Now began{};
   bool from_snapshot = false;
   nlohmann::json settings{};  // what the engine's settings are made from; the owner's

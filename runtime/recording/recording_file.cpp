@@ -22,7 +22,7 @@ Failure<Error> failed(const std::string& path, const std::string& what) {
 
 // Whether the file begins as a recording does. An empty one is what a process leaves that was killed at once.
 bool is_recording(int file) {
-  std::array<char, 128> begin{};
+  std::array<char, 1024> begin{};
   const ssize_t size = read(file, begin.data(), begin.size());
   if (size <= 0) return size == 0;
   return std::string_view(begin.data(), static_cast<size_t>(size)).find(recording::kMagic) != std::string_view::npos;

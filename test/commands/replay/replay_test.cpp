@@ -18,12 +18,12 @@ using nlohmann::json;
 
 namespace {
 
-struct Outcome {
+struct Printed {
   int code;
   std::string out, err;
 };
 
-Outcome replay_of(const std::string& text, SimulateOptions options = {}) {
+Printed replay_of(const std::string& text, SimulateOptions options = {}) {
   std::istringstream in(text);
   std::ostringstream out, err;
   options.replay_file = "-";
@@ -64,7 +64,7 @@ constexpr const char* kNothingCounts =
 }  // namespace
 
 TEST_CASE("simulate --replay: the same muster decides the same") {
-  const Outcome outcome = replay_of(recorded_text());
+  const Printed outcome = replay_of(recorded_text());
   CHECK(outcome.err == "");
   CHECK(outcome.code == kReplayEqual);
   CHECK(outcome.out.find("Recorded by muster 0.0.9 (abc)") != std::string::npos);
@@ -77,13 +77,13 @@ TEST_CASE("simulate --replay: another configuration shows where it decides other
   const ConfigFile config(kNothingCounts);
   SimulateOptions options;
   options.config_file = config.path();
-  const Outcome table = replay_of(text, options);
+  const Printed table = replay_of(text, options);
   CHECK(table.code == kReplayDifferent);
   CHECK(table.out.find("workloads/team-a/c") != std::string::npos);
   CHECK(table.out.find("QuotaReserved=True") != std::string::npos);
   CHECK(table.out.ends_with("The decisions are different.\n"));
   options.format = SimulateFormat::kJson;
-  const Outcome data = replay_of(text, options);
+  const Printed data = replay_of(text, options);
   CHECK(data.code == kReplayDifferent);
   const json report = json::parse(data.out);
   CHECK(report["equal"] == false);
@@ -98,11 +98,11 @@ TEST_CASE("simulate --replay: another configuration shows where it decides other
 
 TEST_CASE("simulate --replay: a torn file is read to its end and says so; what is no recording is not read") {
   const std::string text = recorded_text();
-  const Outcome torn = replay_of(text.substr(0, text.size() - 5));
+  const Printed torn = replay_of(text.substr(0, text.size() - 5));
   CHECK(torn.code == kReplayEqual);
   CHECK(torn.out.find("The recording ends early: the last line is not whole") != std::string::npos);
   for (const std::string& other : {std::string(), std::string("hello\n"), std::string(1000, '\0')}) {
-    const Outcome outcome = replay_of(other);
+    const Printed outcome = replay_of(other);
     CHECK(outcome.code == kReplayUnreadable);
     CHECK(outcome.out == "");
     CHECK(outcome.err.starts_with("muster simulate: --replay -: "));
@@ -121,7 +121,7 @@ TEST_CASE("simulate --replay: options that mean nothing beside it are refused") 
   SimulateOptions seed;
   seed.seed = 1;
   for (const SimulateOptions& options : {files, format, seed}) {
-    const Outcome outcome = replay_of(recorded_text(), options);
+    const Printed outcome = replay_of(recorded_text(), options);
     CHECK(outcome.code == kReplayUnreadable);
     CHECK(outcome.err.find("leave the other options out") != std::string::npos);
   }

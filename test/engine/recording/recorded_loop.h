@@ -138,7 +138,7 @@ class RecordedLoop {
 
 struct Read {
   uint64_t batches = 0, decisions = 0;
-  std::string torn, error;
+  std::string torn{}, error{};
 };
 inline Read read_all(const std::string& text, size_t longest_line = recording::Reader::kLongestLine) {
   std::istringstream in(text);
