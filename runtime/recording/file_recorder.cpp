@@ -1,7 +1,7 @@
 #include "runtime/recording/file_recorder.h"
 
-#include <openssl/rand.h>
 #include <pthread.h>
+#include <sys/random.h>
 
 #include <algorithm>
 #include <utility>
@@ -16,7 +16,7 @@ namespace {
 // 256 bits that are in no file, and gone with the process. Empty: there is no chance to be had.
 recording::Close make_close() {
   std::string key(32, '\0');
-  if (RAND_bytes(reinterpret_cast<unsigned char*>(key.data()), static_cast<int>(key.size())) != 1) return {};
+  if (getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size())) return {};
   return recording::keyed_hash(std::move(key));
 }
 
