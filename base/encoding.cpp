@@ -1,6 +1,7 @@
 #include "base/encoding.h"
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include <array>
 #include <vector>
@@ -8,10 +9,9 @@
 namespace muster {
 namespace {
 
-std::string digest_hex(const EVP_MD* algorithm, std::string_view bytes) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
-  unsigned int size = 0;
-  EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, algorithm, nullptr);
+using Digest = std::array<unsigned char, EVP_MAX_MD_SIZE>;
+
+std::string hex_of(const Digest& digest, unsigned int size) {
   constexpr char kHex[] = "0123456789abcdef";
   std::string text;
   text.reserve(size * 2);
@@ -20,6 +20,13 @@ std::string digest_hex(const EVP_MD* algorithm, std::string_view bytes) {
     text += kHex[digest[i] & 15];
   }
   return text;
+}
+
+std::string digest_hex(const EVP_MD* algorithm, std::string_view bytes) {
+  Digest digest;
+  unsigned int size = 0;
+  EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, algorithm, nullptr);
+  return hex_of(digest, size);
 }
 
 }  // namespace
@@ -55,6 +62,13 @@ std::string sha1_hex(std::string_view bytes) {
 }
 std::string sha256_hex(std::string_view bytes) {
   return digest_hex(EVP_sha256(), bytes);
+}
+std::string hmac_sha256_hex(std::string_view key, std::string_view bytes) {
+  Digest digest;
+  unsigned int size = 0;
+  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(bytes.data()),
+       bytes.size(), digest.data(), &size);
+  return hex_of(digest, size);
 }
 
 }  // namespace muster

@@ -16,5 +16,7 @@ Result<std::string> base64_decode(std::string_view text);
 // Lower-case hex of the digest. SHA-1 only where Kubernetes' names need it.
 std::string sha1_hex(std::string_view bytes);
 std::string sha256_hex(std::string_view bytes);
+// HMAC-SHA-256 (RFC 2104), in lower-case hex.
+std::string hmac_sha256_hex(std::string_view key, std::string_view bytes);
 
 }  // namespace muster

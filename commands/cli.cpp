@@ -65,6 +65,18 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
       ->check(CLI::Range(1, 256))
       ->option_text("N");
   serve
+      .add_option(
+          "--record", flags.record_file,
+          "Record what muster is told and decides, for muster simulate --replay; values of environment variables "
+          "and the like are replaced by hashes")
+      ->type_name("FILE");
+  serve
+      .add_option_function<std::string>(
+          "--record-limit", [&flags](const std::string& text) { flags.record_limit = *parse_recording_limit(text); },
+          "How large FILE can become, for example 1Gi; then FILE.1 is the one before; default 256Mi")
+      ->check(parsed_by(parse_recording_limit))
+      ->type_name("SIZE");
+  serve
       .add_option_function<std::string>(
           "--shutdown-delay", [&flags](const std::string& text) { flags.shutdown_delay = *parse_duration(text); },
           "How long muster serves after SIGTERM while it is not ready, for example 5s")

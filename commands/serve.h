@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "runtime/load_settings.h"
 #include "runtime/log.h"
+#include "runtime/recording/file_recorder.h"
 
 namespace muster {
 
@@ -26,6 +27,8 @@ struct ServeFlags {
   std::optional<std::string> cert_dir;
   int workers = 0;  // 0: as many as the machine has cores, at least 2
   Duration shutdown_delay{};
+  std::string record_file;  // empty: nothing is recorded
+  uint64_t record_limit = RecordingOptions::kDefaultLimit;
 
   LogLevel log_level = LogLevel::kInfo;
 };

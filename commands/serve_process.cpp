@@ -5,6 +5,7 @@
 #include "manifests/webhooks.h"
 #include "runtime/kueue_guard.h"
 #include "runtime/policy_binding.h"
+#include "runtime/recording/recorded_settings.h"
 #include "runtime/version.h"
 
 namespace muster {
@@ -21,6 +22,8 @@ Outcome<> ServeProcess::start() {
         "aggregatedVisibility: muster runs --standalone, so there is no API server that could ask; leave one of them "
         "out");
   }
+  if (flags_.standalone && !flags_.record_file.empty())
+    return fail("--record: muster runs --standalone and decides nothing that could be recorded; leave one of them out");
   if (auto found = find_webhook_clients(); !found) return found;
   if (auto connected = connect(); !connected) return connected;
   if (auto started = start_serving(); !started) return started;
@@ -49,6 +52,7 @@ void ServeProcess::end_threads() {
   if (leadership_) leadership_->stop();
   if (cluster_) cluster_->stop_watches();
   if (loop_) loop_->stop();
+  if (recorder_) recorder_->stop();
   certificates_.reset();
 }
 
@@ -158,13 +162,28 @@ EngineLoop* ServeProcess::deciding() const {
   return deciding_;
 }
 
+// The watches are to begin after it.
+void ServeProcess::start_recording(const EngineSurroundings& surroundings) {
+  recorder_ = std::make_unique<FileRecorder>(
+      RecordingOptions{.file = flags_.record_file,
+                       .limit = flags_.record_limit,
+                       .settings = recorded_settings(settings_, flags_.settings, surroundings)},
+      FileRecorder::Callbacks{
+          .recording = [this](bool records) { reports_.recording(records); },
+          .ended = [this](const std::string& why) { reports_.recording_ended(flags_.record_file, why); }});
+  cluster_->set_observer(recorder_.get());
+}
+
 void ServeProcess::make_engine_loop(const Surroundings& surroundings) {
-  EngineSettings engine;
-  engine.webhooks = registration_of(settings_, namespace_, flags_.webhook_url, surroundings.native_jobsets);
-  engine.webhooks.jobset_controller = surroundings.own.jobset_controller;
-  engine.keep_webhook_configurations = flags_.keep_webhook_configurations;
-  engine.reconcilers = reconciler_settings_of(settings_, surroundings.native_jobsets, namespace_);
-  engine.admissions_at_a_time = kWriteConnections;
+  const EngineSurroundings of_engine{.own_namespace = namespace_,
+                                     .webhook_url = flags_.webhook_url,
+                                     .native_jobsets = surroundings.native_jobsets,
+                                     .jobset_controller = surroundings.own.jobset_controller,
+                                     .keep_webhook_configurations = flags_.keep_webhook_configurations,
+                                     .connections = kWriteConnections};
+  EngineSettings engine = engine_settings_of(settings_, of_engine);
+  if (!flags_.record_file.empty()) start_recording(of_engine);
+  engine.observer = recorder_.get();
   engine_watch_ = std::make_unique<EngineWatch>(
       clock_, [this](const std::string& step, Duration took) { reports_.slow_step(step, took); });
   engine.watch = engine_watch_.get();

@@ -61,6 +61,7 @@ class ServeProcess {
   void begin(const Surroundings& surroundings) EXCLUDES(mutex_);
   void keep_away_from_kueue(const Surroundings& surroundings, const std::stop_token& stop);
   void make_engine_loop(const Surroundings& surroundings);
+  void start_recording(const EngineSurroundings& surroundings);
   void end_threads();
   EngineLoop* deciding() const EXCLUDES(mutex_);
   std::optional<GaugeReadings> read_gauges();
@@ -99,6 +100,7 @@ class ServeProcess {
   EngineMetrics engine_metrics_;
   EngineReports reports_{engine_metrics_};
   std::unique_ptr<EngineWatch> engine_watch_;
+  std::unique_ptr<FileRecorder> recorder_;  // null: nothing is recorded
   std::unique_ptr<EngineLoop> loop_;
   std::unique_ptr<FrontProxyKeeper> front_proxy_;           // null: the visibility API is not aggregated
   std::unique_ptr<ClientAuthoritiesFile> webhook_clients_;  // null: reviews are for everybody

@@ -35,6 +35,8 @@
 
 namespace muster {
 
+class LoopObserver;
+
 struct EngineSettings {
   WebhookRegistration webhooks{};
   bool keep_webhook_configurations = true;
@@ -49,6 +51,8 @@ struct EngineSettings {
   ReconcilerSettings reconcilers{};
   // Told of every step; must outlive the engine. Null: nobody.
   StepWatch* watch = nullptr;
+  // Told of every batch by engine/loop/; must outlive it. Null: nobody.
+  LoopObserver* observer = nullptr;
 };
 
 class Engine {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -16,6 +17,10 @@ namespace muster {
 
 // --- Events ---
 
+// What a recording keeps of the objects of an event (engine/loop/loop_observer.h), one text each; null: nothing is
+// recorded. The engine does not read it.
+using ObjectTexts = std::shared_ptr<const std::vector<std::string>>;
+
 // A watch (re)listed: these are all objects of the kind, as they were at `version`.
 struct KindListed {
   const ResourceType* type;
@@ -24,6 +29,7 @@ struct KindListed {
   // Of the kind, only the object with this name was asked for; empty: all that muster
   // watches of the kind.
   std::string name{};
+  ObjectTexts texts{};
 };
 // The API server does not serve the kind, by its own word (its CRD is not installed, or no
 // longer in this version). What is known of its objects stays known.
@@ -33,10 +39,12 @@ struct KindAbsent {
 // Added or modified.
 struct ObjectChanged {
   TypedObject object;
+  ObjectTexts texts{};
 };
 // In its last state, with the resourceVersion of its removal.
 struct ObjectRemoved {
   TypedObject object;
+  ObjectTexts texts{};
 };
 // The certificates that the API server must trust, PEM, as they are stored now; empty
 // when somebody else (cert-manager's injector) puts them into the configurations.
@@ -55,6 +63,7 @@ struct WriteFinished {
   uint64_t version = 0;  // 0: not told
   // The API server's sentence, where it has read the request and did not take it; empty otherwise.
   std::string why{};
+  ObjectTexts texts{};  // of `object`
 };
 // This replica has become the leader, or is it no more.
 struct LeadershipChanged {

@@ -45,7 +45,8 @@ void log_unreadable(const Breakage& breakage) {
 class Cluster::Feed final : public kube::WatchSink {
  public:
   // `name`: of the one object that is watched, or empty.
-  Feed(EngineLoop& loop, const WatchedKind& kind, std::string name) : loop_(loop), events_(kind, std::move(name)) {}
+  Feed(EngineLoop& loop, const WatchedKind& kind, std::string name, const LoopObserver* observer)
+      : loop_(loop), events_(kind, std::move(name), observer) {}
 
   void on_list_started() override { events_.begin_list(); }
   void on_listed(const json& object) override {
@@ -109,7 +110,7 @@ Cluster::~Cluster() {
 }
 
 void Cluster::watch(EngineLoop& loop, const WatchedKind& kind, const std::string& name) {
-  feeds_.push_back(std::make_unique<Feed>(loop, kind, name));
+  feeds_.push_back(std::make_unique<Feed>(loop, kind, name, observer_));
   kube::Selection selection{.label_selector = std::string(kind.label_selector),
                             .field_selector = name.empty() ? std::string(kind.field_selector) : "metadata.name=" + name,
                             .metadata_only = kind.metadata_only,
@@ -198,7 +199,7 @@ WriteFinished Cluster::write(const Command& command, MonotonicTime not_after, st
     return answer_of_failed(command, outcome, answer.error().code == 500, answer.error().message);
   }
   log_debug("written", {{"object", to_text(write.target)}});
-  ReadAnswer read = answer_of_done(command, *answer);
+  ReadAnswer read = answer_of_done(command, *answer, observer_);
   if (read.breakage) log_unreadable(*read.breakage);
   return std::move(read.finished);
 }

@@ -38,6 +38,8 @@ class Cluster {
   ClientMetrics& metrics() { return metrics_; }
   const std::string& source() const { return client_->source(); }
 
+  // Who gets the texts of objects; before the watches start, and must outlive them. null: nobody.
+  void set_observer(const LoopObserver* observer) { observer_ = observer; }
   // Watches every kind of api/watched_kinds.h that is needed; of the others the engine hears that
   // there are none. When `configurations` is not empty, also the webhook configurations of
   // that name and the CRDs whose objects muster converts, and with `api_services` those of the
@@ -63,6 +65,7 @@ class Cluster {
   ClientMetrics metrics_;
   KubeLog log_;
   std::unique_ptr<kube::KubeClient> client_, lease_client_, review_client_;
+  const LoopObserver* observer_ = nullptr;
   std::vector<std::unique_ptr<Feed>> feeds_;
 
   Mutex watches_mutex_;

@@ -83,4 +83,9 @@ void EngineReports::goes_on() {
   serving_->set_sick("");
 }
 
+void EngineReports::recording_ended(const std::string& file, const std::string& why) {
+  log_error("the recording has ended; muster goes on without it, and records again after its next start",
+            {{"file", file}, {"why", why}});
+}
+
 }  // namespace muster

@@ -32,6 +32,9 @@ class EngineReports {
   void slow_step(const std::string& step, Duration took);
   void stuck(const std::string& step);
   void goes_on();
+  // serve --record: whether it records, and why it does not any more.
+  void recording(bool records) { metrics_.set_recording(records); }
+  void recording_ended(const std::string& file, const std::string& why);
 
  private:
   EngineMetrics& metrics_;

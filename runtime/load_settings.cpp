@@ -8,12 +8,15 @@
 namespace muster {
 namespace {
 
-Result<LoadedConfiguration> read_configuration(const SettingsFlags& flags, const std::string& own_namespace) {
-  if (flags.config_file.empty()) return default_configuration(own_namespace);
-  const auto text = read_file(flags.config_file);
-  if (!text) return fail(text.error().message);
-  auto loaded = load_configuration(*text, own_namespace);
-  if (!loaded) return fail(flags.config_file + ": " + loaded.error().text());
+std::string before(const std::string& file) {
+  return file.empty() ? "" : file + ": ";
+}
+
+Result<LoadedConfiguration> read_configuration(const std::string& text, const SettingsFlags& flags,
+                                               const std::string& own_namespace) {
+  if (flags.config_file.empty() && text.empty()) return default_configuration(own_namespace);
+  auto loaded = load_configuration(text, own_namespace);
+  if (!loaded) return fail(before(flags.config_file) + loaded.error().text());
   return std::move(*loaded);
 }
 
@@ -24,13 +27,12 @@ Outcome<> check_webhook_clients(const MusterConfiguration& muster) {
       "the file of the authorities that sign them");
 }
 
-Outcome<> read_kinds(const std::string& file, const std::string& own_namespace, LoadedConfiguration& into) {
-  if (file.empty()) return Done{};
-  const auto text = read_file(file);
-  if (!text) return fail(text.error().message);
-  auto loaded = load_configuration(*text, own_namespace);
-  if (!loaded) return fail(file + ": " + loaded.error().text());
-  if (loaded->kinds.empty()) return fail(file + ": holds no JobKind; docs/kinds.md says how one looks");
+Outcome<> read_kinds(const std::string& text, const std::string& file, const std::string& own_namespace,
+                     LoadedConfiguration& into) {
+  if (file.empty() && text.empty()) return Done{};
+  auto loaded = load_configuration(text, own_namespace);
+  if (!loaded) return fail(before(file) + loaded.error().text());
+  if (loaded->kinds.empty()) return fail(before(file) + "holds no JobKind; docs/kinds.md says how one looks");
   into.kinds.insert(into.kinds.end(), loaded->kinds.begin(), loaded->kinds.end());
   return Done{};
 }
@@ -68,12 +70,26 @@ Result<Settings> checked(LoadedConfiguration configuration, const std::string& f
 }  // namespace
 
 Result<Settings> load_settings(const SettingsFlags& flags, const std::string& own_namespace) {
-  auto configuration = read_configuration(flags, own_namespace);
+  SettingsTexts texts;
+  for (const auto& [file, text] :
+       {std::pair(&flags.config_file, &texts.configuration), std::pair(&flags.kinds_file, &texts.kinds)}) {
+    if (file->empty()) continue;
+    auto read = read_file(*file);
+    if (!read) return fail(read.error().message);
+    *text = *std::move(read);
+  }
+  return settings_of_texts(std::move(texts), flags, own_namespace);
+}
+
+Result<Settings> settings_of_texts(SettingsTexts texts, const SettingsFlags& flags, const std::string& own_namespace) {
+  auto configuration = read_configuration(texts.configuration, flags, own_namespace);
   if (!configuration) return fail(configuration.error().message);
-  if (auto read = read_kinds(flags.kinds_file, own_namespace, *configuration); !read) return fail(read.error().message);
+  if (auto read = read_kinds(texts.kinds, flags.kinds_file, own_namespace, *configuration); !read)
+    return fail(read.error().message);
   if (auto applied = apply_settings(flags.given, configuration->muster); !applied) return fail(applied.error().message);
-  return checked(std::move(*configuration), flags.feature_gates,
-                 flags.config_file.empty() ? "" : flags.config_file + ": ");
+  auto settings = checked(std::move(*configuration), flags.feature_gates, before(flags.config_file));
+  if (settings) settings->texts = std::move(texts);
+  return settings;
 }
 
 Result<Settings> settings_of_text(std::string_view text, const std::string& own_namespace) {
@@ -128,6 +144,17 @@ WebhookRegistration registration_of(const Settings& settings, const std::string&
   if (settings.configuration.muster.aggregated_visibility)
     registration.visibility_port = kueue.visibility_server.bind_port;
   return registration;
+}
+
+EngineSettings engine_settings_of(const Settings& settings, const EngineSurroundings& surroundings) {
+  EngineSettings engine;
+  engine.webhooks =
+      registration_of(settings, surroundings.own_namespace, surroundings.webhook_url, surroundings.native_jobsets);
+  engine.webhooks.jobset_controller = surroundings.jobset_controller;
+  engine.keep_webhook_configurations = surroundings.keep_webhook_configurations;
+  engine.reconcilers = reconciler_settings_of(settings, surroundings.native_jobsets, surroundings.own_namespace);
+  engine.admissions_at_a_time = surroundings.connections;
+  return engine;
 }
 
 }  // namespace muster

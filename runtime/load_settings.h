@@ -10,6 +10,7 @@
 #include "api/config/muster_settings.h"
 #include "api/config/rule_settings.h"
 #include "base/result.h"
+#include "engine/engine.h"
 #include "manifests/names.h"
 #include "manifests/webhooks.h"
 #include "reconcilers/reconciler.h"
@@ -26,14 +27,23 @@ struct SettingsFlags {
   bool operator==(const SettingsFlags&) const = default;
 };
 
+// What the files say; empty: there is none.
+struct SettingsTexts {
+  std::string configuration, kinds;
+};
+
 struct Settings {
   LoadedConfiguration configuration;
   std::vector<std::string> warnings;  // sentences for the log
+  SettingsTexts texts{};              // what they were made from, beside flags
 };
 
 // Reads, decodes and validates. `own_namespace` is where muster runs. The error names
 // the file and everything that is wrong.
 Result<Settings> load_settings(const SettingsFlags& flags, const std::string& own_namespace);
+
+// The same with the texts of the files, which are not read.
+Result<Settings> settings_of_texts(SettingsTexts texts, const SettingsFlags& flags, const std::string& own_namespace);
 
 // The same of a text that is at hand: a ConfigMap's, say. No flags.
 Result<Settings> settings_of_text(std::string_view text, const std::string& own_namespace);
@@ -55,5 +65,16 @@ ReconcilerSettings reconciler_settings_of(const Settings& settings, bool native_
 // How muster is registered with the API server; `url` is empty for the Service.
 WebhookRegistration registration_of(const Settings& settings, const std::string& own_namespace, const std::string& url,
                                     bool native_jobsets);
+
+// What the engine of a process is made from, beside its settings.
+struct EngineSurroundings {
+  std::string own_namespace;
+  std::string webhook_url{};  // empty for the Service
+  bool native_jobsets = false;
+  std::string jobset_controller{};  // OwnIdentity::jobset_controller
+  bool keep_webhook_configurations = true;
+  size_t connections = 32;  // for writes
+};
+EngineSettings engine_settings_of(const Settings& settings, const EngineSurroundings& surroundings);
 
 }  // namespace muster

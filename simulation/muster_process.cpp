@@ -68,8 +68,8 @@ void MusterProcess::after(Duration delay, std::function<void()> action) {
 // --- Watches ---
 
 void MusterProcess::watch(const WatchedKind& kind) {
-  feeds_.push_back(
-      {.events = KindFeed(kind), .selection = {std::string(kind.label_selector), std::string(kind.field_selector)}});
+  feeds_.push_back({.events = KindFeed(kind, {}, around_.settings.observer),
+                    .selection = {std::string(kind.label_selector), std::string(kind.field_selector)}});
   connect(feeds_.size() - 1);
 }
 
@@ -344,7 +344,7 @@ WriteFinished MusterProcess::read(const Command& command, const Answer& answer) 
             {"kind", "PartialObjectMetadata"},
             {"metadata", object_at(body, {"metadata"})}};
   }
-  ReadAnswer read = answer_of_done(command, body);
+  ReadAnswer read = answer_of_done(command, body, around_.settings.observer);
   if (read.breakage) around_.broke(*read.breakage);
   return std::move(read.finished);
 }

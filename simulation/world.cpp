@@ -123,6 +123,11 @@ std::function<void(const World&)>& World::end_inspector() {
   return inspector;
 }
 
+std::function<std::unique_ptr<LoopObserver>(const EngineSettings&)>& World::observer_maker() {
+  static std::function<std::unique_ptr<LoopObserver>(const EngineSettings&)> maker;
+  return maker;
+}
+
 void World::jump_wall_clock(Duration by) {
   invariants_.note_disturbance();
   timeline_.jump_wall_clock(by);
@@ -134,13 +139,18 @@ void World::elect(int replica) {
 }
 
 void World::add_process(int replica) {
+  EngineSettings settings = engine_of(options_);
+  if (observer_maker()) {
+    observers_.push_back(observer_maker()(settings));
+    settings.observer = observers_.back().get();
+  }
   processes_.push_back(std::make_unique<MusterProcess>(MusterProcess::Surroundings{
       .server = server_,
       .timeline = timeline_,
       .chance = chance_,
       .options = options_.process,
       .faults = faults_,
-      .settings = engine_of(options_),
+      .settings = std::move(settings),
       .leads_until = [this, replica] { return leases_.leads_until(replica); },
       .give_up_lease = [this, replica] { leases_.release(replica); },
       .carry_out = [this, replica](const Write& write, bool heard) { return carry_out(replica, write, heard); },

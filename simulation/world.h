@@ -156,6 +156,9 @@ class World {
   const std::vector<std::string>& violations() const { return invariants_.violations(); }
   // Seed, time, violations and the last writes, for a failing test.
   std::string report() const;
+  // Makes the observer of each process's loop, with the settings of its engine; empty: there is none. It lives as long
+  // as its world.
+  static std::function<std::unique_ptr<LoopObserver>(const EngineSettings&)>& observer_maker();
   // Called with every world at its end: so that the invariants hold in every test.
   static std::function<void(const World&)>& end_inspector();
 
@@ -183,6 +186,7 @@ class World {
   JobController job_controller_;
   Nodes nodes_;
   Leases leases_;
+  std::vector<std::unique_ptr<LoopObserver>> observers_;
   std::vector<std::unique_ptr<MusterProcess>> processes_;
   std::vector<ObjectEvent> events_;
   std::map<std::string_view, WriteCounts> writes_;  // by plural

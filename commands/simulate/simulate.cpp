@@ -7,6 +7,7 @@
 
 #include "api/codec/json.h"
 #include "api/codec/yaml.h"
+#include "commands/replay/replay.h"
 #include "commands/review/review_input.h"
 #include "commands/review/review_judge.h"
 #include "commands/simulate/from_cluster.h"
@@ -322,9 +323,35 @@ std::string text_of(const Report& before, const Report& after, SimulateFormat fo
   return report_junit(after);
 }
 
+// What else is asked for has no meaning for a recording.
+bool is_replay_alone(const SimulateOptions& options) {
+  const bool others = !options.sources.files.empty() || !options.sources.kustomizations.empty() ||
+                      !options.arrivals_file.empty() || options.arrivals_format || options.seed || options.jobs > 0 ||
+                      options.over || options.until || !options.expect_file.empty() ||
+                      !options.compared.files.empty() || !options.page_file.empty() || !options.job_file.empty() ||
+                      options.from_cluster;
+  const bool printable = options.format == SimulateFormat::kTable || options.format == SimulateFormat::kJson ||
+                         options.format == SimulateFormat::kYaml;
+  return !others && printable;
+}
+
 }  // namespace
 
 int simulate(const SimulateOptions& options, ReviewStreams streams) {
+  if (!options.replay_file.empty()) {
+    if (!is_replay_alone(options)) {
+      streams.err << "muster simulate: --replay takes a recording, --config, --differences and -o table, json or yaml; "
+                     "leave the other options out\n";
+      return kSimulateUnusable;
+    }
+    return replay({.file = options.replay_file,
+                   .config_file = options.config_file,
+                   .most_differences = options.most_differences,
+                   .format = options.format == SimulateFormat::kJson   ? ReplayFormat::kJson
+                             : options.format == SimulateFormat::kYaml ? ReplayFormat::kYaml
+                                                                       : ReplayFormat::kTable},
+                  streams);
+  }
   const auto stop = [&](const Error& error) {
     streams.err << "muster simulate: " << error.message << "\n";
     return kSimulateUnusable;

@@ -32,7 +32,9 @@ struct SimulateOptions {
   std::string job_file{};   // --job: the one that is asked about
   bool from_cluster = false;
   ClusterFlags cluster{};
-  bool progress = false;  // on `err`
+  bool progress = false;      // on `err`
+  std::string replay_file{};  // --replay: a recording of `muster serve`, instead of all the above but the configuration
+  size_t most_differences = 20;  // of these, in the table
 };
 
 // Exit codes, part of the interface that scripts rely on.

@@ -67,6 +67,15 @@ void add_simulate(CLI::App& app, SimulateOptions& options) {
   simulate.add_flag("--from-cluster", options.from_cluster,
                     "Read queues and Workloads from the cluster, with your own rights; nothing is written");
   add_cluster_flags(simulate, options.cluster);
+  simulate
+      .add_option(
+          "--replay", options.replay_file,
+          "A recording of muster serve --record, or - for standard input: decide over it once more, and say where "
+          "this muster (with --config: this configuration) decides otherwise. Exit code 1: somewhere")
+      ->type_name("FILE");
+  simulate.add_option("--differences", options.most_differences, "With --replay: how many are shown; default 20")
+      ->type_name("N")
+      ->check(CLI::Range(1, 100'000));
   simulate.add_flag("--progress", options.progress, "Say on standard error how far it is");
 }
 

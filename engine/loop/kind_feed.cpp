@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/codec/json.h"
+#include "engine/loop/loop_observer.h"
 
 namespace muster {
 
@@ -36,27 +37,39 @@ std::vector<Event> events_of_unwatched(const ResourceType& type) {
   return {KindListed{.type = &type, .objects = {}}, KindCaughtUp{&type, KindCaughtUp::kForever}};
 }
 
+std::string KindFeed::text_of(const json& object) const {
+  return observer_->text_of(*type_, metadata_only_ ? trimmed_metadata(object) : object);
+}
+
+ObjectTexts KindFeed::texts_of(const json& object) const {
+  if (observer_ == nullptr) return nullptr;
+  return std::make_shared<const std::vector<std::string>>(1, text_of(object));
+}
+
 Outcome<Breakage> KindFeed::list(const json& object) {
   ReadObject read = read_watched(*type_, metadata_only_, object);
   if (!read) return fail_with(read.error());
   listed_.push_back(*std::move(read));
+  if (observer_ != nullptr) texts_.push_back(text_of(object));
   return Done{};
 }
 
 KindListed KindFeed::end_list(uint64_t version) {
-  return {type_, std::exchange(listed_, {}), version, name_};
+  ObjectTexts texts;
+  if (observer_ != nullptr) texts = std::make_shared<const std::vector<std::string>>(std::exchange(texts_, {}));
+  return {type_, std::exchange(listed_, {}), version, name_, std::move(texts)};
 }
 
 Result<Event, Breakage> KindFeed::change(const json& object) const {
   ReadObject read = read_watched(*type_, metadata_only_, object);
   if (!read) return fail_with(read.error());
-  return Event(ObjectChanged{*std::move(read)});
+  return Event(ObjectChanged{*std::move(read), texts_of(object)});
 }
 
 Result<Event, Breakage> KindFeed::removal(const json& last_state) const {
   ReadObject read = read_watched(*type_, metadata_only_, last_state);
   if (!read) return fail_with(read.error());
-  return Event(ObjectRemoved{*std::move(read)});
+  return Event(ObjectRemoved{*std::move(read), texts_of(last_state)});
 }
 
 std::optional<KindCaughtUp> KindFeed::caught_up(uint64_t term) const {

@@ -15,6 +15,8 @@
 
 namespace muster {
 
+class LoopObserver;
+
 // An object, or why muster cannot read it (a bug): then what was known of it before stays known.
 using ReadObject = Result<TypedObject, Breakage>;
 
@@ -34,13 +36,17 @@ std::vector<Event> events_of_unwatched(const ResourceType& type);
 class KindFeed {
  public:
   // `name`: of the one object that is watched; empty: all that muster watches of the kind.
-  explicit KindFeed(const WatchedKind& kind, std::string name = {})
-      : type_(kind.type), metadata_only_(kind.metadata_only), name_(std::move(name)) {}
+  // `observer`: gets the texts of the events' objects, and must outlive it; null: nobody does.
+  explicit KindFeed(const WatchedKind& kind, std::string name = {}, const LoopObserver* observer = nullptr)
+      : type_(kind.type), metadata_only_(kind.metadata_only), name_(std::move(name)), observer_(observer) {}
 
   const ResourceType& type() const { return *type_; }
 
   // A list begins; it can begin again before it is complete.
-  void begin_list() { listed_.clear(); }
+  void begin_list() {
+    listed_.clear();
+    texts_.clear();
+  }
   // One object of it.
   Outcome<Breakage> list(const nlohmann::json& object);
   // The list is complete. `version`: of the list.
@@ -54,10 +60,15 @@ class KindFeed {
   std::optional<KindCaughtUp> caught_up(uint64_t term) const;
 
  private:
+  std::string text_of(const nlohmann::json& object) const;
+  ObjectTexts texts_of(const nlohmann::json& object) const;
+
   const ResourceType* type_;
   bool metadata_only_;
   std::string name_;
+  const LoopObserver* observer_;
   std::vector<TypedObject> listed_;
+  std::vector<std::string> texts_;  // of these; none without an observer
 };
 
 }  // namespace muster

@@ -23,6 +23,16 @@ void LoopActions::note_planning_time(Duration took) {
   }
 }
 
+LoopCore::LoopCore(EngineSettings settings, std::span<const Reconciler* const> table)
+    : watch_(settings.watch), observer_(settings.observer), engine_(std::move(settings), table) {
+  if (observer_ != nullptr) observer_->began();
+}
+
+void LoopCore::apply(const Event& event, Now now) {
+  if (observer_ != nullptr) applied_.push_back(observed(event, now));
+  engine_.apply(event, now);
+}
+
 LoopActions LoopCore::plan(Now now) {
   LoopActions actions;
   // Only changes are told: the certificates' owner can read its store for each.
@@ -35,6 +45,7 @@ LoopActions LoopCore::plan(Now now) {
   actions.missing_kinds = if_changed(told_missing_, engine_.missing_kinds());
   actions.kinds_behind = if_changed(told_behind_, engine_.kinds_behind());
   actions.quarantined = if_changed(told_quarantined_, engine_.quarantined());
+  if (observer_ != nullptr) observer_->saw({std::exchange(applied_, {}), now, actions.commands.writes});
   return actions;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "engine/loop/loop_observer.h"
 
 namespace muster {
 
@@ -39,12 +40,11 @@ struct LoopActions {
 
 class LoopCore {
  public:
-  // settings.watch and `table` must outlive it; tests pass reconcilers of their own.
-  explicit LoopCore(EngineSettings settings, std::span<const Reconciler* const> table = reconcilers())
-      : watch_(settings.watch), engine_(std::move(settings), table) {}
+  // settings.watch, settings.observer and `table` must outlive it; tests pass reconcilers of their own.
+  explicit LoopCore(EngineSettings settings, std::span<const Reconciler* const> table = reconcilers());
 
   // Each event of a batch, in its order, and then plan().
-  void apply(const Event& event, Now now) { engine_.apply(event, now); }
+  void apply(const Event& event, Now now);
   LoopActions plan(Now now);
   // When plan() is to be called although no event comes; nullopt: never.
   std::optional<MonotonicTime> next_tick() const { return engine_.next_tick(); }
@@ -63,7 +63,9 @@ class LoopCore {
 
  private:
   StepWatch* const watch_;
+  LoopObserver* const observer_;
   Engine engine_;
+  std::vector<ObservedEvent> applied_;  // since the last plan; none without an observer
   // As told last.
   bool told_synced_ = false;
   size_t told_quarantined_ = 0;

@@ -4,12 +4,13 @@
 
 #include "api/codec/json.h"
 #include "engine/loop/kind_feed.h"
+#include "engine/loop/loop_observer.h"
 
 namespace muster {
 
 using nlohmann::json;
 
-ReadAnswer answer_of_done(const Command& command, const json& body) {
+ReadAnswer answer_of_done(const Command& command, const json& body, const LoopObserver* observer) {
   ReadAnswer answer{.finished = {.id = command.id, .outcome = WriteOutcome::kDone}};
   const ResourceType& type = *command.write.target.type;
   const std::string_view kind = string_at(body, {"kind"});
@@ -17,10 +18,12 @@ ReadAnswer answer_of_done(const Command& command, const json& body) {
     answer.finished.version = read_meta(body).resource_version;
   } else if (kind == type.kind) {
     ReadObject read = read_watched(type, false, body);
-    if (read)
-      answer.finished.object = *std::move(read);
-    else
+    if (!read) {
       answer.breakage = read.error();
+      return answer;
+    }
+    answer.finished.object = *std::move(read);
+    if (observer != nullptr) answer.finished.texts = observer->texts_of(type, body);
   }
   return answer;
 }

@@ -10,6 +10,8 @@
 
 namespace muster {
 
+class LoopObserver;
+
 struct ReadAnswer {
   WriteFinished finished;
   // The object of the answer cannot be read (a bug): the write is done all the same.
@@ -18,7 +20,8 @@ struct ReadAnswer {
 
 // The write was done. `body`: the object as it is now; its metadata alone (PartialObjectMetadata), of which the
 // version counts; a Status, or null, where a deleted object is gone at once.
-ReadAnswer answer_of_done(const Command& command, const nlohmann::json& body);
+// `observer`: as of a KindFeed.
+ReadAnswer answer_of_done(const Command& command, const nlohmann::json& body, const LoopObserver* observer = nullptr);
 
 // The write was not done. `sentence`: the API server's, or what happened on the way to it. The engine hears it
 // where the API server has read the request: kRefused, and `internal_error` (HTTP 500), which is how a webhook or a

@@ -37,6 +37,11 @@ struct EngineMetrics::Families {
           .Help("Webhook configurations that muster keeps and that are not in the cluster.")
           .Register(*registry)
           .Add({});
+  prometheus::Family<prometheus::Gauge>& recording =
+      prometheus::BuildGauge()
+          .Name("muster_recording")
+          .Help("1 while muster serve --record writes its file, 0 after the recording has ended.")
+          .Register(*registry);
 };
 
 EngineMetrics::EngineMetrics() : families_(std::make_unique<Families>()) {}
@@ -60,6 +65,10 @@ void EngineMetrics::set_stuck(bool stuck) {
 
 void EngineMetrics::set_webhooks_missing(size_t configurations) {
   families_->webhooks_missing.Set(static_cast<double>(configurations));
+}
+
+void EngineMetrics::set_recording(bool records) {
+  families_->recording.Add({}).Set(records ? 1 : 0);
 }
 
 std::shared_ptr<prometheus::Collectable> EngineMetrics::collectable() const {

@@ -28,6 +28,9 @@ class EngineMetrics {
   // muster_webhook_configurations_missing: those that muster keeps and the cluster has not.
   void set_webhooks_missing(size_t configurations);
 
+  // muster_recording: 1 while serve --record writes its file, 0 after it has ended; absent without --record.
+  void set_recording(bool records);
+
   std::shared_ptr<prometheus::Collectable> collectable() const;
 
  private:

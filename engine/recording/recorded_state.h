@@ -1,0 +1,51 @@
+// What the engine of a recording knows, folded from its batches: what a file must begin with that is not the first.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "engine/loop/loop_observer.h"
+
+namespace muster::recording {
+
+// Holds the text of each object once. One thread.
+class RecordedState {
+ public:
+  void take(const ObservedBatch& batch);
+  // Lists of all kinds, what is absent, the bundle, leadership; and as writes those that are under way.
+  ObservedBatch snapshot() const;
+  // Nothing was taken.
+  bool empty() const { return lists_.empty(); }
+
+ private:
+  struct Object {
+    uint64_t version;
+    std::string text;
+  };
+  struct List {
+    uint64_t version = 0;
+    std::map<std::string, Object> objects{};  // by path
+  };
+  // Of a kind, or of the one object of it that is watched by its name.
+  using ListKey = std::pair<std::string_view, std::string>;
+
+  void take(const ObservedEvent& event);
+  void replace(const ObservedEvent& event);
+  void put(const ObservedEvent& event);
+  List& list_of(const ResourceType& type, const std::string& path);
+
+  std::map<ListKey, std::pair<const ResourceType*, List>> lists_;
+  std::map<std::string_view, const ResourceType*> absent_;
+  std::map<std::string_view, std::pair<const ResourceType*, uint64_t>> caught_up_;
+  std::map<uint64_t, Command> under_way_;
+  std::string bundle_;
+  bool leads_ = false;
+  uint64_t term_ = 0;
+  Now now_{};
+};
+
+}  // namespace muster::recording
