@@ -19,6 +19,7 @@ enum class WatchEnd {
   kUnusable,   // any other refusal, or bytes that are no event: list anew, but not at once
   kDoubtful,   // 404, and for the first time discovery says too that the kind is not served
   kAbsent,     // the same again: the kind is not served (its CRD is missing)
+  kObjected,   // the kind is served, and is not what muster takes it for
   kForbidden,  // 403: somebody must grant a right first
 };
 
