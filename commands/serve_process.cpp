@@ -147,7 +147,7 @@ void ServeProcess::begin(const Surroundings& surroundings) {
   leadership_->await_first_attempt();
   cluster_->start_watches(*loop_, reconciler_settings_of(settings_, surroundings.native_jobsets, namespace_),
                           flags_.keep_webhook_configurations ? std::string(kWebhookConfigurationName) : "",
-                          settings_.configuration.muster.aggregated_visibility);
+                          settings_.configuration.muster.aggregated_visibility, settings_.configuration.kinds);
   guard_engine();
   policy_keeper_ = std::jthread([this](const std::stop_token& stop) {
     const Configuration& kueue = settings_.configuration.kueue;

@@ -15,8 +15,11 @@ namespace {
 // A reconciler that asks for a time that has passed must not keep the engine busy.
 constexpr Duration kShortestWait = std::chrono::milliseconds(100);
 
-// What rules may ask about: namespaces, queues, jobs as possible owners, and claims of JobSets.
+// What rules may ask about: namespaces, queues, jobs of all kinds as possible owners, what those consult, and claims of
+// JobSets. No StatefulSet: whoever makes a pod can say that one made it, and a part of a queued set would have no gate.
 bool is_shown(const ResourceType& type) {
+  if (find_described_kind(type.group, type.kind) != nullptr || find_consulted_kind(type.group, type.kind) != nullptr)
+    return true;
   for (const ResourceType* shown : {&kNamespaces, &kLimitRanges, &kLocalQueues, &kClusterQueues, &kAdmissionChecks,
                                     &kWorkloadPriorityClasses, &kJobs, &kJobSets, &kPersistentVolumeClaims}) {
     if (type.plural == shown->plural) return true;

@@ -53,6 +53,9 @@ class KubeObserver {
   virtual void reconnecting(const Resource& /*resource*/, const std::string& /*why*/, Duration /*delay*/) {}
   // The kind is not served: its CRD is missing. Once until it appears.
   virtual void absent(const Resource& /*resource*/) {}
+  // The kind is served and is not followed: what a KindCheck says against it. Empty: nothing any more. Once for each
+  // text.
+  virtual void objected(const Resource& /*resource*/, const std::string& /*why*/) {}
   // A right is missing; `message` is the server's sentence and names it. Once until granted.
   virtual void forbidden(const Resource& /*resource*/, const std::string& /*message*/) {}
 

@@ -51,13 +51,14 @@ std::optional<WatchChange> change_of(std::string_view type) {
 }  // namespace
 
 Watch::Watch(KubeApi& api, Resource resource, Selection selection, WatchSink& sink, KubeObserver& observer,
-             Timing timing, uint64_t term)
+             Timing timing, uint64_t term, KindCheck check)
     : api_(api),
       resource_(std::move(resource)),
       selection_(std::move(selection)),
       sink_(sink),
       observer_(observer),
       timing_(std::move(timing)),
+      check_(std::move(check)),
       asked_term_(term),
       thread_([this](std::stop_token stop) { run(stop); }) {}
 
@@ -68,7 +69,8 @@ void Watch::run(std::stop_token stop) {
     const std::stop_token cut = attempt_source.get_token();
     const MonotonicTime started = timing_.clock.now().monotonic;
     // A list goes on: there may be none that is shorter.
-    std::optional<WatchAttempt> attempt = version_.empty() ? list(stop) : watch(cut);
+    std::optional<WatchAttempt> attempt = ask_check(stop);
+    if (!attempt) attempt = version_.empty() ? list(stop) : watch(cut);
     if (!attempt || cut.stop_requested()) continue;
     const MonotonicTime ended = timing_.clock.now().monotonic;
     attempt->lasted = ended - started;
@@ -107,6 +109,25 @@ void Watch::caught_up() {
   if (term_ <= caught_up_with_) return;
   caught_up_with_ = term_;
   sink_.on_caught_up(term_);
+}
+
+std::optional<WatchAttempt> Watch::ask_check(std::stop_token stop) {
+  if (!check_) return std::nullopt;
+  const auto objection = check_(std::move(stop));
+  WatchAttempt attempt;
+  attempt.listing = version_.empty();
+  if (!objection.ok()) {
+    take_error(objection.error(), attempt);
+    return attempt;
+  }
+  if (objection->empty()) {
+    if (!std::exchange(objection_, "").empty()) observer_.objected(resource_, "");
+    return std::nullopt;
+  }
+  attempt.end = WatchEnd::kObjected;
+  why_ = *objection;
+  heard();
+  return attempt;
 }
 
 std::optional<WatchAttempt> Watch::list(std::stop_token stop) {
@@ -209,6 +230,9 @@ void Watch::tell(const WatchAttempt& attempt, const WatchNext& next) {
     case WatchEnd::kAbsent:
       found_absent();
       return;
+    case WatchEnd::kObjected:
+      found_objection();
+      return;
     case WatchEnd::kDoubtful:
       break;
     case WatchEnd::kForbidden:
@@ -250,6 +274,13 @@ void Watch::found_absent() {
   if (known) return;
   synced_ = true;
   observer_.absent(resource_);
+}
+
+void Watch::found_objection() {
+  if (!std::exchange(told_absent_, true)) sink_.on_absent();
+  caught_up();
+  synced_ = true;
+  if (std::exchange(objection_, why_) != why_) observer_.objected(resource_, why_);
 }
 
 // The items of a list do not say it themselves; what an event brings does.

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <stop_token>
@@ -42,6 +43,9 @@ class WatchSink {
   virtual void on_event(WatchChange change, const nlohmann::json& object) = 0;
 };
 
+// The objection to a kind as the API server serves it now; empty: none. Called on the watch's thread.
+using KindCheck = std::function<Result<std::string, StatusError>(std::stop_token stop)>;
+
 // One watch, one thread. It lists (paged, consistent), then watches from there with bookmarks for 5 to 10 minutes at a
 // time, in a loop:
 // - when a watch ends or breaks, it resumes after the last event or bookmark;
@@ -50,6 +54,8 @@ class WatchSink {
 //   not served; it is then reported as absent, and checked every 30 s;
 // - any other answer that is not what was asked for (a proxy's page, half a list) changes
 //   nothing of the picture;
+// - a kind to which its check objects, before a list or between two streams, is reported as absent, and checked every 30
+//   s;
 // - a missing permission (403) is reported to the observer, and retried until granted;
 // - what fails, or ends at once without news, is repeated 0.8 s to 30 s later.
 class Watch {
@@ -57,7 +63,7 @@ class Watch {
   // Starts at once, as after catch_up(term) unless that is 0. The sink is called from then on until
   // the destructor has returned; everything given by reference must outlive the watch.
   Watch(KubeApi& api, Resource resource, Selection selection, WatchSink& sink, KubeObserver& observer, Timing timing,
-        uint64_t term = 0);
+        uint64_t term = 0, KindCheck check = {});
   // Stops and waits for the thread: milliseconds, plus a sink's call under way.
   ~Watch() = default;
 
@@ -75,7 +81,8 @@ class Watch {
 
  private:
   void run(std::stop_token stop);
-  std::optional<WatchAttempt> list(std::stop_token stop);  // nullopt: complete
+  std::optional<WatchAttempt> ask_check(std::stop_token stop);  // nullopt: it may go on
+  std::optional<WatchAttempt> list(std::stop_token stop);       // nullopt: complete
   WatchAttempt watch(std::stop_token stop);
   // One line of the stream; false when the watch cannot go on.
   bool take_frame(std::string_view frame, WatchAttempt& attempt);
@@ -86,6 +93,7 @@ class Watch {
   void tell(const WatchAttempt& attempt, const WatchNext& next);
   WatchEnd look_for_kind(std::stop_token stop);
   void found_absent();
+  void found_objection();
   void heard();
   void stamp(nlohmann::json& object) const;
 
@@ -95,6 +103,7 @@ class Watch {
   WatchSink& sink_;
   KubeObserver& observer_;
   const Timing timing_;
+  const KindCheck check_;  // may be empty
   std::atomic<bool> synced_ = false;
 
   mutable Mutex mutex_;
@@ -107,6 +116,7 @@ class Watch {
   std::string why_;      // the last attempt ended; empty when in good order
   int absences_ = 0;     // reported by discovery in a row
   bool told_absent_ = false;
+  std::string objection_;  // of the check, as told
   bool told_forbidden_ = false;
   uint64_t term_ = 0;            // asked for when the attempt began
   uint64_t caught_up_with_ = 0;  // as reported

@@ -29,6 +29,7 @@ Duration WatchPolicy::delay_after(const WatchAttempt& attempt, double random) {
       failures_ = 0;
       return kDoubtfulDelay;
     case WatchEnd::kAbsent:
+    case WatchEnd::kObjected:
       failures_ = 0;
       return kAbsentDelay;
     case WatchEnd::kBroken:

@@ -19,6 +19,7 @@ enum class WatchEnd {
   kUnusable,   // any other refusal, or invalid bytes: list again, but not at once
   kDoubtful,   // 404, and for the first time discovery says too that the kind is not served
   kAbsent,     // the same again: the kind is not served (its CRD is missing)
+  kObjected,   // the kind is served, and its check objects to it
   kForbidden,  // 403: a permission must be granted first
 };
 

@@ -9,6 +9,7 @@
 #include "engine/loop/write_answer.h"
 #include "manifests/api_services.h"
 #include "manifests/names.h"
+#include "runtime/kind_check.h"
 #include "runtime/log.h"
 #include "runtime/version.h"
 
@@ -109,7 +110,7 @@ Cluster::~Cluster() {
   stop_watches();
 }
 
-void Cluster::watch(EngineLoop& loop, const WatchedKind& kind, const std::string& name) {
+void Cluster::watch(EngineLoop& loop, const WatchedKind& kind, const std::string& name, kube::KindCheck check) {
   feeds_.push_back(std::make_unique<Feed>(loop, kind, name, observer_));
   kube::Selection selection{.label_selector = std::string(kind.label_selector),
                             .field_selector = name.empty() ? std::string(kind.field_selector) : "metadata.name=" + name,
@@ -117,7 +118,15 @@ void Cluster::watch(EngineLoop& loop, const WatchedKind& kind, const std::string
                             .managed_fields = kind.managed_fields};
   MutexLock lock(watches_mutex_);
   watches_.push_back(std::make_unique<kube::Watch>(api(), kube::resource_of(*kind.type), std::move(selection),
-                                                   *feeds_.back(), log_, timing(), term_));
+                                                   *feeds_.back(), log_, timing(), term_, std::move(check)));
+}
+
+kube::KindCheck Cluster::check_of(const WatchedKind& kind, std::span<const KindDescriptionPtr> own_kinds) {
+  for (const KindDescriptionPtr& own : own_kinds) {
+    if (own->plural == kind.type->plural && own->group == kind.type->group)
+      return [this, own](std::stop_token stop) { return contradiction_of(api(), *own, std::move(stop)); };
+  }
+  return {};
 }
 
 void Cluster::catch_up(uint64_t term) {
@@ -127,10 +136,10 @@ void Cluster::catch_up(uint64_t term) {
 }
 
 void Cluster::start_watches(EngineLoop& loop, const ReconcilerSettings& settings, const std::string& configurations,
-                            bool api_services) {
+                            bool api_services, std::span<const KindDescriptionPtr> own_kinds) {
   for (const WatchedKind& kind : watched_kinds()) {
     if (is_watched(kind, settings)) {
-      watch(loop, kind);
+      watch(loop, kind, {}, check_of(kind, own_kinds));
       continue;
     }
     for (Event& event : events_of_unwatched(*kind.type)) loop.post(std::move(event));

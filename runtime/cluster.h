@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "api/kinds/kind_description.h"
 #include "api/watched_kinds.h"
 #include "base/mutex.h"
 #include "kube/client.h"
@@ -43,9 +45,11 @@ class Cluster {
   // Watches every kind of api/watched_kinds.h that is needed; of the others the engine hears that
   // there are none. When `configurations` is not empty, also the webhook configurations of
   // that name and the CRDs whose objects muster converts, and with `api_services` those of the
-  // visibility API. The loop must outlive this cluster's watches.
+  // visibility API. `own_kinds`: an administrator's, followed only while their definitions do not contradict them
+  // (runtime/kind_check.h). The loop must outlive this cluster's watches.
   void start_watches(EngineLoop& loop, const ReconcilerSettings& settings, const std::string& configurations,
-                     bool api_services = false) EXCLUDES(watches_mutex_);
+                     bool api_services = false, std::span<const KindDescriptionPtr> own_kinds = {})
+      EXCLUDES(watches_mutex_);
   void stop_watches() EXCLUDES(watches_mutex_);
   // The loop hears KindCaughtUp with `term` (of which each is greater than the last) for each watched
   // kind as soon as that is proven, and begins to lead with it. Any thread, also before the watches start.
@@ -58,7 +62,9 @@ class Cluster {
   class Feed;
 
   explicit Cluster(const Clock& clock);
-  void watch(EngineLoop& loop, const WatchedKind& kind, const std::string& name = {}) EXCLUDES(watches_mutex_);
+  void watch(EngineLoop& loop, const WatchedKind& kind, const std::string& name = {}, kube::KindCheck check = {})
+      EXCLUDES(watches_mutex_);
+  kube::KindCheck check_of(const WatchedKind& kind, std::span<const KindDescriptionPtr> own_kinds);
   kube::KubeApi::Answer send(const Write& write, MonotonicTime not_after, std::stop_token stop);
 
   const Clock& clock_;

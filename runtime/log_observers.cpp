@@ -110,6 +110,17 @@ void KubeLog::absent(const kube::Resource& resource) {
            {{"resource", kube::display_name(resource)}});
 }
 
+void KubeLog::objected(const kube::Resource& resource, const std::string& why) {
+  const std::string name = kube::display_name(resource);
+  metrics_.set_contradicted(name, !why.empty());
+  if (why.empty())
+    return log_info("the CustomResourceDefinition has what the description of the kind says", {{"resource", name}});
+  log_error(
+      "the description of a kind contradicts its CustomResourceDefinition: its objects are not queued, started or "
+      "stopped; "
+      "correct the description in muster's configuration, or the definition, which is read again every 30 s",
+      {{"resource", name}, {"why", why}});
+}
 void KubeLog::forbidden(const kube::Resource& resource, const std::string& message) {
   log_error("permission denied by RBAC; compare with `muster manifests --only rbac`",
             {{"resource", kube::display_name(resource)}, {"message", message}});

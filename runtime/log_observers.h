@@ -71,6 +71,7 @@ class KubeLog final : public kube::KubeObserver {
   void listing(const kube::Resource& resource, const std::string& why) override;
   void reconnecting(const kube::Resource& resource, const std::string& why, Duration delay) override;
   void absent(const kube::Resource& resource) override;
+  void objected(const kube::Resource& resource, const std::string& why) override;
   void forbidden(const kube::Resource& resource, const std::string& message) override;
   void lease_failed(const std::string& lease, const std::string& why) override;
   void event_done(kube::EventOutcome outcome, const std::string& why) override;

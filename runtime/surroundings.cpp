@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
-#include "api/kinds/kind_schema.h"
 #include "api/meta/resource_type.h"
 #include "runtime/jobset_mode.h"
+#include "runtime/kind_check.h"
 
 namespace muster {
 namespace {
@@ -100,13 +100,11 @@ class Learner {
   Outcome<> ask_kinds(const std::stop_token& stop) {
     for (; asked_kinds_ < question_.kinds.size(); ++asked_kinds_) {
       const KindDescription& kind = *question_.kinds[asked_kinds_];
-      const std::string name = kind.plural + "." + kind.group;
-      const auto definition = api_.get(kube::resource_of(kCustomResourceDefinitions), "", name, stop);
-      if (!definition && (definition.error().not_found() || definition.error().forbidden())) continue;
-      if (!definition)
-        return fail("CustomResourceDefinition " + name + " cannot be read: " + definition.error().message);
-      for (const FieldError& error : contradictions(kind, *definition))
-        contradiction_ += (contradiction_.empty() ? "" : "\n") + ("JobKind " + kind.framework + ": " + error.text());
+      const auto found = contradiction_of(api_, kind, stop);
+      if (!found)
+        return fail("CustomResourceDefinition " + kind.plural + "." + kind.group +
+                    " cannot be read: " + found.error().message);
+      if (!found->empty()) contradiction_ += (contradiction_.empty() ? "" : "\n") + *found;
     }
     return Done{};
   }

@@ -22,8 +22,12 @@ namespace {
 
 using nlohmann::json;
 
-// A set can have a million groups: the next ones come with the next plan.
+// A set can say that it has a million groups, and one write of a user shall not make a million Workloads. The next ones
+// come with the next plan, and those beyond so many that wait when some of these have quota.
 constexpr size_t kMostAtOnce = 32;
+constexpr size_t kMostPending = 128;
+// As many as muster runs Jobs of one JobSet.
+constexpr int32_t kMostGroups = 10'000;
 // A class of priority may come; somebody else's Workload may go.
 constexpr Duration kPriorityInterval = std::chrono::seconds(5);
 constexpr Duration kTakenInterval = std::chrono::seconds(30);
@@ -265,6 +269,13 @@ void keep(const ServingContext& context, const Workload& workload, Plan& plan) {
   if (is_on_hold(workload) && context.wanted.groups > 0) resume(context, workload, plan);
 }
 
+void tell_too_many(const ServingContext& context, Plan& plan) {
+  plan.events.push_back(context.job.event(kWarningEvent, "TooManyGroups",
+                                          "It has " + std::to_string(context.wanted.groups) +
+                                              " groups, and the first " + std::to_string(kMostGroups) +
+                                              " are queued; the pods of the others wait. Make several sets"));
+}
+
 void tell_taken(const ServingContext& context, const std::string& name, Plan& plan) {
   plan.wake_at(context.job.now.wall + kTakenInterval);
   plan.events.push_back(context.job.event(
@@ -292,22 +303,29 @@ void drop_surplus_workloads(const ServingContext& context, Plan& plan) {
 void keep_workloads(const ServingContext& context, Plan& plan) {
   const ObjectMeta& meta = context.set.meta;
   const TypedObject* ns = context.job.state.find(kNamespaces, "", meta.ns);
-  const bool takes_more = ns == nullptr || !meta_of(*ns).deleting;
-  std::optional<WorkloadPriority> priority;
-  size_t made = 0;
+  const bool takes_more = context.wanted.groups > 0 && (ns == nullptr || !meta_of(*ns).deleting);
+  // Of those that are there each is looked at, also behind a gap.
+  size_t unseen = context.job.state.workloads_of_serving_set(meta.ns, meta.uid).size();
+  size_t made = 0, pending = 0;
+  if (context.wanted.groups > kMostGroups) tell_too_many(context, plan);
   // A StatefulSet of zero replicas keeps the Workload that it has.
-  const int32_t groups = is_stateful_set(context.set) ? 1 : context.wanted.groups;
-  for (int32_t group = 0; group < groups && made < kMostAtOnce; ++group) {
+  const int32_t groups = is_stateful_set(context.set) ? 1 : std::min(context.wanted.groups, kMostGroups);
+  std::optional<WorkloadPriority> priority;
+  for (int32_t group = 0; group < groups; ++group) {
+    const bool makes_more = takes_more && made < kMostAtOnce && pending < kMostPending;
+    if (unseen == 0 && !makes_more && group > 0) break;
     std::string name = context.workload_name(group);
-    const Workload* workload = context.job.state.workload(meta.ns, name);
-    if (workload != nullptr) {
-      if (is_ours(context, *workload))
-        keep(context, *workload, plan);
-      else
+    if (const Workload* workload = context.job.state.workload(meta.ns, name)) {
+      if (!is_ours(context, *workload)) {
         tell_taken(context, name, plan);
+        continue;
+      }
+      unseen -= std::min<size_t>(unseen, 1);
+      pending += !workload->has_quota_reserved() && !workload->finished();
+      keep(context, *workload, plan);
       continue;
     }
-    if (context.wanted.groups == 0 || !takes_more) continue;
+    if (!makes_more) continue;
     if (!priority) priority = priority_of(context.job, plan);
     if (!priority) {
       plan.wake_at(context.job.now.wall + kPriorityInterval);
@@ -315,6 +333,7 @@ void keep_workloads(const ServingContext& context, Plan& plan) {
     }
     make(context, group, std::move(name), *priority, plan);
     ++made;
+    ++pending;
   }
 }
 

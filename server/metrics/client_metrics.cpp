@@ -36,6 +36,13 @@ struct ClientMetrics::Families {
                                       .Help("Warning headers in answers of the API server; the log has their texts.")
                                       .Register(*registry)
                                       .Add({});
+  prometheus::Family<prometheus::Gauge>& contradicted =
+      prometheus::BuildGauge()
+          .Name("muster_contradicted_kinds")
+          .Help(
+              "1 while the CustomResourceDefinition of a described kind is not what the description says: such objects "
+              "are not queued.")
+          .Register(*registry);
   prometheus::Family<prometheus::Counter>& events =
       prometheus::BuildCounter()
           .Name("muster_events_total")
@@ -59,6 +66,10 @@ void ClientMetrics::request_done(std::string_view method, std::string_view host,
 
 void ClientMetrics::set_leading(const std::string& name, bool leads) {
   families_->leading.Add({{"name", name}}).Set(leads ? 1 : 0);
+}
+
+void ClientMetrics::set_contradicted(const std::string& resource, bool contradicted) {
+  families_->contradicted.Add({{"resource", resource}}).Set(contradicted ? 1 : 0);
 }
 
 void ClientMetrics::warned() {

@@ -31,6 +31,8 @@ class ClientMetrics {
   void set_leading(const std::string& name, bool leads);
   // muster_api_warnings_total: one Warning header of the API server.
   void warned();
+  // muster_contradicted_kinds{resource}: 1 while its definition is not what its description says.
+  void set_contradicted(const std::string& resource, bool contradicted);
   // muster_events_total{outcome}: Events about objects, whether written or lost.
   void event_done(std::string_view outcome);
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "api/kinds/serving_types.h"
 #include "api/watched_kinds.h"
 #include "base/encoding.h"
 
@@ -73,6 +74,24 @@ TEST_CASE("engine: a removed object leaves the next view but not one already han
   engine.apply(ObjectRemoved{queue}, at(1));
   CHECK(before->local_queue("a", "default") != nullptr);
   CHECK(engine.view()->local_queue("a", "default") == nullptr);
+}
+
+TEST_CASE("engine: rules see jobs of described kinds as owners, and what these consult") {
+  Engine engine = synced_engine();
+  const ResourceType& trainjobs = find_described_kind("trainer.kubeflow.org", "TrainJob")->type();
+  const ResourceType& runtimes = *find_consulted_kind("trainer.kubeflow.org", "ClusterTrainingRuntime");
+  const TypedObject job = named(trainjobs, "a", "mine"), runtime = named(runtimes, "", "torch");
+  engine.apply(ObjectChanged{job}, at(0));
+  engine.apply(ObjectChanged{runtime}, at(0));
+  engine.apply(ObjectChanged{named(kStatefulSets, "a", "set")}, at(0));
+  CHECK(engine.view()->owner("trainer.kubeflow.org", "TrainJob", "a", "mine") != nullptr);
+  CHECK(engine.view()->consulted(runtimes, "", "torch") != nullptr);
+  CHECK(engine.view()->owner("apps", "StatefulSet", "a", "set") == nullptr);
+
+  engine.apply(ObjectRemoved{job}, at(1));
+  engine.apply(ObjectRemoved{runtime}, at(1));
+  CHECK(engine.view()->owner("trainer.kubeflow.org", "TrainJob", "a", "mine") == nullptr);
+  CHECK(engine.view()->consulted(runtimes, "", "torch") == nullptr);
 }
 
 TEST_CASE("engine: the webhook configurations are written once when sync and bundle are there") {

@@ -27,6 +27,7 @@ class RecordingObserver final : public KubeObserver {
   void listing(const Resource&, const std::string& why) override { note("list: " + why); }
   void reconnecting(const Resource&, const std::string& why, Duration) override { note("reconnect: " + why); }
   void absent(const Resource&) override { note("absent"); }
+  void objected(const Resource&, const std::string& why) override { note("objected: " + why); }
   void forbidden(const Resource&, const std::string& message) override { note("forbidden: " + message); }
   void lease_failed(const std::string& lease, const std::string& why) override { note("lease: " + lease + ": " + why); }
   void event_done(EventOutcome outcome, const std::string& why) override {

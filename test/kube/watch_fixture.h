@@ -111,9 +111,10 @@ inline FakeApiServer::Handler scripted(WatchScript script) {
 }
 
 struct TestWatch {
-  explicit TestWatch(const FakeApiServer& server, Selection selection = {}, uint64_t term = 0)
+  explicit TestWatch(const FakeApiServer& server, Selection selection = {}, uint64_t term = 0, KindCheck check = {})
       : client(server),
-        watch(*client.client, kQueues, std::move(selection), sink, client.observer, client.time.timing(), term) {}
+        watch(*client.client, kQueues, std::move(selection), sink, client.observer, client.time.timing(), term,
+              std::move(check)) {}
   TestClient client;
   RecordingSink sink;
   Watch watch;

@@ -50,7 +50,9 @@ TEST_CASE("what follows each end of a watch") {
         {WatchEnd::kExpired, 0s, false, true, 1600ms}}},
       {"an unusable watch lists again after a delay", {{WatchEnd::kUnusable, 5s, true, true, 800ms}}},
       {"a kind that is not served is looked for every 30 s",
-       {{WatchEnd::kAbsent, 0s, false, true, 30s}, {WatchEnd::kAbsent, 0s, false, true, 30s}}},
+       {{WatchEnd::kAbsent, 0s, false, true, 30s},
+        {WatchEnd::kAbsent, 0s, false, true, 30s},
+        {WatchEnd::kObjected, 0s, false, true, 30s}}},
       {"a missing right is tried for less and less often",
        {{WatchEnd::kForbidden, 0s, false, true, 800ms}, {WatchEnd::kForbidden, 0s, false, true, 1600ms}}},
   };

@@ -208,6 +208,51 @@ TEST_CASE("a kind whose CRD is removed becomes absent") {
   CHECK(test.sink.notes() == std::vector<std::string>{"list", "+a", "=10", "absent"});
 }
 
+TEST_CASE("a kind that its check objects to is absent, is told once, and is asked about again") {
+  std::atomic<int> asked = 0;
+  std::atomic<bool> fits = false, known = false;
+  FakeApiServer server(scripted([](int, const FakeRequest&, FakeExchange& exchange) {
+    exchange.begin_stream();
+    exchange.wait_for_close();
+  }));
+  TestWatch test(server, {}, 1, [&](std::stop_token) -> Result<std::string, StatusError> {
+    ++asked;
+    if (!known) return fail_with(unanswered("Unreachable", "no answer"));
+    return std::string(fits ? "" : "no status.running");
+  });
+  // What cannot be asked is no answer: neither a list nor an absence.
+  REQUIRE(eventually([&] { return asked >= 2; }));
+  CHECK(test.sink.notes().empty());
+  CHECK_FALSE(test.watch.synced());
+  known = true;
+  REQUIRE(eventually([&] { return test.watch.synced(); }));
+  const int before = asked;
+  REQUIRE(eventually([&] { return asked >= before + 3; }));
+  CHECK(server.requests().empty());
+  CHECK(test.client.observer.count("objected: no status.running") == 1);
+  CHECK(test.sink.notes() == std::vector<std::string>{"absent", "current 1"});
+  fits = true;
+  REQUIRE(eventually([&] { return test.sink.has("=10"); }));
+  CHECK(test.sink.notes() == std::vector<std::string>{"absent", "current 1", "list", "+a", "=10"});
+  CHECK(test.client.observer.count("objected: ") ==
+        2);  // once that there is something against it, once that there is not
+}
+
+TEST_CASE("a kind that its check objects to between two streams is absent from then on") {
+  std::atomic<bool> fits = true;
+  FakeApiServer server(scripted([&](int, const FakeRequest&, FakeExchange& exchange) {
+    fits = false;
+    exchange.begin_stream();
+    exchange.end_stream();
+  }));
+  TestWatch test(server, {}, 0, [&](std::stop_token) -> Result<std::string, StatusError> {
+    return std::string(fits ? "" : "no status.running");
+  });
+  REQUIRE(eventually([&] { return test.sink.has("absent"); }));
+  CHECK(test.sink.notes() == std::vector<std::string>{"list", "+a", "=10", "absent"});
+  CHECK(watches(server).size() == 1);
+}
+
 TEST_CASE("a missing right is told once in the server's words and then tried for") {
   std::atomic<bool> granted = false;
   const std::string words = "localqueues.kueue.x-k8s.io is forbidden: User \"m\" cannot list resource \"localqueues\"";

@@ -27,10 +27,10 @@ Obstacle queued_by_itself(const Review& review, std::string_view queue) {
           keep + "without the label " + std::string(kQueueNameLabel)};
 }
 
-// Whether the Workload of the topmost controller lets a part of it run. It counts the Jobs
-// that a JobSet's controller makes; no controller makes JobSets.
+// Whether the Workload of the topmost controller lets a part of it run. It counts what its controller makes: the Jobs of
+// a JobSet, the JobSet of a TrainJob.
 bool covers(const ManagedAncestor& ancestor, const Review& review) {
-  return review.request.kind != jobset.type.kind && review.view.is_admitted(ancestor.uid);
+  return review.view.is_admitted(ancestor.uid);
 }
 
 // What was queued before the request is what counts: a request cannot take a job out of

@@ -14,8 +14,15 @@
 namespace muster {
 namespace {
 
+// Of the parts of other kinds (a RayJob's submitter, a TrainJob's JobSet) their own controllers are the makers.
+bool says_it_is_of_a_jobset(const Review& review) {
+  const auto controller = controller_of(review.request.object);
+  return controller && find_owner_kind(*controller, review.settings) == &jobset;
+}
+
 std::optional<ManagedAncestor> claimed_by(const Review& review) {
   if (!enabled_kind(review) || review.settings.admitters.empty() || is_admitter(review)) return std::nullopt;
+  if (!says_it_is_of_a_jobset(review)) return std::nullopt;
   const MaybeAncestor ancestor = managed_ancestor(review, review.request.object);
   // Those of other controllers: validators/job/external_child_maker.cpp.
   if (!ancestor.ok() || !*ancestor || (*ancestor)->external) return std::nullopt;

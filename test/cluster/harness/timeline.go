@@ -6,18 +6,39 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Timeline is all that becomes of the Jobs, JobSets and Workloads of a namespace.
-type Timeline struct{ *history }
+// Timeline is all that becomes of the jobs and Workloads of a namespace.
+type Timeline struct {
+	*history
+	suspend []string // where a job says that it is suspended
+}
 
 func withoutManagers(object *unstructured.Unstructured) { object.SetManagedFields(nil) }
 
-// Timeline begins to look, at a namespace that is still empty.
+// Timeline begins to look at Jobs, JobSets and Workloads, in a namespace that is still empty.
 func (c *Cluster) Timeline(t testing.TB, namespace string) *Timeline {
 	t.Helper()
-	return &Timeline{c.history(t, namespace, withoutManagers, unbroken, Jobs, JobSets, Workloads)}
+	return &Timeline{c.history(t, namespace, withoutManagers, unbroken, Jobs, JobSets, Workloads), []string{"spec", "suspend"}}
+}
+
+// TimelineOf begins to look at the jobs of one kind and Workloads, in a namespace that is still empty.
+func (c *Cluster) TimelineOf(t testing.TB, namespace string, kind schema.GroupVersionResource, suspend ...string) *Timeline {
+	t.Helper()
+	return &Timeline{c.history(t, namespace, withoutManagers, unbroken, kind, Workloads), suspend}
+}
+
+// Versions is what has become of the jobs, in order.
+func (l *Timeline) Versions(t testing.TB) (versions []*unstructured.Unstructured) {
+	t.Helper()
+	for _, each := range l.inOrder(t) {
+		if each.object.GetKind() != "Workload" && !each.gone {
+			versions = append(versions, each.object)
+		}
+	}
+	return versions
 }
 
 // Check demands, for all that has happened so far: no job was started without a Workload
@@ -31,9 +52,9 @@ func (l *Timeline) Check(t testing.TB) {
 		before := state[each.object.GetUID()]
 		var err error
 		if each.object.GetKind() == "Workload" {
-			err = keepsQuotaWhileRunning(state, before, each.object, each.gone)
+			err = l.keepsQuotaWhileRunning(state, before, each.object, each.gone)
 		} else if !each.gone {
-			err = startsAdmitted(state, before, each.object)
+			err = l.startsAdmitted(state, before, each.object)
 		}
 		if err != nil {
 			t.Errorf("at version %d: %v", each.version, err)
@@ -45,8 +66,8 @@ func (l *Timeline) Check(t testing.TB) {
 	}
 }
 
-func startsAdmitted(state map[types.UID]*unstructured.Unstructured, before, job *unstructured.Unstructured) error {
-	if isSuspended(job) || (before != nil && !isSuspended(before)) {
+func (l *Timeline) startsAdmitted(state map[types.UID]*unstructured.Unstructured, before, job *unstructured.Unstructured) error {
+	if l.isSuspended(job) || (before != nil && !l.isSuspended(before)) {
 		return nil
 	}
 	owner := job
@@ -69,7 +90,7 @@ func startsAdmitted(state map[types.UID]*unstructured.Unstructured, before, job 
 	return fmt.Errorf("%s %s was started without an admitted Workload: %s", job.GetKind(), job.GetName(), last)
 }
 
-func keepsQuotaWhileRunning(state map[types.UID]*unstructured.Unstructured, before, workload *unstructured.Unstructured, gone bool) error {
+func (l *Timeline) keepsQuotaWhileRunning(state map[types.UID]*unstructured.Unstructured, before, workload *unstructured.Unstructured, gone bool) error {
 	if before == nil || ConditionOf(before, "QuotaReserved")["status"] != "True" || ConditionOf(before, "Finished")["status"] == "True" {
 		return nil
 	}
@@ -86,15 +107,15 @@ func keepsQuotaWhileRunning(state map[types.UID]*unstructured.Unstructured, befo
 			continue
 		}
 		active, _, _ := unstructured.NestedInt64(job.Object, "status", "active")
-		if !isSuspended(job) || active > 0 {
+		if !l.isSuspended(job) || active > 0 {
 			return fmt.Errorf("Workload %s gave its quota back while %s %s was suspended=%v with %d active pods",
-				workload.GetName(), job.GetKind(), job.GetName(), isSuspended(job), active)
+				workload.GetName(), job.GetKind(), job.GetName(), l.isSuspended(job), active)
 		}
 	}
 	return nil
 }
 
-func isSuspended(job *unstructured.Unstructured) bool {
-	suspended, _, _ := unstructured.NestedBool(job.Object, "spec", "suspend")
+func (l *Timeline) isSuspended(job *unstructured.Unstructured) bool {
+	suspended, _, _ := unstructured.NestedBool(job.Object, l.suspend...)
 	return suspended
 }

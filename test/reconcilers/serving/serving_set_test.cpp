@@ -227,6 +227,57 @@ TEST_CASE("serving sets: a LeaderWorkerSet whose templates the webhook has marke
   CHECK_FALSE(cluster.get(kWorkloads, "mine")["metadata"].contains("deletionTimestamp"));
 }
 
+TEST_CASE(
+    "serving sets: a set of a million groups has few Workloads that wait, and others when some of these have quota") {
+  Cluster cluster;
+  json set = {
+      {"apiVersion", "leaderworkerset.x-k8s.io/v1"},
+      {"kind", "LeaderWorkerSet"},
+      {"metadata",
+       {{"name", "llm"}, {"namespace", "team-a"}, {"uid", kUid}, {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
+      {"spec", {{"replicas", 1'000'000}, {"leaderWorkerTemplate", {{"size", 2}}}}}};
+  set["spec"]["leaderWorkerTemplate"]["workerTemplate"] = {
+      {"metadata",
+       {{"annotations", {{"kueue.x-k8s.io/pod-suspending-parent", "leaderworkerset.x-k8s.io/leaderworkerset"}}}}},
+      {"spec", spec_of_pods("1")}};
+  cluster.put(kLeaderWorkerSets, set);
+  const ObjectKey key{&kLeaderWorkerSets, "team-a", "llm"};
+  CHECK(cluster.reconcile(key).events.size() >= 1);
+  for (int round = 0; round < 10; ++round) cluster.reconcile(key);
+  REQUIRE(cluster.list(kWorkloads).size() == 128);
+
+  // Those that have quota make room for others, also when theirs are the highest numbers.
+  const auto index_of = [](const json& workload) {
+    return std::stoi(workload["metadata"]["annotations"]["kueue.x-k8s.io/component-workload-index"].get<std::string>());
+  };
+  for (const json& workload : cluster.list(kWorkloads)) {
+    if (index_of(workload) < 98) continue;
+    cluster.edit(kWorkloads, workload["metadata"]["name"], [](json& admitted) {
+      admitted["status"] = {
+          {"admission", {{"clusterQueue", "cq"}, {"podSetAssignments", {{{"name", "main"}, {"count", 2}}}}}},
+          {"conditions",
+           {{{"type", "QuotaReserved"},
+             {"status", "True"},
+             {"reason", "R"},
+             {"lastTransitionTime", "2026-01-01T11:50:00Z"}}}}};
+    });
+  }
+  for (int round = 0; round < 10; ++round) cluster.reconcile(key);
+  CHECK(cluster.list(kWorkloads).size() == 158);
+  int highest = 0;
+  for (const json& workload : cluster.list(kWorkloads)) highest = std::max(highest, index_of(workload));
+  CHECK(highest == 157);
+
+  // Of a smaller set the others go.
+  set["spec"]["replicas"] = 3;
+  cluster.put(kLeaderWorkerSets, set);
+  cluster.reconcile(key);
+  int left = 0;
+  for (const json& workload : cluster.list(kWorkloads))
+    left += workload["metadata"].contains("deletionTimestamp") ? 0 : 1;
+  CHECK(left == 3);
+}
+
 TEST_CASE("serving sets: a set that another object has made, or that is evicted without pods") {
   Cluster cluster;
   json set = stateful_set_of(2);
