@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <random>
+#include <utility>
 
 #include "api/codec/json.h"
 #include "simulation/world.h"
@@ -42,8 +43,8 @@ class CrashPoints {
   // From now on the n-th write of muster is its last, for one second.
   void crash_soon() { world.kill_after_write(1 + pick(12), 1s); }
 
-  // Deletes a Job by chance, as a user does, and returns how long its Workload outlived both
-  // the Job and the last start of muster.
+  // Deletes a Job by chance, as a user does, and returns how long its Workload outlived both the Job and the
+  // time without a leader: a process that was killed keeps its lease until that has run out.
   Duration remove_one() {
     const std::string name = jobs_[static_cast<size_t>(pick(static_cast<int>(jobs_.size())))];
     std::erase(jobs_, name);
@@ -84,10 +85,8 @@ class CrashPoints {
   bool run_until(const std::function<bool()>& condition, Duration limit) {
     return world.run_until(
         [&] {
-          if (world.process(0).starts() != starts_) {
-            starts_ = world.process(0).starts();
-            last_start_ = world.elapsed();
-          }
+          const uint64_t starts = world.process(0).starts();
+          if (std::exchange(starts_, starts) != starts || world.leader() < 0) last_start_ = world.elapsed();
           return condition();
         },
         limit);
