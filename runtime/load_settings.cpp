@@ -56,6 +56,7 @@ Outcome<> apply_flags(const SettingsFlags& flags, MusterConfiguration& muster) {
   if (flags.patch_jobset_definition) muster.patch_jobset_definition = *flags.patch_jobset_definition;
   if (flags.group_scheduling) muster.group_scheduling = *flags.group_scheduling;
   if (flags.aggregated_visibility) muster.aggregated_visibility = *flags.aggregated_visibility;
+  if (flags.dashboard) muster.dashboard = *flags.dashboard;
   if (flags.waiter_image) muster.waiter_image = *flags.waiter_image;
   if (flags.webhook_client_ca_file) muster.webhook_client_ca_file = flags.webhook_client_ca_file;
   if (!flags.webhook_client_names.empty()) muster.webhook_client_names = flags.webhook_client_names;

@@ -34,6 +34,7 @@ struct SettingsFlags {
   std::vector<std::string> webhook_client_names;
   std::optional<std::string> unqueued_kinds;
   std::optional<bool> aggregated_visibility;
+  std::optional<bool> dashboard;
 };
 
 struct Settings {

@@ -155,6 +155,10 @@ void read_aggregated_visibility(const json& value, const FieldPath& path, Muster
   read_switch(value, path, into.aggregated_visibility, errors);
 }
 
+void read_dashboard(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
+  read_switch(value, path, into.dashboard, errors);
+}
+
 void read_unqueued_kinds(const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
   read_word(value, path, into.unqueued_kinds, errors, parse_unqueued_kinds);
 }
@@ -175,6 +179,7 @@ constexpr Setting kSettings[] = {
     {"webhookClientNames", read_client_names},
     {"unqueuedKinds", read_unqueued_kinds},
     {"aggregatedVisibility", read_aggregated_visibility},
+    {"dashboard", read_dashboard},
 };
 
 std::string known_settings() {

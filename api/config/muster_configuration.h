@@ -60,6 +60,8 @@ struct MusterConfiguration {
   std::optional<UnqueuedKinds> unqueued_kinds;
   // Kueue's visibility API is answered at the API server's own paths too (an APIService for each of its versions).
   bool aggregated_visibility = false;
+  // The page of `muster dashboard` is at the port of the metrics, for those who put it behind their own proxy.
+  bool dashboard = false;
 };
 
 // Settings as words: "enforce" or "observe"; "json" or "text"; "2160h", at least 5s.

@@ -76,13 +76,7 @@ Lister make_lister(kube::Authorizer& authorizer, std::function<EngineLoop*()> lo
   Lister lister;
   lister.starts = std::move(starts);
   lister.authorize = [&authorizer](std::string_view token, const ListAccess& access) {
-    return decide_access(authorizer, token,
-                         {.verb = access.verb,
-                          .group = std::string(access.type->group),
-                          .resource = std::string(access.type->plural),
-                          .ns = access.ns,
-                          .name = access.name,
-                          .subresource = access.subresource});
+    return decide_access(authorizer, token, question_of(access));
   };
   const auto take = [loop = std::move(loop), &clock]() -> std::optional<QueueListing> {
     std::optional<QueueListing> listed;

@@ -208,7 +208,7 @@ TEST_CASE("the documentation has a row for every setting and says whether it act
   for (const char* name :
        {"suspendGuard", "admitters", "waiterImage", "logFormat", "certificateLifetime", "jobSetFeatureGates",
         "jobSetController", "patchJobSetDefinition", "backoffLimitTimeout", "backoffJitter", "groupScheduling",
-        "webhookClientCAFile", "webhookClientNames", "unqueuedKinds", "aggregatedVisibility"}) {
+        "webhookClientCAFile", "webhookClientNames", "unqueuedKinds", "aggregatedVisibility", "dashboard"}) {
     check_row(name, true);
   }
   for (const FeatureGate& gate : known_feature_gates()) {
