@@ -132,8 +132,9 @@ Result<ExplainReply> find_history(MusterReader& reader, const ExplainOptions& op
   for (const Target& target : targets) {
     auto answer = find_answer(reader, options, target);
     if (answer && answer->found) return answer;
-    if (answer && !answer->timeline.empty() && !remembered) remembered.emplace(std::move(answer));
-    if (!first) first.emplace(std::move(answer));
+    const bool is_remembered = answer && !answer->timeline.empty();
+    auto& kept = is_remembered ? remembered : first;
+    if (!kept) kept.emplace(std::move(answer));
   }
   return std::move(remembered ? *remembered : *first);
 }
