@@ -61,6 +61,21 @@ ExplainedTries read_tries(const json& object) {
   return tries;
 }
 
+json to_json(const ExplainedMoment& moment) {
+  json made = {{"time", time_to_json(moment.time)}, {"what", moment.what}};
+  if (moment.by) made["by"] = {{"namespace", moment.by->ns}, {"name", moment.by->name}};
+  if (moment.from_conditions) made["fromConditions"] = true;
+  return made;
+}
+
+ExplainedMoment read_moment(const json& object) {
+  ExplainedMoment moment{.time = time_at(object, {"time"}), .what = std::string(string_at(object, {"what"}))};
+  if (find_path(object, {"by"}) != nullptr)
+    moment.by = {std::string(string_at(object, {"by", "namespace"})), std::string(string_at(object, {"by", "name"}))};
+  moment.from_conditions = bool_at(object, {"fromConditions"});
+  return moment;
+}
+
 template <class Items, class ToJson>
 json to_array(const Items& items, ToJson convert) {
   json list = json::array();
@@ -95,9 +110,7 @@ json to_json(const ExplainReply& explained) {
   });
   made["flavors"] = to_array(explained.flavors, [](const ExplainedFlavor& row) { return to_json(row); });
   made["others"] = to_array(explained.others, [](const ExplainedOthers& others) { return to_json(others); });
-  made["timeline"] = to_array(explained.timeline, [](const ExplainedMoment& moment) {
-    return json{{"time", time_to_json(moment.time)}, {"what", moment.what}};
-  });
+  made["timeline"] = to_array(explained.timeline, [](const ExplainedMoment& moment) { return to_json(moment); });
   if (explained.tries) made["tries"] = to_json(*explained.tries);
   return made;
 }
@@ -121,8 +134,7 @@ Result<ExplainReply> read_explained(const json& object) {
     read.facts.push_back({std::string(string_at(fact, {"name"})), std::string(string_at(fact, {"value"}))});
   for (const json& row : array_at(object, {"flavors"})) read.flavors.push_back(read_flavor(row));
   for (const json& others : array_at(object, {"others"})) read.others.push_back(read_others(others));
-  for (const json& moment : array_at(object, {"timeline"}))
-    read.timeline.push_back({time_at(moment, {"time"}), std::string(string_at(moment, {"what"}))});
+  for (const json& moment : array_at(object, {"timeline"})) read.timeline.push_back(read_moment(moment));
   if (find_path(object, {"tries"}) != nullptr) read.tries = read_tries(object_at(object, {"tries"}));
   return read;
 }
@@ -131,6 +143,9 @@ std::vector<std::string> namespaces_named(const ExplainReply& explained) {
   std::set<std::string> namespaces;
   for (const ExplainedOthers& others : explained.others) {
     for (const auto& other : others.names) namespaces.insert(other.ns);
+  }
+  for (const ExplainedMoment& moment : explained.timeline) {
+    if (moment.by) namespaces.insert(moment.by->ns);
   }
   return {namespaces.begin(), namespaces.end()};
 }
@@ -142,6 +157,9 @@ void hide_names(ExplainReply& explained, const std::function<bool(const std::str
   }
   for (ExplainedOthers& others : explained.others)
     std::erase_if(others.names, [&](const ExplainedOthers::Name& other) { return hidden.contains(other.ns); });
+  for (ExplainedMoment& moment : explained.timeline) {
+    if (moment.by && hidden.contains(moment.by->ns)) moment.by.reset();
+  }
 }
 
 const ResourceType* explainable_type(std::string_view word) {

@@ -52,9 +52,10 @@ struct ExplainedOthers {
 
   bool operator==(const ExplainedOthers&) const = default;
 };
-inline constexpr std::string_view kAheadRole = "ahead";      // before it in its queue
-inline constexpr std::string_view kVictimRole = "victim";    // evicted for it, and not gone yet
-inline constexpr std::string_view kBlockerRole = "blocker";  // not ready, which holds up all admissions
+inline constexpr std::string_view kAheadRole = "ahead";          // before it in its queue
+inline constexpr std::string_view kVictimRole = "victim";        // evicted for it, and not gone yet
+inline constexpr std::string_view kBlockerRole = "blocker";      // not ready, which holds up all admissions
+inline constexpr std::string_view kPreemptorRole = "preemptor";  // it was evicted for this one
 
 struct ExplainedTries {
   int32_t failed = 0;            // evictions because its pods were not ready
@@ -67,6 +68,10 @@ struct ExplainedTries {
 struct ExplainedMoment {
   Timestamp time;
   std::string what;
+  // The Workload for which it was preempted, as far as the reader may know it.
+  std::optional<ExplainedOthers::Name> by{};
+  // Read from a condition, of a time before muster kept a history of it.
+  bool from_conditions = false;
 
   bool operator==(const ExplainedMoment&) const = default;
 };

@@ -98,6 +98,7 @@ struct CommandLine {
     add_simulate(app, simulate_options);
     add_manifests(app, manifests_options);
     add_explain(app, explain_options);
+    add_history(app, history_options);
     add_get(app, get_options);
     add_top(app, top_options);
     add_tree(app, tree_options);
@@ -130,7 +131,7 @@ struct CommandLine {
   ReviewOptions review_options;
   SimulateOptions simulate_options;
   ManifestsOptions manifests_options;
-  ExplainOptions explain_options;
+  ExplainOptions explain_options, history_options;
   DashboardOptions dashboard_options;
   GetOptions get_options, top_options, tree_options, who_options;
   StopOptions stop_options, resume_options;
@@ -193,6 +194,7 @@ std::string wrong_arguments(const CLI::App& app, const CLI::ParseError& error) {
 std::optional<int> run_for_people(const CommandLine& line, const ReviewStreams& streams) {
   const CLI::App& app = line.app;
   if (app.got_subcommand("explain")) return explain(line.explain_options, streams.out, streams.err);
+  if (app.got_subcommand("history")) return history(line.history_options, streams.out, streams.err);
   if (app.got_subcommand("get")) return get(line.get_options, streams.out, streams.err);
   if (app.got_subcommand("top")) return top(line.top_options, streams.out, streams.err);
   if (app.got_subcommand("tree")) return tree(line.tree_options, streams.out, streams.err);

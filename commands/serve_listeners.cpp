@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <thread>
 
+#include "commands/dashboard/embedded.h"
 #include "runtime/explain_service.h"
 #include "runtime/memory_limit.h"
 #include "runtime/readers/queue_lists.h"
 #include "runtime/visibility/visibility_service.h"
+#include "server/dashboard_route.h"
 #include "state/metrics/queue_gauges.h"
 
 namespace muster {
@@ -61,6 +63,11 @@ std::optional<GaugeReadings> ServeProcess::read_gauges() {
   return asked ? std::optional(std::move(readings)) : std::nullopt;
 }
 
+bool ServeProcess::serves_metrics() const {
+  const std::string address = listen_addresses(flags_, kueue()).metrics;
+  return !address.empty() && address != "0";
+}
+
 Outcome<> ServeProcess::find_webhook_clients() {
   const MusterConfiguration& muster = settings_.configuration.muster;
   if (!muster.webhook_client_ca_file) return Done{};
@@ -83,6 +90,7 @@ Outcome<> ServeProcess::start_serving() {
     if (flags_.start_estimates) starts_ = make_start_recorder([this] { return deciding(); }, clock_);
   }
   const std::optional<Lister> lists = lister();
+  const std::optional<Explainer> explains = explainer();
   ListenAddresses addresses = listen_addresses(flags_, kueue());
   if (settings_.configuration.muster.aggregated_visibility) addresses.visibility = visibility_address(kueue());
   if (!cluster_) view = [empty = std::make_shared<const ClusterView>()] { return empty; };
@@ -96,8 +104,9 @@ Outcome<> ServeProcess::start_serving() {
                                     },
                                 .view = std::move(view),
                                 .authorizer = metrics_authorizer(),
-                                .explainer = explainer(),
+                                .explainer = explains,
                                 .lister = lists,
+                                .further = dashboard(lists, explains),
                                 .visibility_on_demand = visibility_on_demand_enabled(kueue()),
                                 .visibility = visibility(lists),
                                 .webhook_clients = webhook_clients_ ? webhook_clients_->clients() : nullptr,
@@ -130,13 +139,32 @@ std::optional<Explainer> ServeProcess::explainer() {
         MutexLock lock(mutex_);
         return reconciler_settings_of(settings_, native_jobsets_, namespace_);
       },
-      [this] { return cluster_->metrics().watch_ages()->notes(); }, [this] { return start_estimates(); }, clock_);
+      [this] { return cluster_->metrics().watch_ages()->notes(); }, [this] { return start_estimates(); },
+      [this](const ObjectKey& key) { return history_.of(key); }, clock_);
 }
 
 std::optional<Lister> ServeProcess::lister() {
   if (!cluster_) return std::nullopt;
   return make_lister(
       *explain_authorizer_, [this] { return deciding(); }, clock_, [this] { return start_estimates(); });
+}
+
+// Behind a proxy, where people log in, the tokens are those that the API server itself takes; tokens for muster alone
+// are as good.
+Routes ServeProcess::dashboard(std::optional<Lister> lister, std::optional<Explainer> explainer) {
+  if (!settings_.configuration.muster.dashboard || !lister || !explainer) return {};
+  const auto either = [this](std::string_view token, const kube::AccessQuestion& question) {
+    const AuthDecision decision = decide_access(*explain_authorizer_, token, question);
+    return decision == AuthDecision::kUnauthenticated ? decide_access(*authorizer_, token, question) : decision;
+  };
+  lister->authorize = [either](std::string_view token, const ListAccess& access) {
+    return either(token, question_of(access));
+  };
+  explainer->authorize = [either](std::string_view token, std::string_view verb, const ObjectKey& object) {
+    return either(token, question_of(verb, object));
+  };
+  log_info("the dashboard is served at the port of the metrics", {{"path", kDashboardPath}});
+  return dashboard_routes(dashboard_files(), std::move(lister), std::move(explainer));
 }
 
 std::optional<VisibilityApi> ServeProcess::visibility(const std::optional<Lister>& lister) {

@@ -24,6 +24,10 @@ Outcome<> ServeProcess::start() {
   }
   if (flags_.standalone && !flags_.record_file.empty())
     return fail("--record: muster runs --standalone and decides nothing that could be recorded; leave one of them out");
+  if (flags_.standalone && settings_.configuration.muster.dashboard)
+    return fail("dashboard: muster runs --standalone: it knows no cluster, so there is nothing to show; leave one out");
+  if (settings_.configuration.muster.dashboard && !serves_metrics())
+    return fail("dashboard: there is no port of the metrics (metrics.bindAddress is \"0\"); leave one of them out");
   if (auto found = find_webhook_clients(); !found) return found;
   if (auto connected = connect(); !connected) return connected;
   if (auto started = start_serving(); !started) return started;
@@ -202,6 +206,7 @@ void ServeProcess::make_engine_loop(const Surroundings& surroundings) {
           .bundles_seen = [this](std::vector<std::string> bundles) { certificates_->bundles_seen(std::move(bundles)); },
           .webhooks_missing =
               [this](const std::vector<ObjectKey>& configurations) { reports_.missing_webhooks(configurations); },
+          .watched = [this](const Event& event) { history_.take_in(event); },
           .synced = [this] { reports_.synced(); },
           .missing = [this](const std::vector<std::string>& kinds,
                             bool synced) { reports_.missing_kinds(kinds, synced); },

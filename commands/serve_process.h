@@ -22,6 +22,7 @@
 #include "runtime/engine_watch.h"
 #include "runtime/leadership.h"
 #include "runtime/load_settings.h"
+#include "runtime/readers/history_recorder.h"
 #include "runtime/readers/start_recorder.h"
 #include "runtime/serving.h"
 #include "runtime/surroundings.h"
@@ -66,11 +67,13 @@ class ServeProcess {
   EngineLoop* deciding() const EXCLUDES(mutex_);
   std::optional<GaugeReadings> read_gauges();
   void guard_engine();
+  bool serves_metrics() const;
   Outcome<> find_webhook_clients();
   Outcome<> start_serving();
   Authorizer metrics_authorizer();
   std::optional<Explainer> explainer();
   std::optional<Lister> lister();
+  Routes dashboard(std::optional<Lister> lister, std::optional<Explainer> explainer);
   std::optional<VisibilityApi> visibility(const std::optional<Lister>& lister);
   std::shared_ptr<const StartEstimates> start_estimates() const { return starts_ ? starts_->latest() : nullptr; }
   void start_certificates();
@@ -99,6 +102,7 @@ class ServeProcess {
   std::unique_ptr<QueueMetrics> queue_metrics_;
   EngineMetrics engine_metrics_;
   EngineReports reports_{engine_metrics_};
+  HistoryRecorder history_{clock_};
   std::unique_ptr<EngineWatch> engine_watch_;
   std::unique_ptr<FileRecorder> recorder_;  // null: nothing is recorded
   std::unique_ptr<EngineLoop> loop_;

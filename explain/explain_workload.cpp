@@ -4,6 +4,7 @@
 #include "api/texts/workload_texts.h"
 #include "api/workload_conditions.h"
 #include "explain/explain_context.h"
+#include "explain/history/workload_moments.h"
 #include "state/scheduler_driver.h"
 
 namespace muster {
@@ -13,7 +14,9 @@ const Condition* find(const Workload& workload, std::string_view type) {
   return find_condition(workload.status.conditions, type);
 }
 
+// Without uids: who reads this knows objects by their names.
 std::string said(const Condition& condition) {
+  if (names_preemptor(condition.message)) return condition.reason + ": for another Workload";
   return condition.message.empty() ? condition.reason.text() : condition.reason + ": " + condition.message;
 }
 
@@ -41,17 +44,28 @@ void add_facts(const ExplainContext& context, const Workload& workload, ExplainR
   reply.add_fact("Quota", flavors);
 }
 
-// What the conditions still tell of the past. Which other Workload blocks admissions is in a
-// message of theirs; here that is told in `others`, to those who may know.
-void add_timeline(const Workload& workload, ExplainReply& reply) {
-  reply.timeline.push_back({workload.meta.created, "Workload created"});
-  for (const Condition& condition : workload.status.conditions) {
-    std::string what = condition.type + "=" + condition.status + " " + condition.reason;
-    if (condition.reason != kWaitingForPodsReadyReason && !condition.message.empty()) what += ": " + condition.message;
-    reply.timeline.push_back({condition.last_transition, std::move(what)});
-  }
-  std::stable_sort(reply.timeline.begin(), reply.timeline.end(),
-                   [](const ExplainedMoment& a, const ExplainedMoment& b) { return a.time < b.time; });
+// A look at all Workloads, for the few that were preempted.
+std::optional<ExplainedOthers::Name> workload_with_uid(const ExplainContext& context, std::string_view uid) {
+  const auto found =
+      context.state.select(kWorkloads, [&](const TypedObject& object) { return meta_of(object).uid == uid; });
+  if (found.empty()) return std::nullopt;
+  return ExplainedOthers::Name{meta_of(*found.front()).ns, meta_of(*found.front()).name};
+}
+
+// What the conditions still tell of the past; muster's own history says more where there is one.
+void add_timeline(const ExplainContext& context, const Workload& workload, ExplainReply& reply) {
+  const auto find = [&](std::string_view uid) { return workload_with_uid(context, uid); };
+  for (const Moment& moment : WorkloadTrace().take(workload, to_timestamp(context.now.wall)).moments)
+    reply.timeline.push_back(explained(moment, find));
+}
+
+// Whom it was preempted for stands in `others`, for those who may know.
+void add_preemptor(const ExplainContext& context, const Condition& evicted, ExplainReply& reply) {
+  const std::string_view uid = preemptor_uid_of(evicted.message);
+  if (uid.empty()) return;
+  ExplainedOthers preemptor{.role = std::string(kPreemptorRole), .count = 1, .names = {}};
+  if (auto name = workload_with_uid(context, uid)) preemptor.names.push_back(*std::move(name));
+  reply.others.push_back(std::move(preemptor));
 }
 
 void add_tries(const ExplainContext& context, const Workload& workload, ExplainReply& reply) {
@@ -84,15 +98,18 @@ void explain_inactive(const Workload& workload, ExplainReply& reply) {
   } else {
     reply.say(kDeactivatedReason, reply.subject() + " was deactivated by hand: spec.active of its Workload is false.");
   }
-  if (evicted != nullptr && !evicted->message.empty()) reply.because.push_back(evicted->message + ".");
+  if (evicted != nullptr && !evicted->message.empty() && !names_preemptor(evicted->message))
+    reply.because.push_back(evicted->message + ".");
   if (workload.has_quota_reserved()) reply.because.push_back("It holds its quota until its pods are gone.");
   reply.change.push_back("To requeue it: " + reactivate(workload));
 }
 
-void explain_stopping(const Workload& workload, const std::optional<QueuedJob>& job, ExplainReply& reply) {
+void explain_stopping(const ExplainContext& context, const Workload& workload, const std::optional<QueuedJob>& job,
+                      ExplainReply& reply) {
   const Condition& evicted = *find(workload, kEvictedCondition);
   reply.say("Stopping", reply.subject() + " was evicted (" + evicted.reason + "), and its pods are still stopping.");
   reply.because.push_back(said(evicted) + ".");
+  add_preemptor(context, evicted, reply);
   if (job && job->active()) reply.because.push_back("It is requeued when its last pod is gone.");
   reply.change.push_back("Nothing to do: the pods have their grace period; those on lost nodes wait for the node.");
 }
@@ -107,7 +124,10 @@ void explain_backoff(const ExplainContext& context, const Workload& workload, Ex
   } else {
     reply.say("Backoff", reply.subject() + " waits before its next attempt, which begins at " + begins + ".");
   }
-  if (evicted != nullptr) reply.because.push_back("Evicted before: " + said(*evicted) + ".");
+  if (evicted != nullptr) {
+    reply.because.push_back("Evicted before: " + said(*evicted) + ".");
+    add_preemptor(context, *evicted, reply);
+  }
   reply.change.push_back("It is requeued at that time without further action.");
 }
 
@@ -139,6 +159,9 @@ void explain_admitted(const ExplainContext& context, const Workload& workload, c
   if (decision != nullptr && std::holds_alternative<Preempted>(*decision)) {
     reply.say(kPreemptedReason, reply.subject() + " is being preempted: another Workload needs its quota.");
     reply.change.push_back("It is requeued without further action when its pods are gone.");
+    const WorkloadPtr& preemptor = std::get<Preempted>(*decision).preemptor;
+    if (preemptor)
+      reply.others.push_back({std::string(kPreemptorRole), 1, {{preemptor->meta.ns, preemptor->meta.name}}});
     return;
   }
   if (job) return explain_pods(context, *job, &workload, reply);
@@ -155,13 +178,15 @@ void explain_state(const ExplainContext& context, const Workload& workload, cons
     return;
   }
   if (!workload.active) return explain_inactive(workload, reply);
-  if (workload.evicted() && workload.has_quota_reserved()) return explain_stopping(workload, job, reply);
+  if (workload.evicted() && workload.has_quota_reserved()) return explain_stopping(context, workload, job, reply);
   if (workload.admitted() && workload.has_quota_reserved()) return explain_admitted(context, workload, job, reply);
   if (workload.has_quota_reserved()) return explain_checks(workload, reply);
   if (requeue && !requeue->requeue_at.is_zero() && to_time_point(requeue->requeue_at) > context.now.wall)
     return explain_backoff(context, workload, reply);
   explain_waiting(context, workload, reply);
-  if (workload.evicted()) reply.because.push_back("Evicted before: " + said(*find(workload, kEvictedCondition)) + ".");
+  if (!workload.evicted()) return;
+  reply.because.push_back("Evicted before: " + said(*find(workload, kEvictedCondition)) + ".");
+  add_preemptor(context, *find(workload, kEvictedCondition), reply);
 }
 
 }  // namespace
@@ -172,7 +197,7 @@ void explain_workload(const ExplainContext& context, const Workload& workload, c
   explain_state(context, workload, job, reply);
   explain_flavors(context, workload, reply);
   add_tries(context, workload, reply);
-  add_timeline(workload, reply);
+  add_timeline(context, workload, reply);
 }
 
 }  // namespace muster

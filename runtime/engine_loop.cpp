@@ -132,7 +132,10 @@ void EngineLoop::run() {
 }
 
 void EngineLoop::take_in(const std::deque<Event>& events) {
-  for (const Event& event : events) core_.apply(event, clock_.now());
+  for (const Event& event : events) {
+    core_.apply(event, clock_.now());
+    if (callbacks_.watched) callbacks_.watched(event);
+  }
   const Now before = clock_.now();
   LoopActions actions = core_.plan(before);
   actions.note_planning_time(clock_.now().monotonic - before.monotonic);

@@ -44,6 +44,8 @@ class EngineLoop {
     // Which webhook configurations are not there although muster keeps them, whenever that changed
     // and again from time to time (WebhookConfigReconciler::take_missing). On the engine's thread; may be empty.
     std::function<void(const std::vector<ObjectKey>&)> webhooks_missing{};
+    // What the watches told, after the engine has taken it in. On the engine's thread; may be empty.
+    std::function<void(const Event&)> watched{};
     // Every watched kind was listed: view() has something to show. Once, on the engine's
     // thread; may be empty.
     std::function<void()> synced{};

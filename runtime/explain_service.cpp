@@ -35,20 +35,34 @@ AuthDecision decide_access(kube::Authorizer& authorizer, std::string_view token,
   return AuthDecision::kUnavailable;
 }
 
+kube::AccessQuestion question_of(const ListAccess& access) {
+  return {.verb = access.verb,
+          .group = std::string(access.type->group),
+          .resource = std::string(access.type->plural),
+          .ns = access.ns,
+          .name = access.name,
+          .subresource = access.subresource};
+}
+
+kube::AccessQuestion question_of(std::string_view verb, const ObjectKey& object) {
+  return {.verb = std::string(verb),
+          .group = std::string(object.type->group),
+          .resource = std::string(object.type->plural),
+          .ns = object.ns,
+          .name = object.name};
+}
+
 Explainer make_explainer(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop,
                          std::function<ReconcilerSettings()> settings, std::function<std::vector<std::string>()> notes,
-                         std::function<std::shared_ptr<const StartEstimates>()> starts, const Clock& clock) {
+                         std::function<std::shared_ptr<const StartEstimates>()> starts,
+                         std::function<std::vector<ExplainedMoment>(const ObjectKey& key)> history,
+                         const Clock& clock) {
   Explainer explainer;
   explainer.authorize = [&authorizer](std::string_view token, std::string_view verb, const ObjectKey& object) {
-    return decide_access(authorizer, token,
-                         {.verb = std::string(verb),
-                          .group = std::string(object.type->group),
-                          .resource = std::string(object.type->plural),
-                          .ns = object.ns,
-                          .name = object.name});
+    return decide_access(authorizer, token, question_of(verb, object));
   };
   explainer.ask = [loop = std::move(loop), settings = std::move(settings), notes = std::move(notes),
-                   starts = std::move(starts), &clock](const ObjectKey& key) {
+                   starts = std::move(starts), history = std::move(history), &clock](const ObjectKey& key) {
     std::optional<ExplainReply> explained;
     EngineLoop* deciding = loop();
     if (deciding == nullptr) return explained;
@@ -58,6 +72,9 @@ Explainer make_explainer(kube::Authorizer& authorizer, std::function<EngineLoop*
       add_start(engine.state(), estimates.get(), *explained);
     });
     if (!explained) return explained;
+    if (history) {
+      if (auto recorded = history(key); !recorded.empty()) explained->timeline = std::move(recorded);
+    }
     for (std::string& note : notes()) explained->notes.push_back(std::move(note));
     return explained;
   };

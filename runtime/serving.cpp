@@ -64,6 +64,7 @@ Routes Serving::webhook_routes() {
 Routes Serving::reader_routes() const {
   Routes routes = list_routes(options_.lister, options_.visibility_on_demand);
   routes.push_back(explain_route(options_.explainer));
+  routes.insert(routes.end(), options_.further.begin(), options_.further.end());
   return routes;
 }
 

@@ -39,6 +39,7 @@ class Serving {
     Authorizer authorizer;                 // of the metrics; empty: everybody may read them
     std::optional<Explainer> explainer{};  // nullopt: no cluster
     std::optional<Lister> lister{};        // the same
+    Routes further{};                      // at the port of the metrics too
     // Kueue's visibility API at the port of the metrics; off where its feature gate is.
     bool visibility_on_demand = true;
     // The same for an API server, with addresses.visibility.

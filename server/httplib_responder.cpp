@@ -120,6 +120,8 @@ httplib::Server::Handler wrap(const HttpHandler& handler) {
     response.status = made.status;
     response.body = std::move(made.body);
     response.set_header("Content-Type", made.content_type);
+    for (const HttpHeader& header : made.headers)
+      response.set_header(std::string(header.name).c_str(), std::string(header.value));
   };
 }
 

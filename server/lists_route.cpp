@@ -8,6 +8,7 @@
 #include "explain/lists/holder_list.h"
 #include "explain/lists/queue_list.h"
 #include "explain/lists/workload_list.h"
+#include "server/list_cache.h"
 #include "server/reader_answers.h"
 #include "server/request_query.h"
 #include "server/visibility_answer.h"
@@ -25,7 +26,8 @@ HttpResponse bad_request(const std::string& why) {
 // One request: who asks, and for what.
 class Question {
  public:
-  Question(const Lister& lister, const HttpRequest& request) : lister_(lister), request_(request) {}
+  Question(const Lister& lister, ListCache& cache, const HttpRequest& request)
+      : lister_(lister), cache_(cache), request_(request) {}
 
   HttpResponse answer_list();
   HttpResponse answer_visibility() const;
@@ -36,6 +38,7 @@ class Question {
   template <class Make>
   HttpResponse from_snapshot(const Make& make) const;
   HttpResponse workloads();
+  HttpResponse page_of(const WorkloadFilter& filter) const;
   HttpResponse local_queues();
   HttpResponse cluster_scoped(const ResourceType& type, json (*make)(const QueueSnapshot&));
   HttpResponse usage();
@@ -43,6 +46,7 @@ class Question {
   std::string value(std::string_view name) const { return value_of(values_, name); }
 
   const Lister& lister_;
+  ListCache& cache_;
   const HttpRequest& request_;
   QueryValues values_;
 };
@@ -89,8 +93,22 @@ HttpResponse Question::workloads() {
   filter.limit = *limit;
   filter.offset = *offset;
   if (auto refused = authorize({"list", &kWorkloads, filter.ns})) return *refused;
+  return page_of(filter);
+}
+
+HttpResponse Question::page_of(const WorkloadFilter& filter) const {
   const auto starts = lister_.starts ? lister_.starts() : nullptr;
-  return from_snapshot([&](const QueueSnapshot& snapshot) { return workload_list(snapshot, filter, starts.get()); });
+  const auto snapshot = lister_.snapshot();
+  if (!snapshot) return not_synced();
+  // Names hold no slash.
+  const std::string question = filter.ns + "/" + filter.local_queue + "/" + filter.cluster_queue + "/" +
+                               std::to_string(filter.limit) + "/" + std::to_string(filter.offset);
+  if (const auto kept = cache_.find(snapshot, starts, question)) return {200, "application/json", *kept};
+  const Result<json> list = workload_list(*snapshot, filter, starts.get());
+  if (!list) return refuse(404, "NotFound", list.error().message);
+  HttpResponse answer = answer_json(200, *list);
+  cache_.keep(snapshot, starts, question, answer.body);
+  return answer;
 }
 
 HttpResponse Question::local_queues() {
@@ -159,18 +177,18 @@ HttpResponse Question::answer_visibility() const {
 
 Route route(std::string_view path, const std::shared_ptr<const std::optional<Lister>>& lister,
             HttpResponse (*answer)(Question)) {
-  return {.method = HttpMethod::kGet,
-          .path = std::string(path),
-          .handler = [lister, answer](const HttpRequest& request) -> HttpResponse {
-            if (!*lister)
-              return refuse(503, "ServiceUnavailable",
-                            "muster runs --standalone: it knows no cluster, and so no queues");
-            if (token_of(request).empty()) return unauthenticated(false);
-            return answer(Question(**lister, request));
-          },
-          .prefix = true,
-          .memory = [](size_t) { return kListMemory; },
-          .large_answers = true};
+  return {
+      .method = HttpMethod::kGet,
+      .path = std::string(path),
+      .handler = [lister, answer, cache = std::make_shared<ListCache>()](const HttpRequest& request) -> HttpResponse {
+        if (!*lister)
+          return refuse(503, "ServiceUnavailable", "muster runs --standalone: it knows no cluster, and so no queues");
+        if (token_of(request).empty()) return unauthenticated(false);
+        return answer(Question(**lister, *cache, request));
+      },
+      .prefix = true,
+      .memory = [](size_t) { return kListMemory; },
+      .large_answers = true};
 }
 
 }  // namespace

@@ -62,6 +62,8 @@ struct MusterConfiguration {
   std::optional<UnqueuedKinds> unqueued_kinds;
   // Kueue's visibility API is answered at the API server's own paths too (an APIService for each of its versions).
   bool aggregated_visibility = false;
+  // The page of `muster dashboard` is served at the port of the metrics, for installations with their own proxy.
+  bool dashboard = false;
 
   bool operator==(const MusterConfiguration&) const = default;
 };

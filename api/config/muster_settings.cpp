@@ -171,6 +171,15 @@ constexpr MusterSetting kSettings[] = {
      .fits_manifests = true,
      .page = "Kueue's visibility API is answered at the API server's own paths too, for `kubectl get --raw` and "
              "kueuectl: see [visibility.md](visibility.md), first of all what happens while muster is away."},
+    {.name = "dashboard",
+     .flag = "--dashboard",
+     .value = toggle<&M::dashboard>(),
+     .help = "Serve the dashboard's page at the port of the metrics, for a proxy with login (docs/dashboard.md)",
+     .off_help = "Do not serve it",
+     .page =
+         "The [dashboard](dashboard.md#served-by-muster-behind-a-proxy-with-login)'s page is served at the port of the "
+         "metrics, below `/dashboard/`, for installations with a proxy with login. It takes users' tokens for the "
+         "API server."},
 };
 
 }  // namespace

@@ -34,6 +34,10 @@ std::string_view preemptor_uid_of(std::string_view message) {
   return end == std::string_view::npos ? std::string_view() : message.substr(0, end);
 }
 
+bool names_preemptor(std::string_view message) {
+  return message.find(kBeforePreemptor) != std::string_view::npos;
+}
+
 std::string deactivated_reason(std::string_view cause) {
   std::string reason(kDeactivatedReason);
   if (!cause.empty()) reason.append(kDueTo).append(cause);

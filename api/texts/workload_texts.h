@@ -20,6 +20,9 @@ struct PreemptionText {
 std::string preemption_message(const PreemptionText& text);
 // Empty: this is no such message.
 std::string_view preemptor_uid_of(std::string_view message);
+// Whether that text is somewhere in the message: other conditions repeat it. People know objects by their names, so a
+// message with uids is not shown to them.
+bool names_preemptor(std::string_view message);
 
 // --- The reason of Evicted and Requeued of a Workload that was deactivated ---
 

@@ -11,6 +11,7 @@
 #include "commands/dashboard/embedded.h"
 #include "explain/lists/workload_list.h"
 #include "runtime/version.h"
+#include "server/page_files.h"
 #include "server/request_query.h"
 
 namespace muster {
@@ -79,22 +80,6 @@ PageAnswer answer_explanation(const std::string& query, PageSource& source) {
   return explained ? answer_with(*explained) : refuse(502, explained.error().message);
 }
 
-std::string_view content_type_of(std::string_view file) {
-  if (file.ends_with(".js")) return "text/javascript; charset=utf-8";
-  if (file.ends_with(".css")) return "text/css; charset=utf-8";
-  return "text/html; charset=utf-8";
-}
-
-// The page's own files; "" is the page.
-std::optional<PageAnswer> answer_file(std::string_view name) {
-  for (const EmbeddedFile& file : dashboard_files()) {
-    const std::string_view served = file.path.substr(file.path.rfind('/') + 1);
-    if (served == (name.empty() ? "index.html" : name))
-      return PageAnswer{200, std::string(content_type_of(served)), std::string(file.text)};
-  }
-  return std::nullopt;
-}
-
 bool is_own_host(const std::string& host, uint16_t port) {
   const std::string number = ":" + std::to_string(port);
   return host == "127.0.0.1" + number || host == "localhost" + number;
@@ -110,20 +95,6 @@ bool is_token(std::string_view given, std::string_view token) {
 
 }  // namespace
 
-const std::map<std::string, std::string>& page_headers() {
-  static const std::map<std::string, std::string> kHeaders = {
-      {"Content-Security-Policy",
-       "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
-       "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
-      {"X-Content-Type-Options", "nosniff"},
-      {"Referrer-Policy", "no-referrer"},
-      {"Cross-Origin-Resource-Policy", "same-origin"},
-      {"Cross-Origin-Opener-Policy", "same-origin"},
-      {"Cache-Control", "no-store"},
-  };
-  return kHeaders;
-}
-
 PageAnswer answer_page_request(const PageRequest& request, const PageSettings& settings, PageSource& source) {
   if (!is_own_host(request.host, settings.port)) return refuse(403, "the Host header does not name this dashboard");
   if (!request.origin.empty() && request.origin != "http://" + request.host)
@@ -135,7 +106,8 @@ PageAnswer answer_page_request(const PageRequest& request, const PageSettings& s
   if (path.size() < 2 || end == std::string_view::npos || !is_token(path.substr(1, end - 1), settings.token))
     return refuse(404, "open the address that muster dashboard has printed");
   const std::string_view rest = path.substr(end + 1);
-  if (auto file = answer_file(rest)) return *file;
+  if (const auto file = find_page_file(dashboard_files(), rest))
+    return {200, std::string(file->content_type), std::string(file->text)};
   if (rest == "api/context")
     return answer_with({{"namespace", settings.ns}, {"server", settings.server}, {"version", kVersion}});
   if (rest == "api/explain") return answer_explanation(request.query, source);

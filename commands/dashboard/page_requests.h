@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 
@@ -35,8 +34,5 @@ struct PageAnswer {
 };
 
 PageAnswer answer_page_request(const PageRequest& request, const PageSettings& settings, PageSource& source);
-
-// Of every answer: what a browser may do with it.
-const std::map<std::string, std::string>& page_headers();
 
 }  // namespace muster

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "server/page_files.h"
+
 namespace muster {
 namespace {
 
@@ -22,7 +24,9 @@ PageServer::PageServer(PageSettings settings, PageSource& source)
   httplib::Server& server = parts_->server;
   server.new_task_queue = [] { return new httplib::ThreadPool(kWorkers); };
   server.set_payload_max_length(0);
-  server.set_default_headers({page_headers().begin(), page_headers().end()});
+  httplib::Headers headers;
+  for (const HttpHeader& header : page_headers()) headers.emplace(header.name, header.value);
+  server.set_default_headers(std::move(headers));
   // Before httplib looks for routes: every method and path is judged by one function.
   server.set_pre_routing_handler([this, &source](const httplib::Request& request, httplib::Response& response) {
     const size_t question = request.target.find('?');

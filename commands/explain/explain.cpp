@@ -1,6 +1,7 @@
 #include "commands/explain/explain.h"
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
@@ -105,6 +106,49 @@ int watch(MusterReader& reader, const ExplainOptions& options, const std::vector
   return last.found ? kExplainAnswered : kExplainNoAnswer;
 }
 
+// The object that is meant, and muster; or the exit code.
+struct Question {
+  std::vector<Target> targets;
+  std::unique_ptr<MusterReader> reader;
+};
+Result<Question, int> read_question(const char* command, const ExplainOptions& options, std::ostream& err) {
+  const auto stop = [&](int code, const std::string& why) {
+    err << command << ": " << why << "\n";
+    return fail_with(code);
+  };
+  // What is wrong with the command line is said first, with a cluster or without.
+  auto targets = read_targets(options.object);
+  if (!targets) return stop(kExplainUnusable, targets.error().message);
+  auto reader = MusterReader::connect(options.cluster);
+  if (!reader) return stop(kExplainNoAnswer, reader.error().message);
+  for (Target& target : *targets) target.ns = (*reader)->ns();
+  return Question{std::move(*targets), std::move(*reader)};
+}
+
+// Of the first that exists, or else of the first that muster remembers.
+Result<ExplainReply> find_history(MusterReader& reader, const ExplainOptions& options,
+                                  const std::vector<Target>& targets) {
+  std::optional<Result<ExplainReply>> first, remembered;
+  for (const Target& target : targets) {
+    auto answer = find_answer(reader, options, target);
+    if (answer && answer->found) return answer;
+    const bool is_remembered = answer && !answer->timeline.empty();
+    auto& kept = is_remembered ? remembered : first;
+    if (!kept) kept.emplace(std::move(answer));
+  }
+  return std::move(remembered ? *remembered : *first);
+}
+
+// What `-o json` prints: the part of the explanation that is a history.
+nlohmann::json history_json(const ExplainReply& answer) {
+  nlohmann::json whole = to_json(answer);
+  return {{"object", whole["object"]},
+          {"found", whole["found"]},
+          {"at", whole["at"]},
+          {"notes", whole["notes"]},
+          {"moments", whole["timeline"]}};
+}
+
 Result<ExplainFormat> parse_explain_format(std::string_view text) {
   if (text == "text") return ExplainFormat::kText;
   if (text == "json") return ExplainFormat::kJson;
@@ -136,21 +180,45 @@ void add_explain(CLI::App& app, ExplainOptions& options) {
 }
 
 int explain(const ExplainOptions& options, std::ostream& out, std::ostream& err) {
-  const auto stop = [&](int code, const std::string& why) {
-    err << "muster explain: " << why << "\n";
-    return code;
-  };
-  // What is wrong with the command line is said first, with a cluster or without.
-  auto targets = read_targets(options.object);
-  if (!targets) return stop(kExplainUnusable, targets.error().message);
-  auto reader = MusterReader::connect(options.cluster);
-  if (!reader) return stop(kExplainNoAnswer, reader.error().message);
-  for (Target& target : *targets) target.ns = (*reader)->ns();
-  const auto answer = find_answer(**reader, options, *targets);
-  if (!answer) return stop(kExplainNoAnswer, answer.error().message);
+  const auto question = read_question("muster explain", options, err);
+  if (!question) return question.error();
+  const auto answer = find_answer(*question->reader, options, question->targets);
+  if (!answer) {
+    err << "muster explain: " << answer.error().message << "\n";
+    return kExplainNoAnswer;
+  }
   out << text_of(*answer, options.format);
-  if (options.watch) return watch(**reader, options, *targets, *answer, out, err);
+  if (options.watch) return watch(*question->reader, options, question->targets, *answer, out, err);
   return answer->found ? kExplainAnswered : kExplainNoAnswer;
+}
+
+void add_history(CLI::App& app, ExplainOptions& options) {
+  CLI::App& command = *app.add_subcommand(
+      "history",
+      "Say what has happened to a job: when it waited and why, got quota, ran, was evicted; for a day after its end "
+      "too. Exit code 0: answered; 1: nothing is known of it, or no answer; 2: wrong command line");
+  command.add_option("object", options.object, "job NAME, jobset NAME or workload NAME, also as job/NAME")
+      ->required()
+      ->expected(1, 64)
+      ->type_name("")
+      ->option_text("KIND NAME");
+  add_choice(command, "-o,--output", options.format, parse_explain_format, "text (default) or json")
+      ->type_name("FORMAT");
+  add_cluster_flags(command, options.cluster);
+  add_reader_flags(command, options.cluster);
+  command.footer("Examples:\n  kubectl muster history job/train -n team-a\n  muster history train -o json");
+}
+
+int history(const ExplainOptions& options, std::ostream& out, std::ostream& err) {
+  const auto question = read_question("muster history", options, err);
+  if (!question) return question.error();
+  const auto answer = find_history(*question->reader, options, question->targets);
+  if (!answer) {
+    err << "muster history: " << answer.error().message << "\n";
+    return kExplainNoAnswer;
+  }
+  out << (options.format == ExplainFormat::kJson ? to_text(history_json(*answer)) + "\n" : history_text(*answer));
+  return answer->timeline.empty() ? kExplainNoAnswer : kExplainAnswered;
 }
 
 }  // namespace muster

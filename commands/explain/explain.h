@@ -36,4 +36,9 @@ inline constexpr int kExplainUnusable = 2;
 
 int explain(const ExplainOptions& options, std::ostream& out, std::ostream& err);
 
+// `muster history`: the same object, and all that is known of what has happened to it; also of one that was deleted
+// lately. `watch` is not looked at.
+void add_history(CLI::App& app, ExplainOptions& options);
+int history(const ExplainOptions& options, std::ostream& out, std::ostream& err);
+
 }  // namespace muster

@@ -39,8 +39,7 @@ void admit_ignorance(ExplainReply& reply) {
       "list the kinds that are named above."};
   reply.because.clear();
   for (const ExplainedMoment& moment : reply.timeline) {
-    if (moment.what.starts_with("QuotaReserved=False"))
-      reply.because.push_back("Its Workload says: " + moment.what + ".");
+    if (moment.what.starts_with("Waits (")) reply.because.push_back("Its Workload says: " + moment.what + ".");
   }
 }
 

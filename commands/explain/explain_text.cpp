@@ -12,6 +12,7 @@ constexpr size_t kMostRows = 20;
 constexpr size_t kMostMoments = 12;
 
 constexpr const char* kIndent = "  ";
+constexpr const char* kFromConditions = " *";
 
 std::string section(const std::string& title, const std::string& body) {
   return body.empty() ? "" : "\n" + title + "\n" + body;
@@ -41,6 +42,7 @@ std::string title_of(const std::string& role) {
   if (role == kAheadRole) return "ahead of it in the queue";
   if (role == kVictimRole) return "evicted for it and still stopping";
   if (role == kBlockerRole) return "admitted and not ready";
+  if (role == kPreemptorRole) return "preempted it";
   return role;
 }
 
@@ -74,11 +76,16 @@ std::string facts_text(const ExplainReply& explained) {
   return text_table(rows, kIndent);
 }
 
-std::string history(const std::vector<ExplainedMoment>& timeline) {
+std::string history(const std::vector<ExplainedMoment>& timeline, size_t most, bool with_source, const char* indent) {
   std::vector<TableRow> rows;
-  const size_t first = timeline.size() > kMostMoments ? timeline.size() - kMostMoments : 0;
-  for (size_t i = first; i < timeline.size(); ++i) rows.push_back({format_rfc3339(timeline[i].time), timeline[i].what});
-  return text_table(rows, kIndent);
+  for (size_t i = timeline.size() > most ? timeline.size() - most : 0; i < timeline.size(); ++i) {
+    const ExplainedMoment& moment = timeline[i];
+    std::string what = moment.what;
+    if (moment.by) what += ": " + moment.by->ns + "/" + moment.by->name;
+    if (with_source && moment.from_conditions) what += kFromConditions;
+    rows.push_back({format_rfc3339(moment.time), std::move(what)});
+  }
+  return text_table(rows, indent);
 }
 
 }  // namespace
@@ -91,7 +98,19 @@ std::string explain_text(const ExplainReply& explained) {
   text += section("Quota", numbers(explained.flavors));
   text += section("Related workloads", others_text(explained.others));
   text += section("Facts", facts_text(explained));
-  text += section("History", history(explained.timeline));
+  text += section("History", history(explained.timeline, kMostMoments, false, kIndent));
+  return text;
+}
+
+std::string history_text(const ExplainReply& explained) {
+  const bool from_conditions = std::any_of(explained.timeline.begin(), explained.timeline.end(),
+                                           [](const ExplainedMoment& moment) { return moment.from_conditions; });
+  std::string text;
+  for (const std::string& note : explained.notes) text += "(" + note + ")\n";
+  if (explained.timeline.empty()) return text + explained.subject() + ": no history is kept.\n";
+  text += history(explained.timeline, explained.timeline.size(), true, "");
+  if (from_conditions)
+    text += "\n*: before this replica of muster began: from conditions, which tell only the last change of each.\n";
   return text;
 }
 

@@ -8,5 +8,7 @@
 namespace muster {
 
 std::string explain_text(const ExplainReply& explained);
+// What has happened to it, all of it, one moment in a line.
+std::string history_text(const ExplainReply& explained);
 
 }  // namespace muster

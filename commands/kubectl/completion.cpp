@@ -113,7 +113,7 @@ Words values_of_option(const Reached& reached, const Words& words, const NamesOf
   if (name == "--clusterqueue" || name == "-c") return names_of(kClusterQueues, words);
   if (name == "--cohort") return names_of(kCohorts, words);
   if (name != "-o" && name != "--output") return {};
-  if (reached.name == "explain") return {"json", "text"};
+  if (reached.name == "explain" || reached.name == "history") return {"json", "text"};
   if (reached.name == "create") return {"json", "name", "yaml"};
   if (reached.name == "preflight" || reached.name == "doctor") return {"json", "table", "yaml"};
   return reached.name == "review" ? Words{"json", "junit", "patch", "sarif", "table", "yaml"}
@@ -127,7 +127,7 @@ Words positionals(const Reached& reached, const Words& words, const NamesOf& nam
     const auto kind = find_get_kind(reached.rest[0]);
     return kind ? names_of(type_of(*kind), words) : Words{};
   }
-  if (reached.name == "explain") {
+  if (reached.name == "explain" || reached.name == "history") {
     if (at == 0) return {"job", "jobset", "workload"};
     const std::string& kind = reached.rest[0];
     return names_of(kind == "jobset" ? kJobSets : kind == "workload" ? kWorkloads : kJobs, words);

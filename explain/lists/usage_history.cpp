@@ -20,23 +20,43 @@ void UsageHistory::add(const QueueListing& listed) {
   queues_ = std::move(kept);
 }
 
+// A quota that came later was not used before.
+void UsageHistory::widen(Series& series, const std::pair<std::string, std::string>& quota) {
+  const size_t before = series.quotas.size();
+  series.quotas.push_back(quota);
+  std::vector<int64_t> used;
+  used.reserve(kMostSamples * series.quotas.size());
+  for (size_t sample = 0; sample < series.samples.size(); ++sample) {
+    for (size_t i = 0; i < before; ++i) used.push_back(series.used[sample * before + i]);
+    used.push_back(0);
+  }
+  series.used = std::move(used);
+}
+
 void UsageHistory::add(const ListedClusterQueue& queue, Timestamp at, Series& series) {
-  Sample sample{.at = at,
-                .pending = static_cast<uint32_t>(queue.pending.size()),
-                .reserving = static_cast<uint32_t>(queue.holders.size()),
-                .used = std::vector<int64_t>(series.quotas.size())};
   for (const ListedQuota& quota : queue.quotas) {
     const std::pair<std::string, std::string> key(quota.flavor, quota.resource);
-    const auto known = std::find(series.quotas.begin(), series.quotas.end(), key);
-    const auto index = static_cast<size_t>(known - series.quotas.begin());
-    if (known == series.quotas.end()) {
-      series.quotas.push_back(key);
-      sample.used.push_back(0);
-    }
-    sample.used[index] = quota.used;
+    if (std::find(series.quotas.begin(), series.quotas.end(), key) == series.quotas.end()) widen(series, key);
   }
-  series.samples.push_back(std::move(sample));
-  if (series.samples.size() > kMostSamples) series.samples.pop_front();
+  const size_t width = series.quotas.size();
+  const bool full = series.samples.size() >= kMostSamples;
+  const size_t place = full ? series.first : series.samples.size();
+  if (full) {
+    series.first = (series.first + 1) % kMostSamples;
+  } else {
+    series.samples.reserve(kMostSamples);
+    series.samples.emplace_back();
+    series.used.resize(series.samples.size() * width);
+  }
+  series.samples[place] = {.at = at.seconds,
+                           .pending = static_cast<uint32_t>(queue.pending.size()),
+                           .reserving = static_cast<uint32_t>(queue.holders.size())};
+  const auto used = series.used.begin() + static_cast<std::ptrdiff_t>(place * width);
+  std::fill_n(used, width, 0);
+  for (const ListedQuota& quota : queue.quotas) {
+    const std::pair<std::string, std::string> key(quota.flavor, quota.resource);
+    *(used + (std::find(series.quotas.begin(), series.quotas.end(), key) - series.quotas.begin())) = quota.used;
+  }
 }
 
 Result<json> UsageHistory::of_cluster_queue(std::string_view name) const {
@@ -44,16 +64,19 @@ Result<json> UsageHistory::of_cluster_queue(std::string_view name) const {
   if (found == queues_.end()) return fail("nothing is known of a ClusterQueue " + std::string(name) + " yet");
   const Series& series = found->second;
   json times = json::array(), pending = json::array(), reserving = json::array(), resources = json::array();
-  for (const Sample& sample : series.samples) {
-    times.push_back(time_to_json(sample.at));
+  const size_t count = series.samples.size();
+  const auto place = [&](size_t i) { return (series.first + i) % count; };
+  for (size_t i = 0; i < count; ++i) {
+    const Sample& sample = series.samples[place(i)];
+    times.push_back(time_to_json({sample.at, 0}));
     pending.push_back(sample.pending);
     reserving.push_back(sample.reserving);
   }
   for (size_t i = 0; i < series.quotas.size(); ++i) {
     const auto& [flavor, resource] = series.quotas[i];
     json used = json::array();
-    for (const Sample& sample : series.samples)
-      used.push_back(to_quantity(resource, i < sample.used.size() ? sample.used[i] : 0).text());
+    for (size_t sample = 0; sample < count; ++sample)
+      used.push_back(to_quantity(resource, series.used[place(sample) * series.quotas.size() + i]).text());
     resources.push_back({{"flavor", flavor}, {"resource", resource}, {"used", std::move(used)}});
   }
   return json{{"kind", "UsageHistory"},

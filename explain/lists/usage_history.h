@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -33,17 +32,20 @@ class UsageHistory {
   Result<nlohmann::json> of_cluster_queue(std::string_view name) const;
 
  private:
+  // Numbers side by side, and used as a ring: 1,000 queues with four quotas have 1.4 million of them.
   struct Sample {
-    Timestamp at;
+    int64_t at = 0;  // seconds since 1970
     uint32_t pending = 0, reserving = 0;
-    std::vector<int64_t> used;  // by Series::quotas; shorter where a quota came later
   };
   struct Series {
     std::vector<std::pair<std::string, std::string>> quotas;  // flavor and resource
-    std::deque<Sample> samples;
+    std::vector<Sample> samples;
+    std::vector<int64_t> used;  // quotas.size() of each sample
+    size_t first = 0;           // of the samples, once there are kMostSamples
   };
 
   static void add(const ListedClusterQueue& queue, Timestamp at, Series& series);
+  static void widen(Series& series, const std::pair<std::string, std::string>& quota);
 
   std::map<std::string, Series, std::less<>> queues_;
 };

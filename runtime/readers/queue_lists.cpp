@@ -19,16 +19,38 @@ SharedSnapshot::~SharedSnapshot() {
 }
 
 std::shared_ptr<const QueueSnapshot> SharedSnapshot::get() {
-  const MutexLock lock(mutex_);
-  const MonotonicTime now = clock_.now().monotonic;
-  if (!last_ || now >= fresh_until_) {
-    std::optional<QueueListing> listed = take_();
-    last_ = listed ? std::make_shared<const QueueSnapshot>(std::move(*listed)) : nullptr;
-    fresh_until_ = clock_.now().monotonic + times_.fresh;
+  {
+    const MutexLock lock(mutex_);
+    for (;;) {
+      const MonotonicTime now = clock_.now().monotonic;
+      kept_until_ = now + times_.kept;
+      if (last_ && now < (making_ ? stale_from_ : fresh_until_)) return last_;
+      if (!making_) break;
+      changed_.wait(mutex_);
+    }
+    making_ = true;
   }
-  kept_until_ = now + times_.kept;
+  std::shared_ptr<const QueueSnapshot> made;
+  const auto done = [&] {
+    const MutexLock lock(mutex_);
+    making_ = false;
+    last_ = made;
+    const MonotonicTime now = clock_.now().monotonic;
+    fresh_until_ = now + times_.fresh;
+    stale_from_ = now + times_.stale;
+    kept_until_ = now + times_.kept;
+  };
+  try {
+    std::optional<QueueListing> listed = take_();
+    if (listed) made = std::make_shared<const QueueSnapshot>(std::move(*listed));
+  } catch (...) {
+    done();
+    changed_.notify_all();
+    throw;
+  }
+  done();
   changed_.notify_all();
-  return last_;
+  return made;
 }
 
 bool SharedSnapshot::kept() const {
@@ -54,13 +76,7 @@ Lister make_lister(kube::Authorizer& authorizer, std::function<EngineLoop*()> lo
   Lister lister;
   lister.starts = std::move(starts);
   lister.authorize = [&authorizer](std::string_view token, const ListAccess& access) {
-    return decide_access(authorizer, token,
-                         {.verb = access.verb,
-                          .group = std::string(access.type->group),
-                          .resource = std::string(access.type->plural),
-                          .ns = access.ns,
-                          .name = access.name,
-                          .subresource = access.subresource});
+    return decide_access(authorizer, token, question_of(access));
   };
   const auto take = [loop = std::move(loop), &clock]() -> std::optional<QueueListing> {
     std::optional<QueueListing> listed;

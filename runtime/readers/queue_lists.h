@@ -17,13 +17,14 @@
 namespace muster {
 
 // One snapshot for all readers, made when somebody asks and the last one is older than `fresh`. Who comes while one
-// is made waits for that one: readers never cost the engine more than one question in that time, and none
-// where nobody reads. It is dropped after `kept` without a reader, since it keeps old versions of Workloads alive.
-// Thread-safe.
+// is made gets the last one as long as it is not older than `stale`, and else waits for the new one: readers never cost
+// the engine more than one question in that time, and none where nobody reads. It is dropped after `kept` without a
+// reader, since it keeps old versions of Workloads alive. Thread-safe.
 class SharedSnapshot {
  public:
   struct Times {
     Duration fresh = std::chrono::seconds(1);
+    Duration stale = std::chrono::seconds(2);
     Duration kept = std::chrono::seconds(10);
   };
   // `take` reads the engine: nullopt when it has nothing to show.
@@ -35,7 +36,7 @@ class SharedSnapshot {
   SharedSnapshot(const SharedSnapshot&) = delete;
   SharedSnapshot& operator=(const SharedSnapshot&) = delete;
 
-  // null: there is none. Never older than `fresh`.
+  // null: there is none. Never older than `stale`, and than `fresh` for who reads alone.
   std::shared_ptr<const QueueSnapshot> get() EXCLUDES(mutex_);
   bool kept() const EXCLUDES(mutex_);
 
@@ -48,7 +49,9 @@ class SharedSnapshot {
   mutable Mutex mutex_;
   CondVar changed_;
   std::shared_ptr<const QueueSnapshot> last_ GUARDED_BY(mutex_);
+  bool making_ GUARDED_BY(mutex_) = false;
   MonotonicTime fresh_until_ GUARDED_BY(mutex_){};
+  MonotonicTime stale_from_ GUARDED_BY(mutex_){};
   MonotonicTime kept_until_ GUARDED_BY(mutex_){};
   bool ending_ GUARDED_BY(mutex_) = false;
   std::thread keeper_;

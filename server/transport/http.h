@@ -52,6 +52,8 @@ struct HttpResponse {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
+  // Further ones, of what a browser may do with it; never with bytes from a request.
+  std::vector<HttpHeader> headers{};  // of texts that outlive the answer
 };
 
 // Runs on a worker thread, several at the same time. What it throws becomes a

@@ -27,7 +27,9 @@ ExplainReply full() {
   made.others = {{.role = "ahead", .count = 5, .names = {{"b", "x"}, {"a", "y"}, {"b", "z"}}}};
   made.change = {"Wait."};
   made.tries = ExplainedTries{.failed = 2, .limit = 4, .next_at = {1'767'268'812, 0}};
-  made.timeline = {{{1'767'268'000, 0}, "Workload created"}};
+  made.timeline = {
+      {.time = {1'767'268'000, 0}, .what = "Workload created", .by = std::nullopt, .from_conditions = true},
+      {.time = {1'767'268'001, 0}, .what = "Preempted", .by = ExplainedOthers::Name{"c", "big"}}};
   made.notes = {"Not all is known."};
   return made;
 }
@@ -55,10 +57,12 @@ TEST_CASE("what is no explanation is refused with a sentence") {
 
 TEST_CASE("hidden names leave their count behind") {
   ExplainReply made = full();
-  CHECK(namespaces_named(made) == std::vector<std::string>{"a", "b"});
+  CHECK(namespaces_named(made) == std::vector<std::string>{"a", "b", "c"});
   hide_names(made, [](const std::string& ns) { return ns == "a"; });
   CHECK(made.others[0].count == 5);
   CHECK(made.others[0].names == std::vector<ExplainedOthers::Name>{{"a", "y"}});
+  CHECK_FALSE(made.timeline[1].by);
+  CHECK(made.timeline[1].what == "Preempted");
 }
 
 TEST_CASE("jobs jobsets and workloads can be explained and nothing else") {

@@ -12,63 +12,14 @@
 #include "explain/lists/pending_workloads.h"
 #include "explain/lists/workload_list.h"
 #include "runtime/readers/queue_lists.h"
-#include "state/scheduler_driver.h"
+#include "test/bench/pending_cluster.h"
 
 using namespace muster;
-using nlohmann::json;
 
 namespace {
 
 double milliseconds_since(MonotonicTime begin) {
   return std::chrono::duration<double, std::milli>(system_clock().now().monotonic - begin).count();
-}
-
-void put(ClusterState& state, const ResourceType& type, const json& object) {
-  const TypedObject typed = read_object(type, object);
-  state.put_watched(typed);
-  const ObjectKey key = key_of(typed);
-  state.scheduler_driver().put(*state.find(type, key.ns, key.name), state, system_clock().now());
-}
-
-json meta(const std::string& name, const std::string& ns, int version) {
-  json made = {{"name", name},
-               {"uid", name},
-               {"resourceVersion", std::to_string(version)},
-               {"creationTimestamp", "2026-01-01T00:00:00Z"}};
-  if (!ns.empty()) made["namespace"] = ns;
-  return made;
-}
-
-void fill(ClusterState& state, int count) {
-  int version = 1;
-  put(state, kResourceFlavors, {{"metadata", meta("f", "", ++version)}});
-  put(state, kClusterQueues,
-      {{"metadata", meta("cq", "", ++version)},
-       {"spec",
-        {{"namespaceSelector", json::object()},
-         {"resourceGroups",
-          {{{"coveredResources", {"cpu"}},
-            {"flavors", {{{"name", "f"}, {"resources", {{{"name", "cpu"}, {"nominalQuota", "0"}}}}}}}}}}}}});
-  for (int team = 0; team < 100; ++team) {
-    const std::string ns = "team-" + std::to_string(team);
-    put(state, kNamespaces, {{"metadata", meta(ns, "", ++version)}});
-    put(state, kLocalQueues, {{"metadata", meta("lq", ns, ++version)}, {"spec", {{"clusterQueue", "cq"}}}});
-  }
-  json workload = {
-      {"spec",
-       {{"queueName", "lq"},
-        {"podSets",
-         {{{"name", "main"},
-           {"count", 1},
-           {"template",
-            {{"spec", {{"containers", {{{"name", "main"}, {"resources", {{"requests", {{"cpu", "1"}}}}}}}}}}}}}}}}}};
-  for (int i = 0; i < count; ++i) {
-    workload["metadata"] =
-        meta("job-" + std::to_string(i * 7919 % count), "team-" + std::to_string(i % 100), ++version);
-    workload["spec"]["priority"] = i % 10;
-    put(state, kWorkloads, workload);
-  }
-  state.scheduler_driver().follow(system_clock().now());
 }
 
 void print(const char* what, std::vector<double> times) {
@@ -86,7 +37,7 @@ int main(int argc, char** argv) {
   const int count = argc > 1 ? std::atoi(argv[1]) : 50'000;
   const int seconds = argc > 2 ? std::atoi(argv[2]) : 10;
   ClusterState state;
-  fill(state, count);
+  bench::fill(state, count);
   std::vector<double> taken, sorted, pages, visible, whole;
   for (int i = 0; i < 20; ++i) {
     const MonotonicTime begin = system_clock().now().monotonic;

@@ -3,11 +3,6 @@
 //
 //   bench_server [port]           serves until it is ended; prints the port
 //   bench_server --review BYTES   prints a review of about that size, for wrk
-#include <openssl/ec.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
-
 #include <algorithm>
 #include <csignal>
 #include <iostream>
@@ -16,33 +11,12 @@
 
 #include "server/http_server.h"
 #include "server/review_handler.h"
+#include "test/bench/bench_certificate.h"
 #include "test/bench/sample_review.h"
 
 using namespace muster;
 
 namespace {
-
-template <class Write>
-std::string pem(Write write) {
-  const std::unique_ptr<BIO, decltype(&BIO_free)> bio(BIO_new(BIO_s_mem()), BIO_free);
-  write(bio.get());
-  char* data = nullptr;
-  const long size = BIO_get_mem_data(bio.get(), &data);
-  return std::string(data, static_cast<size_t>(size));
-}
-
-// ECDSA P-256 as in production: the key type decides what a handshake costs.
-Outcome<> install_certificate(TlsContext& tls) {
-  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_EC_gen("P-256"), EVP_PKEY_free);
-  const std::unique_ptr<X509, decltype(&X509_free)> certificate(X509_new(), X509_free);
-  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -60);
-  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 86400);
-  X509_set_pubkey(certificate.get(), key.get());
-  X509_sign(certificate.get(), key.get(), EVP_sha256());
-  return tls.set_certificate(pem([&](BIO* bio) { PEM_write_bio_X509(bio, certificate.get()); }), pem([&](BIO* bio) {
-                               PEM_write_bio_PrivateKey(bio, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-                             }));
-}
 
 ClusterViewPtr make_view() {
   auto view = std::make_shared<ClusterView>();
@@ -68,7 +42,7 @@ int serve(const std::string& port) {
   const ReviewHandler handler([&] { return settings; }, [&] { return view; }, metrics);
 
   auto tls = TlsContext::create({});
-  if (!tls || !install_certificate(**tls)) return 1;
+  if (!tls || !bench::install_certificate(**tls)) return 1;
   HttpServerOptions options;
   options.bind_address = "127.0.0.1:" + port;
   options.tls = *tls;

@@ -1,6 +1,8 @@
 // A Workload that waits for its turn, for quota or for others: the answers with numbers.
 #include "explain/explain.h"
 
+#include <algorithm>
+
 #include "api/meta/constants.h"
 #include "test/explain/explain_rows.h"
 
@@ -153,7 +155,11 @@ TEST_CASE("explain: a preemptor names whom it waits for") {
   cluster.put_other("low", -30, "4", cluster.admitted());
   cluster.decide();
   CHECK(cluster.ask().reason == "WaitingForPreemptedWorkloads");
-  CHECK(cluster.ask(kWorkloads, "low").reason == "Preempted");
+  const ExplainReply decided = cluster.ask(kWorkloads, "low");
+  CHECK(decided.reason == "Preempted");
+  const ExplainedOthers preemptor{.role = "preemptor", .count = 1, .names = {{"team-a", "job-train"}}};
+  REQUIRE(decided.others.size() == 1);
+  CHECK(decided.others[0] == preemptor);
 
   const std::string message = "Preempted to accommodate a workload (UID: job-train-uid, JobUID: x)";
   cluster.put_other("low", -30, "4",
@@ -164,7 +170,17 @@ TEST_CASE("explain: a preemptor names whom it waits for") {
   CHECK(reply.headline == "Job team-a/train waits for 1 preempted Workload(s) to stop.");
   REQUIRE_FALSE(reply.others.empty());
   CHECK(reply.others[0] == ExplainedOthers{.role = "victim", .count = 1, .names = {{"team-a", "low"}}});
-  CHECK(cluster.ask(kWorkloads, "low").reason == "Stopping");
+  const ExplainReply low = cluster.ask(kWorkloads, "low");
+  CHECK(low.reason == "Stopping");
+  REQUIRE(low.others.size() == 1);
+  CHECK(low.others[0] == preemptor);
+  // By its name, in what can be hidden, and nowhere by its uid.
+  CHECK(to_json(low).dump().find("job-train-uid") == std::string::npos);
+  const auto preempted = std::find_if(low.timeline.begin(), low.timeline.end(),
+                                      [](const ExplainedMoment& moment) { return moment.by.has_value(); });
+  REQUIRE(preempted != low.timeline.end());
+  CHECK(preempted->what == "Preempted for another Workload (InClusterQueue)");
+  CHECK(preempted->by->name == "job-train");
 }
 
 TEST_CASE("explain: what was preempted earlier and is evicted for another reason now is no victim") {

@@ -125,6 +125,23 @@ TEST_CASE("settings: without a file the image is this version's and Jobs and Job
   CHECK(rule_settings_of(*settings, {.image = "", .user = "", .name = "me"}, true).admitters.empty());
 }
 
+TEST_CASE("settings: the dashboard is served where that is asked for, and the flag is stronger than the file") {
+  const std::string own = "apiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\n";
+  const auto serves = [](const std::string& text, std::optional<bool> flag = std::nullopt) {
+    const ConfigFile file(text);
+    SettingsFlags flags;
+    flags.config_file = file.path();
+    flags.given["dashboard"] = {flag ? "true" : "false"};
+    const auto settings = load_settings(flags, "muster-system");
+    REQUIRE(settings.ok());
+    return settings->configuration.muster.dashboard;
+  };
+  CHECK_FALSE(serves(own));
+  CHECK(serves(own + "dashboard: true\n"));
+  CHECK_FALSE(serves(own + "dashboard: true\n", false));
+  CHECK(serves(own, true));
+}
+
 TEST_CASE("settings: the visibility API is aggregated where that is asked for, at Kueue's own port") {
   const std::string server = "visibilityServer: {bindAddress: 10.0.0.5, bindPort: 9082}\n";
   const std::string kueue = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n";

@@ -28,6 +28,7 @@ TEST_CASE("MusterConfiguration has defaults that need no file") {
     CHECK(muster.patch_jobset_definition);
     CHECK(muster.group_scheduling);
     CHECK_FALSE(muster.aggregated_visibility);
+    CHECK_FALSE(muster.dashboard);
     CHECK_FALSE(muster.backoff_limit_timeout.has_value());
     CHECK(muster.backoff_jitter == 0.1);
   }
@@ -49,7 +50,9 @@ backoffJitter: 0.25
 webhookClientCAFile: /etc/muster/clients/ca.crt
 webhookClientNames: [kube-apiserver, api.example]
 aggregatedVisibility: true
+dashboard: true
 )");
+  CHECK(muster.dashboard);
   CHECK(muster.aggregated_visibility);
   CHECK(muster.suspend_guard == SuspendGuard::kObserve);
   CHECK(muster.admitters ==
@@ -83,7 +86,7 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
        "suspendguard: Forbidden: is no field of MusterConfiguration; the fields are suspendGuard, admitters, "
        "waiterImage, logFormat, certificateLifetime, jobSetFeatureGates, jobSetController, patchJobSetDefinition, "
        "backoffLimitTimeout, backoffJitter, groupScheduling, webhookClientCAFile, webhookClientNames, "
-       "unqueuedKinds, aggregatedVisibility"},
+       "unqueuedKinds, aggregatedVisibility, dashboard"},
       {"a word that is none", "suspendGuard: maybe",
        "suspendGuard: Invalid value: \"maybe\": must be enforce (reject) or observe (let through, with a warning)"},
       {"a wrong type", "suspendGuard: true", "suspendGuard: Invalid value: true: must be a string"},

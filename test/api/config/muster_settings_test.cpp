@@ -37,6 +37,7 @@ const std::map<std::string, Example>& examples() {
       {"webhookClientNames", {{"api"}, {"api"}}},
       {"unqueuedKinds", {"Deny", {"Deny"}}},
       {"aggregatedVisibility", {true, {"true"}}},
+      {"dashboard", {true, {"true"}}},
   };
   return values;
 }

@@ -116,7 +116,7 @@ TEST_CASE("explain locally: a reason that rests on what may not be listed is not
   REQUIRE(reply.ok());
   CHECK(reply->reason == "Unknown");
   REQUIRE(reply->because.size() == 1);
-  CHECK(reply->because[0] == "Its Workload says: QuotaReserved=False ExceedsMaxQuota: too much.");
+  CHECK(reply->because[0] == "Its Workload says: Waits (ExceedsMaxQuota): too much.");
   CHECK(reply->notes[1] == "You cannot list clusterqueues, resourceflavors.");
 }
 

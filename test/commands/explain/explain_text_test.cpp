@@ -59,6 +59,28 @@ TEST_CASE("explain text: the answer comes first and the numbers stand in columns
         "  2026-01-01T12:00:00Z  Workload created\n");
 }
 
+TEST_CASE("history text: all moments, who made room for whom, and what is only known from conditions") {
+  ExplainReply made = waiting();
+  made.notes.clear();
+  made.timeline.push_back(
+      {.time = {1'767'268'801, 0}, .what = "Waits (Pending)", .by = std::nullopt, .from_conditions = true});
+  made.timeline.push_back(
+      {.time = {1'767'268'802, 0}, .what = "Preempted", .by = ExplainedOthers::Name{"team-b", "big"}});
+  CHECK(history_text(made) ==
+        "2026-01-01T12:00:00Z  Workload created\n"
+        "2026-01-01T12:00:01Z  Waits (Pending) *\n"
+        "2026-01-01T12:00:02Z  Preempted: team-b/big\n"
+        "\n"
+        "*: before this replica of muster began: from conditions, which tell only the last change of each.\n");
+  // explain shows the last ones, history all.
+  for (int i = 0; i < 20; ++i)
+    made.timeline.push_back({{1'767'268'810 + i, 0}, "Waits (Reason" + std::to_string(i) + ")"});
+  CHECK(explain_text(made).find("Workload created") == std::string::npos);
+  CHECK(history_text(made).find("Workload created") != std::string::npos);
+  made.timeline.clear();
+  CHECK(history_text(made) == "Job team-a/train: no history is kept.\n");
+}
+
 TEST_CASE("explain text: what there is nothing of takes no line") {
   ExplainReply made;
   made.say("NotFound", "There is no Job team-a/train.");

@@ -30,6 +30,40 @@ TEST_CASE("shared snapshot: many readers at once cost one question, and a later 
   CHECK(asked == 2);
 }
 
+TEST_CASE("shared snapshot: who comes while the next one is made gets the last one, and waits where that is too old") {
+  std::atomic<int> asked = 0;
+  std::atomic<bool> held = false;
+  const auto take = [&]() -> std::optional<QueueListing> {
+    ++asked;
+    while (held) std::this_thread::yield();
+    return QueueListing{};
+  };
+  for (const bool is_too_old : {false, true}) {
+    asked = 0;
+    SharedSnapshot shared(take, system_clock(),
+                          {.fresh = std::chrono::milliseconds(1),
+                           .stale = is_too_old ? std::chrono::milliseconds(1) : Duration(std::chrono::minutes(5)),
+                           .kept = std::chrono::minutes(10)});
+    const auto first = shared.get();
+    held = true;
+    // One of them finds it too old and makes the next one, as long as it is held.
+    std::thread maker([&] {
+      while (asked < 2) shared.get();
+    });
+    while (asked < 2) std::this_thread::yield();
+    if (!is_too_old) {
+      CHECK(shared.get() == first);
+      held = false;
+    } else {
+      std::thread release([&] { held = false; });
+      CHECK(shared.get() != first);
+      release.join();
+    }
+    maker.join();
+    CHECK(shared.get() != nullptr);
+  }
+}
+
 TEST_CASE("shared snapshot: it is dropped when nobody reads, and made again") {
   SharedSnapshot shared([] { return std::optional(QueueListing{}); }, system_clock(),
                         {.fresh = std::chrono::milliseconds(1), .kept = std::chrono::milliseconds(10)});

@@ -88,6 +88,14 @@ export interface List<Item> {
   items: Item[];
 }
 
+// What has happened to a job.
+export interface Moment {
+  time: string;
+  what: string;
+  by?: { namespace: string; name: string }; // the Workload that it made room for
+  fromConditions?: boolean; // of a time before muster kept a history
+}
+
 export interface Explained {
   object: { kind: string; namespace: string; name: string };
   found: boolean;
@@ -108,7 +116,7 @@ export interface Explained {
     verdict: string;
   }[];
   others: { role: string; count: number; names: { namespace: string; name: string }[] }[];
-  timeline: { time: string; what: string }[];
+  timeline: Moment[];
 }
 
 export interface UsageHistory {
@@ -123,17 +131,34 @@ export interface Context {
   namespace: string;
   server: string;
   version: string;
+  proxied?: boolean; // muster serves the page, behind a proxy where people log in
+}
+
+let proxied = false;
+
+// Who answers is known from the context.
+export async function askContext(): Promise<Context> {
+  const context = await ask<Context>("context", new AbortController().signal);
+  proxied = context.proxied ?? false;
+  return context;
 }
 
 export async function ask<Answer>(path: string, signal: AbortSignal): Promise<Answer> {
   let response: Response;
   try {
-    response = await fetch("api/" + path, { signal });
+    // Proxies with login answer such requests with 401, and others with a page.
+    response = await fetch("api/" + path, { signal, headers: { Accept: "application/json" } });
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new Error("muster dashboard does not answer. Is the command still running?");
+    throw new Error(proxied ? "muster does not answer." : "muster dashboard does not answer. Is the command still running?");
   }
-  const body = (await response.json()) as Answer & { message?: string };
+  let body: Answer & { message?: string };
+  try {
+    body = (await response.json()) as Answer & { message?: string };
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw new Error("Something before muster has answered (HTTP " + response.status + "). If you were logged out, reload the page.");
+  }
   if (!response.ok) throw new Error(body.message ?? "HTTP " + response.status);
   return body;
 }

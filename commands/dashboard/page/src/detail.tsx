@@ -1,7 +1,7 @@
 // One job: why it waits, the numbers behind that, who is ahead, who holds the quota, what happened.
 import { useState } from "preact/hooks";
 
-import { query, type Explained, type HolderItem, type List } from "./api";
+import { query, type Explained, type HolderItem, type List, type Moment } from "./api";
 import { useLive } from "./live";
 import { Empty, Notices } from "./parts";
 import { amount, explainable, jobOf, span, type JobName } from "./words";
@@ -10,6 +10,7 @@ const ROLES: Record<string, string> = {
   ahead: "Ahead of it in the queue",
   victim: "Evicted for it, and still stopping",
   blocker: "Not ready, which holds up all admissions",
+  preemptor: "It was preempted for",
 };
 
 export function Detail({ namespace, job }: { namespace: string; job: JobName }) {
@@ -57,22 +58,34 @@ function Answer({ namespace, job, answer }: { namespace: string; job: JobName; a
         <h2>Facts</h2>
         <dl>{answer.facts.map((fact) => <div key={fact.name}><dt>{fact.name}</dt><dd>{fact.value}</dd></div>)}</dl>
       </section>
-      {answer.timeline.length > 0 && (
-        <section>
-          <h2>History</h2>
-          <ol class="timeline">
-            {answer.timeline.map((moment) => (
-              <li key={moment.time + moment.what}><time dateTime={moment.time}>{new Date(moment.time).toLocaleString()}</time> {moment.what}</li>
-            ))}
-          </ol>
-        </section>
-      )}
+      {answer.timeline.length > 0 && <Timeline moments={answer.timeline} />}
       <section>
         <h2>Commands</h2>
         <Command text={"kubectl muster explain " + job.kind + "/" + job.name + " -n " + namespace} />
+        <Command text={"kubectl muster history " + job.kind + "/" + job.name + " -n " + namespace} />
         <Command text={"kubectl get " + (job.kind === "workload" ? "workloads.kueue.x-k8s.io" : job.kind) + " " + job.name + " -n " + namespace + " -o yaml"} />
       </section>
     </>
+  );
+}
+
+function Timeline({ moments }: { moments: Moment[] }) {
+  const rough = moments.some((moment) => moment.fromConditions);
+  return (
+    <section>
+      <h2>History</h2>
+      <ol class="timeline">
+        {moments.map((moment, index) => (
+          <li key={index} class={moment.fromConditions ? "rough" : undefined}>
+            <time dateTime={moment.time}>{new Date(moment.time).toLocaleString()}</time> {moment.what}
+            {moment.by !== undefined && (
+              <>: <a href={"#/job/" + moment.by.namespace + "/workload/" + moment.by.name}>{moment.by.namespace}/{moment.by.name}</a></>
+            )}
+          </li>
+        ))}
+      </ol>
+      {rough && <p class="legend">In italics: before this replica of muster began. From conditions, which tell only the last change of each.</p>}
+    </section>
   );
 }
 

@@ -3,7 +3,7 @@
 import { render } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 
-import { ask, type Context } from "./api";
+import { askContext, type Context } from "./api";
 import { Detail } from "./detail";
 import { Jobs } from "./jobs";
 import { Empty } from "./parts";
@@ -68,7 +68,7 @@ function App({ context }: { context: Context }) {
 const root = document.getElementById("app");
 if (root !== null) {
   root.textContent = "";
-  ask<Context>("context", new AbortController().signal)
+  askContext()
     .then((context) => render(<App context={context} />, root))
     .catch((error: Error) => render(<Empty>{error.message}</Empty>, root));
 }

@@ -1,4 +1,7 @@
 // Cohorts and ClusterQueues as a tree, with a bar for each flavor and resource, and the list of one queue.
+import { Component } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
 import type { ClusterQueueItem, CohortItem, List } from "./api";
 import { History } from "./history";
 import { useLive } from "./live";
@@ -38,44 +41,92 @@ function Totals({ queues }: { queues: ClusterQueueItem[] }) {
   );
 }
 
+// So many of a long list that each picture is drawn at once, and more with each one.
+function useGrowing(total: number, step: number): number {
+  const [shown, setShown] = useState(step);
+  useEffect(() => {
+    if (shown >= total) return;
+    const timer = window.setTimeout(() => setShown(shown + step));
+    return () => window.clearTimeout(timer);
+  }, [shown, total, step]);
+  return shown;
+}
+
 function Tree({ queues, cohorts, at }: { queues: ClusterQueueItem[]; cohorts: CohortItem[]; at: number }) {
   const known = new Set(cohorts.map((cohort) => cohort.name));
   const roots = cohorts.filter((cohort) => !known.has(cohort.parent));
   const alone = queues.filter((queue) => !known.has(queue.cohort));
+  const tree = { queues: groups(queues, (queue) => queue.cohort), cohorts: groups(cohorts, (cohort) => cohort.parent), at };
+  const shownRoots = useGrowing(roots.length, 4);
+  const shownAlone = useGrowing(alone.length, 40);
   if (queues.length === 0) return <Empty>There is no ClusterQueue.</Empty>;
   return (
     <>
-      {roots.map((root) => <Cohort key={root.name} cohort={root} cohorts={cohorts} queues={queues} at={at} depth={0} />)}
-      {alone.map((queue) => <Queue key={queue.name} queue={queue} at={at} />)}
+      {roots.slice(0, shownRoots).map((root) => <Cohort key={root.name} cohort={root} tree={tree} depth={0} />)}
+      {alone.slice(0, shownAlone).map((queue) => <Queue key={queue.name} queue={queue} at={at} />)}
     </>
   );
+}
+
+// By their Cohort: 1,000 queues in 100 Cohorts are gone through once.
+function groups<Item>(items: Item[], cohort: (item: Item) => string): Map<string, Item[]> {
+  const found = new Map<string, Item[]>();
+  for (const item of items) {
+    const group = found.get(cohort(item));
+    if (group === undefined) found.set(cohort(item), [item]);
+    else group.push(item);
+  }
+  return found;
+}
+
+interface TreeParts {
+  queues: Map<string, ClusterQueueItem[]>;
+  cohorts: Map<string, CohortItem[]>;
+  at: number;
 }
 
 // Deeper trees are cut: a cycle of Cohorts, which nobody rejects, must not hang the page.
 const DEEPEST = 20;
 
-function Cohort({ cohort, cohorts, queues, at, depth }: { cohort: CohortItem; cohorts: CohortItem[]; queues: ClusterQueueItem[]; at: number; depth: number }) {
+function Cohort({ cohort, tree, depth }: { cohort: CohortItem; tree: TreeParts; depth: number }) {
   if (depth > DEEPEST) return null;
   return (
     <section class="cohort">
       <h2>Cohort {cohort.name}</h2>
       {cohort.quotas.map((quota) => <QuotaBar key={quota.flavor + quota.resource} quota={quota} />)}
-      {queues.filter((queue) => queue.cohort === cohort.name).map((queue) => <Queue key={queue.name} queue={queue} at={at} />)}
-      {cohorts.filter((child) => child.parent === cohort.name).map((child) => (
-        <Cohort key={child.name} cohort={child} cohorts={cohorts} queues={queues} at={at} depth={depth + 1} />
-      ))}
+      {(tree.queues.get(cohort.name) ?? []).map((queue) => <Queue key={queue.name} queue={queue} at={tree.at} />)}
+      {(tree.cohorts.get(cohort.name) ?? []).map((child) => <Cohort key={child.name} cohort={child} tree={tree} depth={depth + 1} />)}
     </section>
   );
 }
 
-function Queue({ queue, at }: { queue: ClusterQueueItem; at: number }) {
+interface QueueProps {
+  queue: ClusterQueueItem;
+  at: number;
+}
+
+const longest = ({ queue, at }: QueueProps) => (queue.oldestPendingSince === null ? "" : span(queue.oldestPendingSince, at));
+
+// Drawn again when something of it has changed: of 1,000 queues that is true of few.
+class Queue extends Component<QueueProps> {
+  override shouldComponentUpdate(next: QueueProps) {
+    return longest(next) !== longest(this.props) || JSON.stringify(next.queue) !== JSON.stringify(this.props.queue);
+  }
+
+  override render() {
+    return <QueueCard {...this.props} />;
+  }
+}
+
+function QueueCard(props: QueueProps) {
+  const { queue } = props;
   return (
     <article class="queue">
       <h3>
         <a href={"#/queue/" + queue.name}>{queue.name}</a> <State state={queue.state} />
         <small>
           {queue.reserving.toLocaleString()} with quota, {queue.pending.toLocaleString()} pending
-          {queue.oldestPendingSince !== null && ", the longest for " + span(queue.oldestPendingSince, at)}
+          {queue.oldestPendingSince !== null && ", the longest for " + longest(props)}
         </small>
       </h3>
       {queue.state !== "Active" && <p class="notice bad">{queue.message || queue.reasonInWords || queue.reason}</p>}

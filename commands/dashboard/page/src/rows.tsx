@@ -7,7 +7,7 @@ import { useLive } from "./live";
 import { Empty, Notices, State } from "./parts";
 import { eta, explainable, jobOf, position, span } from "./words";
 
-const PART = 100; // rows that are asked for at once
+const PART = 50; // rows that are asked for at once
 const HEIGHT = 44; // pixels, as in style.css
 const MARGIN = 10; // rows drawn beyond the edge
 
@@ -27,8 +27,8 @@ export function WorkloadRows({ filter, empty }: { filter: RowsFilter; empty: str
   const [first, setFirst] = useState(0);
   const [shown, setShown] = useState(20);
   const offset = Math.floor(Math.max(0, first - MARGIN) / PART) * PART;
-  // Two parts, so that the edge between them is never in sight alone.
-  const live = useLive<List<WorkloadItem>>(query("workloads", { ...filter, limit: 2 * PART, offset }));
+  // Three parts: whatever is in sight, also on a high screen, is in them.
+  const live = useLive<List<WorkloadItem>>(query("workloads", { ...filter, limit: 3 * PART, offset }));
   const [last, setLast] = useState<{ list: List<WorkloadItem>; offset: number }>();
   useEffect(() => {
     if (live.answer !== undefined) setLast({ list: live.answer, offset });
