@@ -3,7 +3,7 @@
 #include <signal.h>
 
 #include "manifests/webhooks.h"
-#include "runtime/kueue_guard.h"
+#include "runtime/kueue/kueue_guard.h"
 #include "runtime/policy_binding.h"
 #include "runtime/recording/recorded_settings.h"
 #include "runtime/version.h"

@@ -54,7 +54,8 @@ using KindCheck = std::function<Result<std::string, StatusError>(std::stop_token
 //   not served; it is then reported as absent, and checked every 30 s;
 // - any other answer that is not what was asked for (a proxy's page, half a list) changes
 //   nothing of the picture;
-// - a kind to which its check objects, before a list or between two streams, is reported as absent, and checked every 30
+// - a kind to which its check objects, before a list or between two streams, is reported as absent, and checked every
+// 30
 //   s;
 // - a missing permission (403) is reported to the observer, and retried until granted;
 // - what fails, or ends at once without news, is repeated 0.8 s to 30 s later.

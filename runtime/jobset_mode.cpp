@@ -7,7 +7,7 @@
 #include "api/meta/resource_type.h"
 #include "api/meta/time.h"
 #include "manifests/names.h"
-#include "runtime/kueue_presence.h"
+#include "runtime/kueue/kueue_presence.h"
 
 namespace muster {
 namespace {

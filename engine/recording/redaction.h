@@ -1,9 +1,10 @@
 // What a recording keeps of an object: what decisions read. Everything else is closed: a string becomes another one, so
 // that no secret of a user is in the file, and so that what was equal is still equal.
 //
-// The lists of what is kept are in redaction.cpp, kind by kind and field by field: a field that is not in them is
-// closed, and so are the fields that Kubernetes will have next year. Numbers and booleans are kept everywhere, and
-// so are the names of fields, labels and annotations. The status is kept, because decisions are made from it.
+// The lists of what is kept are in redaction.cpp, redaction_parts.cpp and redaction_described.cpp, kind by kind and
+// field by field: a field that is not in them is closed, and so are the fields that Kubernetes will have next year.
+// Numbers and booleans are kept everywhere, and so are the names of fields, labels and annotations. The status is kept,
+// because decisions are made from it.
 #pragma once
 
 #include <functional>

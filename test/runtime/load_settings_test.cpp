@@ -131,7 +131,7 @@ TEST_CASE("settings: the dashboard is served where that is asked for, and the fl
     const ConfigFile file(text);
     SettingsFlags flags;
     flags.config_file = file.path();
-    flags.given["dashboard"] = {flag ? "true" : "false"};
+    if (flag) flags.given["dashboard"] = {*flag ? "true" : "false"};
     const auto settings = load_settings(flags, "muster-system");
     REQUIRE(settings.ok());
     return settings->configuration.muster.dashboard;

@@ -27,8 +27,8 @@ Obstacle queued_by_itself(const Review& review, std::string_view queue) {
           keep + "without the label " + std::string(kQueueNameLabel)};
 }
 
-// Whether the Workload of the topmost controller lets a part of it run. It counts what its controller makes: the Jobs of
-// a JobSet, the JobSet of a TrainJob.
+// Whether the Workload of the topmost controller lets a part of it run. It counts what its controller makes: the Jobs
+// of a JobSet, the JobSet of a TrainJob.
 bool covers(const ManagedAncestor& ancestor, const Review& review) {
   return review.view.is_admitted(ancestor.uid);
 }

@@ -6,7 +6,7 @@
 #include "commands/moving/rules/adoption_parts.h"
 #include "commands/moving/rules/definitions.h"
 #include "manifests/schema.h"
-#include "runtime/kueue_presence.h"
+#include "runtime/kueue/kueue_presence.h"
 
 namespace muster {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "api/codec/json.h"
 #include "manifests/names.h"
-#include "runtime/kueue_presence.h"
+#include "runtime/kueue/kueue_presence.h"
 
 namespace muster {
 namespace {

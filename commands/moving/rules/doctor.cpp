@@ -6,7 +6,7 @@
 #include "api/meta/time.h"
 #include "commands/moving/rules/adoption.h"
 #include "commands/moving/rules/components.h"
-#include "runtime/kueue_presence.h"
+#include "runtime/kueue/kueue_presence.h"
 
 namespace muster {
 namespace {

@@ -8,7 +8,7 @@
 #include "commands/moving/rules/definitions.h"
 #include "manifests/catalog.h"
 #include "manifests/schema.h"
-#include "runtime/kueue_presence.h"
+#include "runtime/kueue/kueue_presence.h"
 #include "test/commands/moving/fake_cluster.h"
 
 namespace muster::test {

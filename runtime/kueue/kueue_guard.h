@@ -8,7 +8,7 @@
 
 #include "kube/api.h"
 #include "kube/transport/timing.h"
-#include "runtime/kueue_presence.h"
+#include "runtime/kueue/kueue_presence.h"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "runtime/kueue_guard.h"
+#include "runtime/kueue/kueue_guard.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "runtime/kueue_presence.h"
+#include "runtime/kueue/kueue_presence.h"
 
 #include <algorithm>
 
