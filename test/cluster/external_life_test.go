@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -88,15 +89,21 @@ func TestBesideAForeignControllerEachRunOfAGangWaitsAnew(t *testing.T) {
 	runStarts(t, cluster, namespace)
 }
 
-// deadlineOf is when the gang of the JobSet "train" expires as its ConfigMap has it.
+// deadlineOf waits for the deadline of the gang of the JobSet "train" in its ConfigMap: muster writes it once it has seen a waiter.
 func deadlineOf(t *testing.T, cluster *harness.Cluster, namespace string) string {
 	t.Helper()
-	decided, err := cluster.Client.CoreV1().ConfigMaps(namespace).Get(harness.Context(t), "train-group-scheduling", metav1.GetOptions{})
-	must(t, err)
-	if decided.Data["deadlines"] == "" {
-		t.Errorf("no deadline: %v", decided.Data)
-	}
-	return decided.Data["deadlines"]
+	deadline := ""
+	harness.Eventually(t, 20*time.Second, "the deadline is written", func() error {
+		decided, err := cluster.Client.CoreV1().ConfigMaps(namespace).Get(harness.Context(t), "train-group-scheduling", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if deadline = decided.Data["deadlines"]; deadline == "" {
+			return fmt.Errorf("%v", decided.Data)
+		}
+		return nil
+	})
+	return deadline
 }
 
 func TestBesideAForeignControllerAGangThatExpiresEndsForGood(t *testing.T) {
