@@ -12,7 +12,6 @@ namespace muster {
 namespace {
 
 using nlohmann::json;
-using recording::DecisionKind;
 using recording::Difference;
 using recording::ReplayCount;
 

@@ -59,9 +59,9 @@ void Replay::answer(WriteFinished finished, Now at) {
     ids_.erase(known);
     return core_.apply(finished, at);
   }
-  for (Open& waiting : missing_) {
-    if (waiting.write.id == finished.id) waiting.answer = std::move(finished);
-  }
+  const auto waiting =
+      std::find_if(missing_.begin(), missing_.end(), [&](const Open& each) { return each.write.id == finished.id; });
+  if (waiting != missing_.end()) waiting->answer = std::move(finished);
 }
 
 void Replay::apply(const Batch& batch) {

@@ -92,12 +92,10 @@ type askedOf struct {
 // answerFor listens in muster's place, with muster's certificate.
 func answerFor(t *testing.T, cluster *harness.Cluster, muster *harness.Muster) *askedOf {
 	t.Helper()
-	secrets, err := cluster.Client.CoreV1().Secrets("muster-system").List(harness.Context(t), metav1.ListOptions{})
+	// The default name; other tests install muster with another one.
+	secret, err := cluster.Client.CoreV1().Secrets("muster-system").Get(harness.Context(t), "kueue-webhook-server-cert", metav1.GetOptions{})
 	must(t, err)
-	if len(secrets.Items) != 1 {
-		t.Fatalf("muster has %d Secrets", len(secrets.Items))
-	}
-	pair, err := tls.X509KeyPair(secrets.Items[0].Data["tls.crt"], secrets.Items[0].Data["tls.key"])
+	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
 	must(t, err)
 	listener, err := net.Listen("tcp", muster.Address)
 	must(t, err)
