@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -111,13 +112,15 @@ func TestInstallPageByHelm(t *testing.T) {
 	uninstallAsThePageSays(t, cluster)
 }
 
-// withAnotherSetting makes every `helm upgrade` of a script one that changes a setting, so that all pods are replaced.
-const withAnotherSetting = `eval "$(declare -f helm | sed '1s/helm/helm_as_it_is/')"
+// helmWith makes every `helm COMMAND` of the script that follows have these arguments too.
+func helmWith(command, arguments string) string {
+	return fmt.Sprintf(`eval "$(declare -f helm | sed '1s/helm/helm_as_it_is/')"
 helm() {
-  if [[ $1 == upgrade ]]; then set -- "$@" --set configuration.muster.logFormat=text; fi
+  if [[ $1 == %s ]]; then set -- "$@" %s; fi
   helm_as_it_is "$@"
 }
-`
+`, command, arguments)
+}
 
 // The upgrade and the rollback of docs/upgrade.md replace all pods, twice, while Jobs are created: none is refused, and
 // what runs is not touched.
@@ -139,7 +142,8 @@ func TestUpgradePageRefusesNoJob(t *testing.T) {
 	for _, pod := range musterPods(t, cluster) {
 		old[pod.Name] = true
 	}
-	if output, err := cluster.Shell(t, withAnotherSetting+boxes(t, "upgrade.md")["With Helm"]); err != nil {
+	// A setting that changes replaces all pods.
+	if output, err := cluster.Shell(t, helmWith("upgrade", "--set configuration.muster.logFormat=text")+boxes(t, "upgrade.md")["With Helm"]); err != nil {
 		t.Errorf("%v\n%s\n%s", err, output, state(cluster))
 	}
 	cancel()

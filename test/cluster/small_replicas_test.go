@@ -14,14 +14,6 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// inLittleRoom makes `helm install` give each replica half a CPU and 128 MiB.
-const inLittleRoom = `eval "$(declare -f helm | sed '1s/helm/helm_as_it_is/')"
-helm() {
-  if [[ $1 == install ]]; then set -- "$@" --set resources.limits.cpu=500m --set resources.limits.memory=128Mi; fi
-  helm_as_it_is "$@"
-}
-`
-
 // ready counts muster's pods that are ready, and fails the test for one whose container has ended.
 func ready(t *testing.T, cluster *harness.Cluster) int {
 	t.Helper()
@@ -44,7 +36,7 @@ func ready(t *testing.T, cluster *harness.Cluster) int {
 func TestTwoSmallReplicasSurviveADrain(t *testing.T) {
 	cluster := harness.OwnLab(t)
 	node := cluster.RealNode(t)
-	if said, err := cluster.Shell(t, inLittleRoom+boxes(t, "install.md")["With Helm"]); err != nil {
+	if said, err := cluster.Shell(t, helmWith("install", "--set resources.limits.cpu=500m --set resources.limits.memory=128Mi")+boxes(t, "install.md")["With Helm"]); err != nil {
 		t.Fatalf("%v\n%s\n%s", err, said, state(cluster))
 	}
 	follow(t, cluster, "install.md", "First queue and first Job")

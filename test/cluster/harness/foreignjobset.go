@@ -76,8 +76,7 @@ func (c *Cluster) InstallForeignJobSet(t testing.TB) *ForeignJobSet {
 	return foreign
 }
 
-// foreignParts are the namespace, the Deployment and the webhooks of JobSet, by their names. The webhooks ask about
-// no object that there is, because the stand-in has no server; pods of the Deployment only sleep.
+// foreignParts are the namespace and the Deployment of JobSet, by their names. Its pods only sleep.
 const foreignParts = `
 apiVersion: v1
 kind: Namespace
@@ -95,34 +94,26 @@ spec:
       nodeSelector: {muster.batch/node: real}
       containers:
       - {name: manager, image: "busybox:latest", imagePullPolicy: IfNotPresent, command: [sleep, "36000"]}
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingWebhookConfiguration
-metadata: {name: jobset-validating-webhook-configuration}
-webhooks:
-- name: vjobset.kb.io
-  sideEffects: None
-  admissionReviewVersions: [v1]
-  objectSelector: {matchLabels: {stand-in: asks-about-nothing}}
-  clientConfig: {service: {name: jobset-webhook-service, namespace: jobset-system, path: /validate-jobset-x-k8s-io-v1alpha2-jobset}}
-  rules: [{apiGroups: [jobset.x-k8s.io], apiVersions: [v1alpha2], operations: [CREATE, UPDATE], resources: [jobsets]}]
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingWebhookConfiguration
-metadata: {name: jobset-mutating-webhook-configuration}
-webhooks:
-- name: mjobset.kb.io
-  sideEffects: None
-  admissionReviewVersions: [v1]
-  objectSelector: {matchLabels: {stand-in: asks-about-nothing}}
-  clientConfig: {service: {name: jobset-webhook-service, namespace: jobset-system, path: /mutate-jobset-x-k8s-io-v1alpha2-jobset}}
-  rules: [{apiGroups: [jobset.x-k8s.io], apiVersions: [v1alpha2], operations: [CREATE], resources: [jobsets]}]
 `
+
+// foreignWebhooks is a webhook configuration of JobSet, by its name. The stand-in has no server, so it selects no object
+// that there is.
+func foreignWebhooks(kind, operations string) string {
+	lower := strings.ToLower(kind)
+	return fmt.Sprintf(`{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "%sWebhookConfiguration",
+		"metadata": {"name": "jobset-%s-webhook-configuration"}, "webhooks": [{"name": "%cjobset.kb.io", "sideEffects": "None",
+		"admissionReviewVersions": ["v1"], "objectSelector": {"matchLabels": {"stand-in": "asks-about-nothing"}},
+		"clientConfig": {"service": {"name": "jobset-webhook-service", "namespace": "jobset-system"}},
+		"rules": [{"apiGroups": ["jobset.x-k8s.io"], "apiVersions": ["v1alpha2"], "operations": [%s], "resources": ["jobsets"]}]}]}`,
+		kind, lower, lower[0], operations)
+}
 
 // Deploy gives the controller the parts that an installed JobSet has. From then on it acts while its Deployment has pods.
 func (f *ForeignJobSet) Deploy(t testing.TB) {
 	t.Helper()
 	f.cluster.Kubectl(t, foreignParts, "apply", "-f", "-")
+	f.cluster.Kubectl(t, foreignWebhooks("Validating", `"CREATE", "UPDATE"`), "apply", "-f", "-")
+	f.cluster.Kubectl(t, foreignWebhooks("Mutating", `"CREATE"`), "apply", "-f", "-")
 	f.deployed.Store(true)
 	Eventually(t, time.Minute, "JobSet's controller runs", func() error {
 		if !f.Runs(Context(t)) {
