@@ -39,8 +39,15 @@ func startAdmitter(t *testing.T, cluster *harness.Cluster, idle bool) *harness.M
 	}
 	path := writeFile(t, "config.yaml", config)
 	harness.ApplyRights(t, cluster, path)
-	return startQueueMuster(t, "--config", path, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))
+	flags := []string{"--jobset-controller", "native", "--config", path, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster")}
+	if withoutWebhooks() {
+		return harness.LaunchMuster(t, flags...)
+	}
+	return harness.StartMuster(t, flags...)
 }
+
+// withoutWebhooks is how Kueue's own runner measures: with the scheduler and its reconcilers only.
+func withoutWebhooks() bool { return os.Getenv("MUSTER_BENCH_WEBHOOKS") == "false" }
 
 // admissionRun is a run of a shape and what it cost.
 type admissionRun struct {
@@ -85,6 +92,9 @@ func runAdmission(t *testing.T, cluster *harness.Cluster, shape harness.Shape, f
 	shapeRun := harness.ShapeRun{Shape: shape, Writers: 32, CreatesPerSecond: openLoop(t)}
 	if floor {
 		shapeRun.AdmitsAs = musterUser
+	}
+	if shapeRun.CreatesPerSecond > 0 && !withoutWebhooks() {
+		shapeRun.CreatesAs = "load"
 	}
 	run := admissionRun{ShapeOutcome: shapeRun.Run(t, cluster, queues, time.Hour)}
 	run.muster, run.engine, run.peakMiB = muster.CPU(t)-musterBefore, muster.EngineCPU(t)-engineBefore, muster.PeakKiB(t)/1024
@@ -167,6 +177,7 @@ func printAdmission(shape harness.Shape, floor, run admissionRun) {
 	row("longest time without an admission", seconds(floor.LongestPause), seconds(run.LongestPause), "", "2 s in an open loop")
 	row("evictions", fmt.Sprint(floor.Evictions), fmt.Sprint(run.Evictions), "", "")
 	row("pod-seconds that evictions threw away", "", fmt.Sprintf("%.0f", run.LostSeconds), "", "")
+	row("creates that were sent back (429)", fmt.Sprint(floor.Throttled), fmt.Sprint(run.Throttled), "", "")
 	row("lists of the runner, its watch being behind", fmt.Sprint(floor.Relists), fmt.Sprint(run.Relists), "", "")
 	row("quota exceeded", "", fmt.Sprint(len(run.OverAdmitted)), "", "0")
 	row("API server's CPU per Workload", each(floor.server, floor), each(run.server, run), "", "")

@@ -8,6 +8,7 @@
 //	MUSTER_LAB_BIN          the lab binary, which is also the kubectl (default:
 //	                        beside the test program, or ../../build/cluster/lab)
 //	MUSTER_IMAGE            folder with muster's image; without it one is made of MUSTER_BIN
+//	MUSTER_LAB_FLAGS        more flags for the lab that is started, see `lab up --help`
 //	MUSTER_SOAK             not empty: tests that have a long form run in it
 //
 // Relative paths are relative to test/cluster, the folder to run the tests in.
@@ -22,6 +23,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -162,6 +164,7 @@ func startLab(folder string, hollowNodes int) (string, *exec.Cmd, error) {
 		}
 		arguments = append(arguments, "--kubelet", "--muster-image", layout)
 	} // else the tests that need the kubelet say so
+	arguments = append(arguments, strings.Fields(os.Getenv("MUSTER_LAB_FLAGS"))...)
 	lab := exec.Command(LabBinary(), arguments...)
 	lab.Stderr = os.Stderr
 	if err := lab.Start(); err != nil {

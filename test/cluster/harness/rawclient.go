@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"testing"
 	"time"
 
@@ -54,6 +55,21 @@ const (
 // errExpired is that a watch begins at a version which the API server no longer has.
 var errExpired = errors.New("the version is too old")
 
+// throttledError is that the API server has too many requests under way; the client is to try again.
+type throttledError struct{ after time.Duration }
+
+func (t throttledError) Error() string { return "too many requests; again after " + t.after.String() }
+
+// throttled is what an answer of status 429 asks for.
+func throttled(response *http.Response) error {
+	seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
+	if err != nil {
+		seconds = 1
+	}
+	_, err = io.Copy(io.Discard, response.Body)
+	return errors.Join(throttledError{time.Duration(seconds) * time.Second}, err)
+}
+
 // send returns the status of the answer; what an error answers is in the error. A conflict
 // is no error. A user who is named is the one whom the administrator pretends to be.
 func (r *rawClient) send(ctx context.Context, method, path, user, contentType string, body []byte) (int, error) {
@@ -71,6 +87,9 @@ func (r *rawClient) send(ctx context.Context, method, path, user, contentType st
 		return 0, err
 	}
 	defer response.Body.Close()
+	if response.StatusCode == http.StatusTooManyRequests {
+		return response.StatusCode, throttled(response)
+	}
 	if response.StatusCode >= http.StatusBadRequest && response.StatusCode != http.StatusConflict {
 		text, _ := io.ReadAll(io.LimitReader(response.Body, 2048))
 		return response.StatusCode, fmt.Errorf("%s %s: %s: %s", method, path, response.Status, text)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -148,4 +149,17 @@ func (c *Cluster) AwaitSteadyWatch(t testing.TB, q ShapeQueues) {
 		}
 		return err
 	})
+}
+
+// bind gives a user a ClusterRole in one namespace.
+func (c *Cluster) bind(t testing.TB, namespace, user, role string) {
+	t.Helper()
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	}
+	if _, err := c.Client.RbacV1().RoleBindings(namespace).Create(Context(t), binding, ForReal); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -24,6 +24,9 @@ type ShapeRun struct {
 	// creates are sent a second (none before it is due), whatever became of those before, and
 	// what is over is marked by server-side apply.
 	CreatesPerSecond int
+	// CreatesAs is the user who creates the Workloads; empty: the administrator. The API server exempts the administrator
+	// from its limits: it takes all creates at once, and calls the webhooks for all of them at once.
+	CreatesAs string
 	// AdmitsAs makes it admit every Workload at once, whatever the quota, as this user: the
 	// writes of a run with no scheduler, and so the floor under any. Muster must not lead
 	// then; that its name is borrowed spares these writes the webhooks that its own are spared.
@@ -44,6 +47,7 @@ type ShapeOutcome struct {
 	LongestPause time.Duration // between two admissions
 	WaitedLong   int           // Workloads that waited for 120 s and more
 	LostSeconds  float64       // pod-seconds that evictions threw away
+	Throttled    int           // creates that the API server sent back because it had too many (429)
 	Relists      int           // how often the run's own watch had to begin anew with a list
 }
 
@@ -122,6 +126,9 @@ func (s ShapeRun) Run(t testing.TB, c *Cluster, queues ShapeQueues, within time.
 	r.creator = r.client
 	if s.CreatesPerSecond > 0 {
 		r.creator = c.multiplexedClient(t)
+	}
+	if s.CreatesAs != "" {
+		c.bind(t, queues.Namespace, s.CreatesAs, "cluster-admin")
 	}
 	for _, each := range arrivals {
 		r.records[each.name] = &record{arrival: each}
@@ -217,7 +224,7 @@ func (r *shapeRun) create(workload *record) error {
 	r.mutex.Lock()
 	workload.sent = time.Now()
 	r.mutex.Unlock()
-	status, err := r.creator.send(r.ctx, http.MethodPost, r.queues.path(), "", "application/json", body)
+	status, err := r.post(body)
 	if err == nil && status == http.StatusConflict {
 		err = fmt.Errorf("there is a Workload %s already", workload.name)
 	}
@@ -225,6 +232,23 @@ func (r *shapeRun) create(workload *record) error {
 		r.cancel(err)
 	}
 	return err
+}
+
+// post creates a Workload, and tries again after the time that the API server names, as client-go does.
+func (r *shapeRun) post(body []byte) (int, error) {
+	for {
+		status, err := r.creator.send(r.ctx, http.MethodPost, r.queues.path(), r.CreatesAs, "application/json", body)
+		var later throttledError
+		if !errors.As(err, &later) {
+			return status, err
+		}
+		r.mutex.Lock()
+		r.outcome.Throttled++
+		r.mutex.Unlock()
+		if !until(r.ctx, time.Now().Add(later.after)) {
+			return status, context.Cause(r.ctx)
+		}
+	}
 }
 
 // watch follows all Workloads in the order of their changes, which is also the order in

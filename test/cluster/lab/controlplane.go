@@ -125,7 +125,13 @@ func apiserverArguments(s *supervisor, ports controlPlanePorts) []string {
 	if s.room != nil {
 		listen = "0.0.0.0" // pods come by the bridge, which is made later
 	}
-	return append(servingArguments(c, listen, ports.apiserver),
+	arguments := servingArguments(c, listen, ports.apiserver)
+	if !s.requestLimits {
+		// As upstream's own load tests do: the tests measure muster, not the
+		// API server's queues.
+		arguments = append(arguments, "--max-requests-inflight=5000", "--max-mutating-requests-inflight=2500")
+	}
+	return append(arguments,
 		"--etcd-servers=http://"+loopback(ports.etcdClients),
 		"--advertise-address=127.0.0.1",
 		// Endpoints may not be loopback addresses; nothing here routes to them.
@@ -153,10 +159,6 @@ func apiserverArguments(s *supervisor, ports controlPlanePorts) []string {
 		"--kubelet-client-certificate="+c.cert("admin"),
 		"--kubelet-client-key="+c.key("admin"),
 		"--kubelet-preferred-address-types=InternalIP",
-		// As upstream's own load tests do: the tests measure muster, not the
-		// API server's queues.
-		"--max-requests-inflight=5000",
-		"--max-mutating-requests-inflight=2500",
 		// End without waiting for anybody: all clients are on this machine and
 		// end with the lab.
 		"--shutdown-delay-duration=0s",

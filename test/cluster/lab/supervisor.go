@@ -25,6 +25,8 @@ type supervisor struct {
 	children     []*process    // in the order of their start
 	died         chan *process // each child once, when it has ended
 	began        time.Time
+	// requestLimits leaves the API server its own limits of requests under way.
+	requestLimits bool
 }
 
 // newSupervisor prepares a folder: an empty temporary one if no name is given,
