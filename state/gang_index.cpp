@@ -45,8 +45,8 @@ bool is_started(const std::vector<PodPtr>& place) {
   return std::any_of(place.begin(), place.end(), [](const PodPtr& pod) { return pod->has_started(); });
 }
 
-// Which Job of its gang it is: the replicated job and its index there, as its name says it,
-// which nobody can change and which is nobody else's. A stranger's name says neither.
+// Identifies the Job within its gang: the replicated job and the index, from the Job's name. A name cannot
+// change and is unique. The name of a Job outside the gang contains neither.
 struct Member {
   std::string replicated_job;
   int64_t index;

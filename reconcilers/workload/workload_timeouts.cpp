@@ -5,13 +5,13 @@
 namespace muster {
 namespace {
 
-// Notes the first admission where that counts, without a write of its own.
+// Records the first admission if it counts, without a separate write.
 void note_first_admission(RequeueState& state, const WorkloadDraft& draft, const RequeuingStrategy& strategy) {
   if (!strategy.backoff_limit_timeout || !state.first_admitted_at.is_zero()) return;
   state.first_admitted_at = draft.find(kAdmittedCondition)->last_transition;
 }
 
-// Why there is no further try; empty when there is one.
+// The reason why no attempt is left; empty if an attempt is left.
 std::string limit_reached(const RequeueState& state, const RequeuingStrategy& strategy, TimePoint now) {
   if (strategy.backoff_limit_count && state.count.value_or(0) >= *strategy.backoff_limit_count)
     return "exceeding the maximum number of re-queuing retries";
@@ -20,7 +20,7 @@ std::string limit_reached(const RequeueState& state, const RequeuingStrategy& st
   return "";
 }
 
-// One more eviction and its backoff, or deactivation when there is no further try.
+// One more eviction and its backoff, or deactivation if no attempt is left.
 void evict_or_give_up(WorkloadDraft& draft, const RequeuingStrategy& strategy, std::string_view cause,
                       const std::string& message) {
   RequeueState state = draft.status.requeue_state.value_or(RequeueState());
