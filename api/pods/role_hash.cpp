@@ -40,7 +40,7 @@ Ordered as_map(const json& map) {
   return Ordered(map);
 }
 
-// What a struct with "omit empty" does not print.
+// The empty values that a struct with "omit empty" does not print.
 bool is_left_out(const json& value) {
   return value.is_null() || (value.is_structured() && value.empty()) || value == "" || value == false;
 }
@@ -92,7 +92,7 @@ Ordered selector_member(std::string_view key, const json& value) {
   return key == "matchLabels" ? as_map(value) : list_of(value, print_expression);
 }
 Ordered print_selector(const json& value) {
-  // An empty selector is not an absent one.
+  // An empty selector is different from a missing selector.
   return value.is_object() && value.empty() ? Ordered::object() : in_order(value, kSelector, selector_member);
 }
 

@@ -186,7 +186,7 @@ class CourseRun {
       events_due_.pop();
       elapsed_ = std::max(elapsed_, event.at);
       if (event.what == What::kArrives) {
-        // It is its own time that counts for what starts because of it.
+        // Its own time counts as the start of Workloads that start because of it.
         arrive(event.member, event.at);
         break;
       }
@@ -213,7 +213,7 @@ class CourseRun {
     }
   }
 
-  // It waits again, unless nobody wants it to.
+  // It waits again, unless it was deactivated.
   void take_stopped(uint32_t index) {
     Live& live = live_[index];
     const ObjectMeta& meta = workload_of(index)->meta;
@@ -241,7 +241,7 @@ class CourseRun {
     for (size_t i = 0; i < admitted.size(); ++i) start(admitted[i], time_of(i, admitted.size()));
   }
 
-  // The i-th of those that start has waited for the i-th part of the ends.
+  // The i-th of the Workloads that start has waited for the i-th part of the ends.
   int64_t time_of(size_t i, size_t count) const {
     if (ends_.empty()) return 0;
     return ends_[((i + 1) * ends_.size() + count - 1) / count - 1];
