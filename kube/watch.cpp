@@ -243,7 +243,7 @@ void Watch::tell(const WatchAttempt& attempt, const WatchNext& next) {
       why_ = "the server closed the watch at once";
       break;
     case WatchEnd::kExpired:
-      return;  // the list that follows is told
+      return;  // the list that follows is reported
     case WatchEnd::kBroken:
     case WatchEnd::kUnusable:
       break;

@@ -1,12 +1,12 @@
-// Keeps the start barrier (KEP-498) of a gang that exists as it is.
+// Keeps the start barrier (KEP-498) of an existing gang unchanged.
 //
-// Re-applying the manifest that made a gang asks for templates without the barrier,
-// which the API server and JobSet's webhook would refuse as a change of an immutable
-// template; so what was injected is copied from the old object. It is never computed
-// anew: after an upgrade of muster, or of its settings, a new barrier would differ.
+// Applying the manifest of a gang again requests templates without the barrier, which the API server and
+// JobSet's webhook would refuse as a change of an immutable template. So the injected parts are copied from the
+// old object. They are never computed again: after an upgrade of muster, or of its settings, a new barrier
+// would differ.
 //
-// Only the epoch changes, when a suspended gang resumes: its pods are new ones, and
-// nothing else on them tells the runs apart.
+// Only the epoch changes, when a suspended gang resumes: its pods are new, and no other field on them
+// distinguishes the runs.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

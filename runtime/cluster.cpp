@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// Answers are remembered, so this is for strangers.
+// Answers are cached, so this limit concerns unknown clients.
 constexpr kube::RateLimit kReviewLimit{.per_second = 20, .burst = 40};
 
 std::optional<std::string> environment(const char* name) {

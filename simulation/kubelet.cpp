@@ -273,7 +273,7 @@ void Kubelet::pod_deleted() {
       some(around_.times.watch_low, around_.times.watch_high) + some(around_.times.stop_low, around_.times.stop_high);
   around_.timeline.after(delay, [this, alive = std::weak_ptr<int>(alive_)] {
     if (alive.expired() || stage_ == Stage::kEnded) return;
-    // A container that was told to stop exits with 143.
+    // A container that is stopped by a signal exits with 143.
     for (json* statuses : {&init_statuses_, &main_statuses_}) {
       for (json& status : *statuses) {
         if (find_path(status, {"state", "running"}) != nullptr) set_terminated(status, 143, false);

@@ -16,8 +16,8 @@ bool is_kind(const std::optional<OwnerReference>& owner, const ResourceType& typ
   return owner && job_type_of(*owner) == &type;
 }
 
-// A Job that waits at its own barrier, inside a JobSet or not. Inside a gang JobSet it
-// waits at the JobSet's.
+// A Job that waits at its own barrier, inside a JobSet or not. Inside a gang JobSet it waits at the barrier of
+// the JobSet.
 bool has_own_barrier(const Job& job) {
   return job.barrier && job.barrier->config_map == group_config_map_name(batch_job, job.meta.name);
 }

@@ -17,9 +17,9 @@ struct Demand {
   std::string misconfigured;
 };
 
-// The requests of a pod as a whole stand above those of its containers; Kubernetes refuses
-// pods in which they are smaller. Where it does not serve the field it drops it from the
-// Jobs of a JobSet, whose own template keeps it: then the containers' requests are what runs.
+// The requests of a pod as a whole have precedence over the requests of its containers; Kubernetes refuses pods
+// in which they are smaller. If Kubernetes does not serve the field, it removes the field from the Jobs of a
+// JobSet, but the JobSet's own template keeps it: then the containers' requests count.
 ResourceList whole_or_containers(PodResources resources) {
   ResourceList counted = pod_requests(resources);
   if (!resources.pod) return counted;

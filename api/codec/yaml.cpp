@@ -135,8 +135,8 @@ class Converter {
     return std::move(*key);
   }
 
-  // "<<": the keys of an object, or of several, of which the first that has a key wins.
-  // In the order of the text: a merge overwrites what is written above it.
+  // "<<": the keys of an object, or of several objects; the first object with a key has precedence. A merge
+  // overwrites the keys above it in the text.
   std::optional<YamlError> merge(size_t position, json& into) {
     const YamlNode& node = tree_.nodes[position];
     std::vector<size_t> sources{position};

@@ -21,8 +21,8 @@ Failure<Error> wrong_form() {
   return fail("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
 }
 
-// value * 10^power, or false when that does not fit: `value` then is what Go returns,
-// which multiplies at once for the powers between suffixes and else gives up with 0.
+// value * 10^power, or false if the result does not fit: `value` then has the result of Go, which multiplies at
+// once for the powers between suffixes and otherwise returns 0.
 bool scale_up(int64_t& value, int64_t power) {
   if (value == 0) return true;
   const bool keeps_low_bits = power <= 3 || power == 6 || power == 9;

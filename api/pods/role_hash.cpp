@@ -1,6 +1,6 @@
-// The hash is stored in names of pod sets, and a group can have pods of both controllers while one takes over from
-// the other: so it is taken over the same bytes. These are JSON as Go prints its structs: members in the order of
-// their declaration, quantities in canonical form, and what a struct leaves out when it is empty left out.
+// The hash is stored in names of pod sets, and a group can have pods of both controllers during a move from one
+// to the other. So the hash must use the same bytes. These are JSON as Go prints its structs: members in the
+// order of their declaration, quantities in canonical form, without the empty values that a struct omits.
 #include <nlohmann/json.hpp>
 #include <span>
 

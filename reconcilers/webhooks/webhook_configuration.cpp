@@ -11,8 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-// Somebody else injects bundles into entries by their name; a new entry takes
-// whatever the others have until then.
+// Another component injects bundles into entries by their name. A new entry uses the bundle of the other
+// entries until then.
 void keep_bundles(const json& live, json& wanted) {
   for (json& entry : wanted) {
     std::string bundle;

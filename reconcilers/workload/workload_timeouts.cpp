@@ -40,7 +40,7 @@ std::optional<PodsReadyWait> pods_ready_wait(const Conditions& conditions, const
   const Condition* admitted = find_condition(conditions, kAdmittedCondition);
   const Condition* ready = find_condition(conditions, kPodsReadyCondition);
   if (admitted == nullptr || !admitted->is_true() || (ready != nullptr && ready->is_true())) return std::nullopt;
-  // "PodsReady" is what old versions of Kueue wrote instead of WaitForStart.
+  // Old versions of Kueue wrote "PodsReady" instead of WaitForStart.
   if (ready == nullptr || ready->reason == kWaitForStartReason || ready->reason == kPodsReadyCondition)
     return PodsReadyWait{kWaitForStartReason, to_time_point(admitted->last_transition) + settings.timeout};
   if (ready->reason == kWaitForRecoveryReason && settings.recovery_timeout)

@@ -12,12 +12,13 @@ namespace {
 
 // From an eviction until the quota is free.
 constexpr int64_t kStopTime = 10'000'000'000;
-// Of the Workloads that run so many end together, where there are many: turns of the scheduler are what a course
-// costs. What starts then has the time of an end for its start, so that nothing adds up.
+// If many Workloads run, groups of them end together, in this number: the turns of the scheduler are the cost
+// of a course. A Workload that starts at such an end uses the time of this end as its start, so that errors do
+// not add up.
 constexpr size_t kEndsOfRunning = 64;
 constexpr int kEventsBetweenQuestions = 32;
 constexpr double kMostSeconds = 1e9;
-// That come in one course: as many as wait, and some more.
+// Arrivals in one course: the number of pending Workloads, and this number more.
 constexpr size_t kComingBesides = 1000;
 
 class CourseRun {
@@ -132,8 +133,8 @@ class CourseRun {
     if (left) plan(started + static_cast<int64_t>(std::min(*left, kMostSeconds) * 1e9), index, What::kEnd);
   }
 
-  // A short history is not the truth: each course takes it for longer or shorter than it was, as far as it can be
-  // wrong.
+  // A short history is uncertain: each course uses longer or shorter times than the history, within the
+  // possible error.
   double stretch_of(const Sample* observed) {
     if (observed == nullptr) return 1;
     const auto [known, is_new] = stretches_.try_emplace(observed, 1.0);
