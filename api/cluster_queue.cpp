@@ -71,7 +71,7 @@ FlavorFungibility read_fungibility(const json& spec) {
                             : FungibilityPreference::kBorrowingOverPreemption};
 }
 
-// What cannot be read selects nothing; the webhook has refused it before.
+// A selector that cannot be read selects no namespace; the webhook has refused it before.
 LabelSelector read_selector(const json& spec) {
   const json* selector = find_path(spec, {"namespaceSelector"});
   auto parsed = LabelSelector::parse(selector == nullptr ? json() : *selector);
@@ -155,7 +155,7 @@ ClusterQueuePtr read_cluster_queue(const json& object) {
     queue->admission_checks.push_back(
         {.name = std::string(string_at(rule, {"name"})), .on_flavors = strings_at(rule, {"onFlavors"})});
   }
-  // v1beta1's way to say it, in manifests that no API server has converted.
+  // The form of v1beta1, in manifests that no API server has converted.
   for (std::string& name : strings_at(spec, {"admissionChecks"})) {
     queue->admission_checks.push_back({.name = std::move(name), .on_flavors = {}});
   }

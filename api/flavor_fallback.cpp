@@ -14,7 +14,7 @@ using nlohmann::json;
 
 constexpr std::string_view kEachFlavor = "*";
 
-// nullopt: no timeout, or one that the webhook refuses.
+// nullopt: no timeout, or a timeout that the webhook refuses.
 std::optional<Duration> read_timeout(const json& rule) {
   std::optional<Duration> timeout;
   if (const json* text = find_path(rule, {"timeout"})) {

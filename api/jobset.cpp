@@ -75,7 +75,7 @@ void note_unless(const std::string_view (&known)[N], const std::string& field, s
     found.push_back(field + ": " + std::string(value));
 }
 
-// The status has room for the restarts of so many Jobs.
+// The status has space for the restarts of this number of Jobs.
 void note_too_many_for_single_restarts(const json& object, std::vector<std::string>& found) {
   const json& rules = array_at(object, {"spec", "failurePolicy", "rules"});
   const auto rule = std::find_if(rules.begin(), rules.end(), [](const json& each) {
@@ -116,7 +116,7 @@ std::vector<VolumeClaim> read_volume_claims(const json& object) {
   return claims;
 }
 
-// What is no number counts as 0; below 0 nothing can be.
+// A value that is not a number counts as 0; the result is never negative.
 std::vector<int32_t> read_counts(const json& list) {
   std::vector<int32_t> counts;
   for (const json& count : list) counts.push_back(std::max(0, int32_at(count, {})));

@@ -21,7 +21,7 @@ std::optional<Operator> node_selector_operator(std::string_view name) {
   return std::nullopt;
 }
 
-// The list as given: an absent one is shown as null, an empty one as [].
+// The list as received: a missing list is shown as null, an empty list as [].
 json values_of(const json& requirement) {
   const json* values = find_path(requirement, {"values"});
   return values != nullptr && values->is_array() ? *values : json();
@@ -86,7 +86,7 @@ bool RequiredNodeAffinity::matches(const Term& term, std::string_view node_name,
   const bool labels_match = std::all_of(term.labels.begin(), term.labels.end(),
                                         [&](const LabelRequirement& r) { return r.matches(node_labels); });
   if (!labels_match || node_name.empty()) return labels_match;
-  // The name is the only field that nodes have here; any other one is empty.
+  // The name is the only field that nodes have here; every other field is empty.
   return std::all_of(term.fields.begin(), term.fields.end(), [&](const FieldRequirement& r) {
     return ((r.key == "metadata.name" ? node_name : std::string_view()) == r.value) == r.equal;
   });

@@ -20,7 +20,7 @@ void read_waiter(const json& status, Pod& pod) {
     pod.waiter = pod.waiter_exit_code == 0 ? WaiterState::kPassed : WaiterState::kFailed;
     pod.waiter_started = time_at(state, {"terminated", "startedAt"});
   } else if (int_at(status, {"lastState", "terminated", "exitCode"})) {
-    // Between two attempts (CrashLoopBackOff) it is neither started nor news.
+    // Between two attempts (CrashLoopBackOff) a container is neither started nor a new failure.
     pod.waiter = WaiterState::kFailed;
     pod.waiter_exit_code = static_cast<int>(int_at(status, {"lastState", "terminated", "exitCode"}).value_or(0));
     pod.waiter_started = time_at(status, {"lastState", "terminated", "startedAt"});
@@ -33,7 +33,7 @@ std::string sentence(std::string_view reason, std::string_view message) {
   return std::string(reason) + ": " + std::string(message);
 }
 
-// The first init container that is stuck, or else why no node took the pod.
+// The first init container that is stuck, otherwise the reason why no node accepted the pod.
 std::string read_hindrance(const json& object) {
   for (const json& status : array_at(object, {"status", "initContainerStatuses"})) {
     const json& waiting = object_at(status, {"state", "waiting"});

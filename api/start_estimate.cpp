@@ -25,7 +25,7 @@ constexpr OutcomeName kOutcomes[] = {
     {StartOutcome::kNotSimulated, "NotSimulated"},
 };
 
-// Two digits at most of what is far away: "45s", "12m", "3h20m", "2d".
+// At most two digits for distant times: "45s", "12m", "3h20m", "2d".
 std::string span_text(int64_t seconds) {
   constexpr int64_t kMinute = 60, kHour = 3600, kDay = 86'400;
   if (seconds <= 0) return "0s";

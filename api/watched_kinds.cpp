@@ -17,7 +17,7 @@ constexpr WatchedKind kKinds[] = {
     {.type = &kJobs},
     {.type = &kJobSets, .optional = true},
     {.type = &kPods, .label_selector = kGroupLabel, .for_groups = true},
-    // Pods of gangs and pods in queues are two watches: no selector says "or".
+    // Pods of gangs and pods in queues are two watches: a selector cannot express "or".
     {.type = &kQueuedPods, .label_selector = "kueue.x-k8s.io/managed=true", .framework = "pod"},
     {.type = &kConfigMaps, .label_selector = kGroupLabel, .for_groups = true},
     {.type = &kServices, .label_selector = kJobSetNameKey, .for_native_jobsets = true},

@@ -121,7 +121,7 @@ json to_json(const AdmissionCheckState& check) {
 
 json to_json(const std::optional<RequeueState>& state) {
   if (!state) return nullptr;
-  // null where a field is gone: this goes into a merge patch.
+  // null for a removed field: the result becomes part of a merge patch.
   return {{"count", state->count ? json(*state->count) : json()},
           {"requeueAt", time_to_json(state->requeue_at)},
           {"firstAdmittedAt", time_to_json(state->first_admitted_at)}};

@@ -27,7 +27,7 @@
 namespace muster {
 namespace {
 
-// A flag of an earlier version: whoever still gives it is told what became of it.
+// A flag of an earlier version: a user who still sets it gets a message about its replacement.
 void refuse_old_flag(CLI::App& command, const std::string& flag, const std::string& why) {
   command.add_flag_callback(flag, [flag, why] { throw CLI::ValidationError(flag, why); })->group("");
 }
@@ -158,7 +158,7 @@ std::vector<std::string> option_names(const CLI::App& command) {
   return names;
 }
 
-// The first word decides: what is no command is named, before anything is said of its flags.
+// The first word decides: an unknown command is reported before its flags.
 std::string wrong_command(CLI::App& app, const std::vector<std::string>& arguments) {
   const std::vector<std::string> names = command_names(app);
   const std::string known = "the commands are " + join(names, ", ");
@@ -179,7 +179,7 @@ std::string first_unexpected(const CLI::ParseError& error) {
   return message.substr(from, message.find_first_of(" ]=", from) - from);
 }
 
-// What CLI11 has to say, with a suggestion where a flag is not known.
+// The message of CLI11, with a suggestion for an unknown flag.
 std::string wrong_arguments(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
@@ -190,7 +190,7 @@ std::string wrong_arguments(const CLI::App& app, const CLI::ParseError& error) {
   return name + "there is no flag " + word + did_you_mean(word, option_names(command));
 }
 
-// The commands that ask a cluster; nullopt: it is none of them.
+// The commands that need a cluster; nullopt: another command.
 std::optional<int> run_for_people(const CommandLine& line, const ReviewStreams& streams) {
   const CLI::App& app = line.app;
   if (app.got_subcommand("explain")) return explain(line.explain_options, streams.out, streams.err);
@@ -210,7 +210,7 @@ std::optional<int> run_for_people(const CommandLine& line, const ReviewStreams& 
   return std::nullopt;
 }
 
-// What a shell asks for, in words of the command line.
+// The request of a shell completion, converted to words of the command line.
 constexpr const char* kCompleteCommand = "__complete";
 
 }  // namespace
@@ -228,7 +228,7 @@ int run_command_line(const std::vector<std::string>& arguments, ReviewStreams st
   };
   if (const std::string wrong = wrong_command(app, arguments); !wrong.empty()) return stop(wrong);
   try {
-    // CLI11 takes them from the end.
+    // CLI11 reads them from the end.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp& help) {
     app.exit(help, streams.out, streams.err);

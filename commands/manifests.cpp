@@ -62,7 +62,7 @@ int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ost
   fitted.rights = rights_for(configuration);
   fitted.unqueued_kinds = configuration.muster.unqueued_kinds.value_or(UnqueuedKinds::kWarn);
   fitted.external_frameworks = kinds_with_queue(configuration.kueue);
-  // What ships without a file of its own has a Secret of another name than Kueue's default.
+  // Without a configuration file, the shipped manifests use another name of the Secret than Kueue's default.
   if (options.config_file.empty()) fitted.rights.secret = kCertificateSecretName;
   fitted.arguments = arguments_of(options.given);
   fitted.registration.url = options.webhook_url;

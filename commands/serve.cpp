@@ -14,7 +14,7 @@
 namespace muster {
 namespace {
 
-// Where muster runs, unless the configuration's `namespace` says otherwise.
+// muster's namespace, unless the configuration's `namespace` sets another one.
 std::string surrounding_namespace(const ServeFlags& flags) {
   if (!flags.own_namespace.empty()) return flags.own_namespace;
   const char* pod_namespace = std::getenv("POD_NAMESPACE");
@@ -45,7 +45,7 @@ int serve(const ServeFlags& flags) {
                 {{"settings", gates}});
   }
 
-  // Blocked before any thread starts, so that only this one takes them.
+  // Blocked before any thread starts, so that only this thread receives them.
   const sigset_t ends = block_signals({SIGTERM, SIGINT, kGaveUp});
   signal(SIGPIPE, SIG_IGN);
 

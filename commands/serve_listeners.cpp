@@ -1,4 +1,4 @@
-// What a running `muster serve` listens on, and what answers there.
+// The listeners of a running `muster serve`, and their handlers.
 #include "commands/serve_process.h"
 
 #include <algorithm>
@@ -29,8 +29,8 @@ std::string visibility_address(const Configuration& configuration) {
   return (v6 ? "[" + address + "]" : address) + ":" + std::to_string(port);
 }
 
-// More workers than cores only take the cores from each other (docs/benchmarks.md); a
-// second one keeps small reviews going while a large one is parsed.
+// More workers than cores only compete for the cores (docs/benchmarks.md). A second worker serves small reviews
+// while a large review is parsed.
 size_t worker_count(const ServeFlags& flags) {
   if (flags.workers > 0) return static_cast<size_t>(flags.workers);
   return std::clamp<size_t>(std::thread::hardware_concurrency(), 2, 16);
@@ -130,7 +130,7 @@ Authorizer ServeProcess::metrics_authorizer() {
   };
 }
 
-// Whatever is said about the metrics: who asks here must be known.
+// With any setting of the metrics, a client of this path must be authenticated.
 std::optional<Explainer> ServeProcess::explainer() {
   if (!cluster_) return std::nullopt;
   return make_explainer(
@@ -149,8 +149,8 @@ std::optional<Lister> ServeProcess::lister() {
       *explain_authorizer_, [this] { return deciding(); }, clock_, [this] { return start_estimates(); });
 }
 
-// Behind a proxy, where people log in, the tokens are those that the API server itself takes; tokens for muster alone
-// are as good.
+// Behind a proxy with login, the tokens are the tokens of the API server itself; tokens for muster alone are
+// also accepted.
 Routes ServeProcess::dashboard(std::optional<Lister> lister, std::optional<Explainer> explainer) {
   if (!settings_.configuration.muster.dashboard || !lister || !explainer) return {};
   const auto either = [this](std::string_view token, const kube::AccessQuestion& question) {

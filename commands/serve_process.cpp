@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-// The API server takes some hundred writes a second; more of them at once only queue there.
+// The API server handles some hundred writes a second; more parallel writes only wait there.
 constexpr size_t kWriteConnections = 32;
 
 }  // namespace
@@ -45,8 +45,8 @@ void ServeProcess::stop() {
   end_threads();
 }
 
-// Each of these threads calls parts of others, which must be there until it has ended; so all
-// of them end before anything is destroyed.
+// Each of these threads calls parts of others, which must exist until the thread has ended. So all threads end
+// before any part is destroyed.
 void ServeProcess::end_threads() {
   ending_.request_stop();
   starts_.reset();
@@ -80,7 +80,7 @@ Outcome<> ServeProcess::connect() {
   return Done{};
 }
 
-// On a thread of its own: the API server may take as long as it likes.
+// On a separate thread: the API server can be slow.
 void ServeProcess::learn(const std::stop_token& stop) {
   LogThrottle throttle;
   const auto waiting = [&](const std::string& why) {
@@ -104,8 +104,8 @@ std::string ServeProcess::gave_up() const {
   return gave_up_;
 }
 
-// Two schedulers never decide over the same Workloads: muster begins when Kueue is away, and
-// pauses whenever it comes.
+// Two schedulers never decide about the same Workloads: muster begins when Kueue is removed, and pauses
+// whenever Kueue is present.
 void ServeProcess::keep_away_from_kueue(const Surroundings& surroundings, const std::stop_token& stop) {
   LogThrottle throttle(std::chrono::minutes(1));
   const auto wait = [&](const std::string& why) {
@@ -160,7 +160,7 @@ void ServeProcess::begin(const Surroundings& surroundings) {
   });
 }
 
-// null: nothing is known yet.
+// null: not known yet.
 EngineLoop* ServeProcess::deciding() const {
   MutexLock lock(mutex_);
   return deciding_;
@@ -217,8 +217,8 @@ void ServeProcess::make_engine_loop(const Surroundings& surroundings) {
               }});
 }
 
-// A replica whose engine does not end a step neither decides nor answers from a true picture:
-// the others lead, and the kubelet starts it anew.
+// A replica whose engine does not finish a step cannot decide, and its answers are outdated. Another replica
+// leads, and the kubelet restarts this one.
 void ServeProcess::issue_bundle(const std::string& bundle) {
   MutexLock lock(mutex_);
   bundle_ = bundle;

@@ -1,4 +1,4 @@
-// What becomes of a write when its answer comes.
+// The result of a write when its answer arrives.
 #include <iterator>
 #include <utility>
 
@@ -8,7 +8,7 @@
 namespace muster {
 namespace {
 
-// How long a name that a stranger's object has is not tried again.
+// How long muster does not try a name again that belongs to an object of another owner.
 constexpr Duration kTakenFor = std::chrono::seconds(30);
 
 }  // namespace
@@ -20,7 +20,7 @@ void Engine::finish(const WriteFinished& finished, Now now) {
   under_way_.erase(found);
   if (write.admits) --admissions_under_way_;
   if (write.gives_way) {
-    const bool others = under_way_.size() >= giving_way_.under_way();  // which still counts this one
+    const bool others = under_way_.size() >= giving_way_.under_way();  // under_way_ still counts this write
     giving_way_.finished(now.monotonic - write.since, others, now.monotonic);
   }
   if (!write.request) return webhooks_.write_finished(write.target);
@@ -37,15 +37,15 @@ void Engine::end_writes(const std::vector<ObjectKey>& requests, Now now) {
     work_queue_.write_finished(request, WorkQueue::Result::kDone, now.monotonic);
 }
 
-// Also where the object has gone, and with it all that was written.
+// Also if the object was deleted, and all written fields with it.
 bool Engine::shows(const ObjectKey& target, uint64_t version) const {
   const TypedObject* known = state_.find(*target.type, target.ns, target.name);
   return known == nullptr || meta_of(*known).resource_version >= version;
 }
 
-// That a name is taken or an object gone is an answer to act on at once, not trouble to
-// wait out: one pod that vanishes must not hold up the release of a gang. And what the
-// watch has shown before the answer came will not be shown again.
+// If a name is taken or an object was deleted, the engine acts on this answer at once, without a delay: one
+// deleted pod must not delay the release of a gang. The watch does not repeat events that it has sent before
+// the answer arrived.
 WorkQueue::Result Engine::result_of(const UnderWay& write, const WriteFinished& finished) const {
   if (only_it_waits(write, finished)) return WorkQueue::Result::kDone;
   switch (finished.outcome) {
@@ -66,7 +66,7 @@ WorkQueue::Result Engine::result_of(const UnderWay& write, const WriteFinished& 
   return WorkQueue::Result::kFailed;
 }
 
-// Takes the write's events and measurements with it.
+// Takes the write's events and measurements as well.
 void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now) {
   const ObjectKey& target = write.target;
   const bool done = finished.outcome == WriteOutcome::kDone;
@@ -97,8 +97,8 @@ bool Engine::only_it_waits(const UnderWay& write, const WriteFinished& finished)
   return write.waits_alone && !finished.why.empty() && finished.outcome != WriteOutcome::kDone;
 }
 
-// What the API server, a quota of Kubernetes or a policy says to a create: its user's business. The
-// write is tried again after a growing delay; the recorder makes one series of repeated events.
+// A refusal of a create by the API server, a quota of Kubernetes or a policy concerns the user. The write is
+// tried again after a growing delay; the recorder makes one series of repeated events.
 void Engine::take_refusal(UnderWay& write, const WriteFinished& finished, Now now) {
   state_.note_rejection(*write.request, write.target, finished.why);
   if (only_it_waits(write, finished)) state_.note_refused(write.target, now.monotonic);

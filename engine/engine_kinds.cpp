@@ -29,7 +29,7 @@ void Engine::note_listed(const ResourceType& type) {
   synced_kinds_.insert(type.plural);
   missing_.erase(type.plural);
   if (unknown_.erase(type.plural) == 0 || !leads_) return;
-  // What was left alone because of it.
+  // Objects that were skipped because the kind was unknown.
   state_.for_each([this](const TypedObject& object) { concern(object); });
 }
 
@@ -62,12 +62,13 @@ void Engine::catch_up(const KindCaughtUp& kind, Now now) {
   catch_up_.caught_up(*kind.type, kind.term);
   if (caught_up_ == catch_up_.done()) return;
   caught_up_ = !caught_up_;
-  // While it waited it followed, so the scheduler has forgotten again what it owes to whom.
+  // While it waited, this replica acted as a follower, so the scheduler has forgotten its unwritten decisions
+  // again.
   if (leads_) state_.scheduler_driver().forget_unpersisted(now);
 }
 
-// Whether its owner is of a kind that is not served and may yet be there: the Workload of such
-// an owner, and the children of one whose Workload is admitted, are left as they are.
+// Whether its owner is of a kind that is not served, so that the owner can still exist. The engine does not
+// change the Workload of such an owner, or the children of such an owner whose Workload is admitted.
 bool Engine::rests_on_unknown(const ObjectKey& key) const {
   if (unknown_.empty()) return false;
   const TypedObject* object = state_.find(*key.type, key.ns, key.name);

@@ -1,5 +1,5 @@
-// What becomes of a key over which something broke, and of the state that was half way through
-// a change: engine/quarantine.h says which is which.
+// What the engine does with a key after an exception, and with state that was changed only in part:
+// engine/quarantine.h describes both.
 #include <algorithm>
 
 #include "api/meta/constants.h"
@@ -9,15 +9,15 @@
 namespace muster {
 namespace {
 
-// So that an object that breaks the scheduler in a new way each time leaves time for the rest.
+// An object that breaks the scheduler in a new way each time must leave time for other work.
 constexpr Duration kSchedulerRests = std::chrono::seconds(1);
 // After a breakage that was met at no Workload: it will be met again.
 constexpr Duration kSchedulerRestsLong = std::chrono::seconds(10);
-// Longer than an answer and the watch take, and an end if the watch of Workloads is lost.
+// Longer than an answer and the watch need, and a limit if the watch of Workloads is lost.
 constexpr Duration kLongestForAdmissions = std::chrono::seconds(30);
-// From so many Workloads of one ClusterQueue on, the ClusterQueue is what is wrong.
+// If so many Workloads of one ClusterQueue fail, the ClusterQueue is the cause.
 constexpr int kWorkloadsOfABrokenQueue = 3;
-// More than that at once, and the objects are not what is wrong.
+// If more objects than this fail at once, the objects are not the cause.
 constexpr int kMostRebuilds = 1000;
 
 std::string note_of(const Breakage& breakage) {
@@ -47,8 +47,8 @@ void Engine::set_aside(const Breakage& breakage, uint64_t version) {
       event_about(*breakage.key->type, meta_of(*known), kWarningEvent, "InternalError", note_of(breakage)));
 }
 
-// The one that was looked at when it broke. A ClusterQueue that breaks over each of its
-// Workloads in turn is set aside itself.
+// The object that the scheduler processed when it failed. A ClusterQueue that fails for each of its Workloads
+// in turn is itself put into quarantine.
 void Engine::set_subject_aside(const std::exception& thrown, Now now) {
   const auto subject = state_.scheduler_driver().scheduler().subject();
   scheduler_rests_until_ = now.monotonic + (subject ? kSchedulerRests : kSchedulerRestsLong);
@@ -90,8 +90,8 @@ std::optional<Breakage> Engine::try_to_rebuild(Now now) {
   return std::nullopt;
 }
 
-// A scheduler that was made anew does not know what the one before it has admitted and nobody
-// has seen yet: it must not give that quota away once more.
+// A new scheduler does not know the admissions of the previous scheduler that the watch has not shown yet. It
+// must not give this quota away again.
 bool Engine::may_schedule(Now now) {
   if (now.monotonic < scheduler_rests_until_) return false;
   scheduler_rests_until_ = {};

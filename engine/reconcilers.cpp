@@ -17,10 +17,11 @@
 namespace muster {
 
 std::span<const Reconciler* const> reconcilers() {
-  // Whether a job may run is decided first; then the JobSet controller makes the Jobs
-  // whose gangs the next one starts.
-  // What the scheduler has decided about a Workload is written before its own course is
-  // looked at. Jobs are asked before Workloads; queues and what they name come last, they only show.
+  // The first reconciler decides whether a job can run. Then the JobSet controller creates the Jobs whose gangs
+  // the next reconciler starts.
+  // The decision of the scheduler about a Workload is written before the Workload's own reconciler runs. Jobs
+  // are planned before Workloads. Queues and the objects that they name are last, because their reconcilers
+  // only write a status.
   static const Reconciler* const kTable[] = {
       &job_workload_reconciler,     &serving_set_reconciler, &pod_workload_reconciler, &jobset_reconciler,
       &group_scheduling_reconciler, &jobset_crd_reconciler,  &admission_reconciler,    &workload_reconciler,

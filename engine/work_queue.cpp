@@ -11,7 +11,7 @@ namespace {
 constexpr Duration kFirstDelay = std::chrono::milliseconds(50);
 constexpr Duration kLongestDelay = std::chrono::seconds(60);
 
-// A watch that works tells of a change sooner.
+// A working watch reports a change earlier.
 constexpr Duration kOutdatedFor = std::chrono::seconds(1);
 
 // 50 ms, 100 ms, 200 ms, ... 60 s.
@@ -70,7 +70,7 @@ std::vector<ObjectKey> WorkQueue::take_ready(MonotonicTime now, size_t most) {
     } else if (now < state.not_before) {
       enqueue_at(entry, state.not_before);
     } else {
-      // The reconciler says anew when it wants to be asked again.
+      // The reconciler sets a new time for its next call.
       timers_.drop(state.timer);
       if (state.failures > 0)
         due.push_back(entry->first);

@@ -72,7 +72,7 @@ bool is_unqueued(const ExplainContext& context, const QueuedJob& job, ExplainRep
   return true;
 }
 
-// The one that counts: what is not over before what is, the newest first.
+// The Workload that counts: unfinished before finished, then the newest first.
 const Workload* workload_of(const ExplainContext& context, const QueuedJob& job) {
   const ObjectMeta& meta = job.meta();
   if (const auto prebuilt = prebuilt_workload_name_of(context.queues().rules, meta))
@@ -128,7 +128,7 @@ void explain_without_workload(const ExplainContext& context, const QueuedJob& jo
   }
 }
 
-// A Workload that the user has made, and that does not serve. Whether it is told.
+// A Workload that the user has created and that cannot be used. Returns whether a reason was added.
 bool explain_prebuilt(const ExplainContext& context, const QueuedJob& job, const Workload& workload,
                       ExplainReply& reply) {
   const auto prebuilt = prebuilt_workload_name_of(context.queues().rules, job.meta());
@@ -152,7 +152,8 @@ bool explain_prebuilt(const ExplainContext& context, const QueuedJob& job, const
   return true;
 }
 
-// A JobSet that muster does not run, although it is the JobSet controller. Whether it is told.
+// A JobSet that muster does not run, although muster is the JobSet controller. Returns whether a reason was
+// added.
 bool explain_never_run(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply) {
   const TypedObject* object = context.state.find(*key.type, key.ns, key.name);
   if (object == nullptr) return false;

@@ -1,4 +1,4 @@
-// Which flavors a Workload has tried (KEP-2560), for how long, why each failed, and what comes next.
+// The flavors that a Workload has tried (KEP-2560), for how long, why each failed, and the next flavor.
 #include <algorithm>
 
 #include "explain/explain_context.h"

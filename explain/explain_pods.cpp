@@ -1,4 +1,4 @@
-// Jobs whose pods may run: how far they are, and what holds a gang.
+// Jobs whose pods are allowed to run: their progress, and the missing pods of a gang.
 #include <algorithm>
 
 #include "api/meta/constants.h"
@@ -56,7 +56,7 @@ std::string pods_hint(const QueuedJob& job) {
          " shows which, and describe says why.";
 }
 
-// Behind the start barrier: whether it is, and how many are there.
+// The state of the start barrier: whether the pods wait behind it, and how many exist.
 bool explain_gang(const ExplainContext& context, const QueuedJob& job, ExplainReply& reply) {
   const ObjectMeta& meta = job.meta();
   const auto owner = find_gang_owner({&job.type(), meta.ns, meta.name}, context.state);

@@ -86,8 +86,7 @@ bool blocked_by_gate(const Workload& workload, ExplainReply& reply) {
 
 // --- Other Workloads ---
 
-// Evicted for this one, and still holding quota. Who a Workload was evicted for stands in the
-// condition, by uid.
+// Workloads that were evicted for this Workload and still hold quota. The condition has the preemptor's uid.
 ExplainedOthers victims_of(const ExplainContext& context, const Workload& workload) {
   ExplainedOthers victims{.role = std::string(kVictimRole), .count = 0, .names = {}};
   const auto is_victim = [&](const TypedObject& object) {
@@ -103,7 +102,7 @@ ExplainedOthers victims_of(const ExplainContext& context, const Workload& worklo
   return victims;
 }
 
-// With blockAdmission: the Workload that keeps all others out, if one does.
+// With blockAdmission: the Workload that blocks all others, if it exists.
 ExplainedOthers blocker_in(const ExplainContext& context) {
   ExplainedOthers blocker{.role = std::string(kBlockerRole), .count = 0, .names = {}};
   if (const auto key = context.state.scheduler_driver().blocked_by(context.now)) {
@@ -125,14 +124,14 @@ void add_ahead(const SchedulerView& waits, ExplainReply& reply) {
 
 // --- The numbers ---
 
-// How many are missing, per unit that is asked for.
+// The missing amount, per requested unit.
 double shortage(const FlavorRow& row) {
   if (!row.suitable || row.requested <= row.free) return 0;
   return static_cast<double>(row.requested - row.free) / static_cast<double>(row.requested);
 }
 
-// What stands in the way: of each pod set's resource for which no flavor does, the flavor that
-// comes nearest; of those the one that is shortest.
+// The blocking reason: for each resource of a pod set without a usable flavor, the flavor that comes nearest;
+// of these flavors the one with the smallest shortage.
 const FlavorRow* worst(const std::vector<FlavorRow>& rows, bool (FlavorRow::*does)() const) {
   std::map<std::pair<std::string_view, std::string_view>, const FlavorRow*> nearest;
   std::set<std::pair<std::string_view, std::string_view>> satisfied;
@@ -177,8 +176,8 @@ bool may_shrink(const Workload& workload) {
                      [](const PodSet& pod_set) { return pod_set.min_count.has_value(); });
 }
 
-// A reason where nothing was decided here: what the leader has written, else what the
-// numbers say.
+// The reason if this replica has made no decision: the reason that the leader has written, otherwise the reason
+// that the numbers show.
 std::string reason_without_decision(const Workload& workload, const SchedulerView& waits) {
   const Condition* written = find_condition(workload.status.conditions, kQuotaReservedCondition);
   if (written != nullptr && !written->is_true()) {
@@ -260,7 +259,7 @@ void say_waiting_for_victims(const ExplainContext& context, const Workload& work
   if (victims.count > 0) reply.others.push_back(std::move(victims));
 }
 
-// A follower has decided nothing; what the leader has written names the time.
+// A follower makes no decisions; the status that the leader has written contains the time.
 void say_waiting_for_protected(const Workload& workload, const SchedulerView& waits, ExplainReply& reply) {
   reply.say(kWaitingForProtectedWorkloadsReason,
             reply.subject() + " waits because the Workloads that it could preempt in ClusterQueue " +
@@ -275,7 +274,7 @@ void say_waiting_for_protected(const Workload& workload, const SchedulerView& wa
                          ".");
 }
 
-// blockAdmission: nothing is admitted while an admitted Workload is not ready.
+// blockAdmission: no Workload is admitted while an admitted Workload is not ready.
 void say_admission_blocked(const ExplainContext& context, ExplainedOthers blocker, ExplainReply& reply) {
   reply.say(
       kWaitingForPodsReadyReason,

@@ -14,7 +14,7 @@ const Condition* find(const Workload& workload, std::string_view type) {
   return find_condition(workload.status.conditions, type);
 }
 
-// Without uids: who reads this knows objects by their names.
+// Without uids: readers know objects by their names.
 std::string said(const Condition& condition) {
   if (names_preemptor(condition.message)) return condition.reason + ": for another Workload";
   return condition.message.empty() ? condition.reason.text() : condition.reason + ": " + condition.message;
@@ -52,14 +52,14 @@ std::optional<ExplainedOthers::Name> workload_with_uid(const ExplainContext& con
   return ExplainedOthers::Name{meta_of(*found.front()).ns, meta_of(*found.front()).name};
 }
 
-// What the conditions still tell of the past; muster's own history says more where there is one.
+// The past as the conditions show it; muster's own history contains more if it exists.
 void add_timeline(const ExplainContext& context, const Workload& workload, ExplainReply& reply) {
   const auto find = [&](std::string_view uid) { return workload_with_uid(context, uid); };
   for (const Moment& moment : WorkloadTrace().take(workload, to_timestamp(context.now.wall)).moments)
     reply.timeline.push_back(explained(moment, find));
 }
 
-// Whom it was preempted for stands in `others`, for those who may know.
+// `others` contains the preemptor, for users who have the right to see it.
 void add_preemptor(const ExplainContext& context, const Condition& evicted, ExplainReply& reply) {
   const std::string_view uid = preemptor_uid_of(evicted.message);
   if (uid.empty()) return;
@@ -73,7 +73,7 @@ void add_tries(const ExplainContext& context, const Workload& workload, ExplainR
   if (!state || (!state->count && state->requeue_at.is_zero())) return;
   ExplainedTries tries{.failed = state->count.value_or(0), .limit = std::nullopt, .next_at = state->requeue_at};
   const auto& settings = context.queues().wait_for_pods_ready;
-  // So many evictions are allowed; the one after them deactivates.
+  // The limit of evictions; the next eviction deactivates the Workload.
   if (settings && settings->requeuing.backoff_limit_count) tries.limit = *settings->requeuing.backoff_limit_count + 1;
   reply.tries = tries;
 }

@@ -19,7 +19,7 @@ const json* existing_array(const json& value, std::initializer_list<std::string_
   return found && found->is_array() ? found : nullptr;
 }
 
-// Whoever hands in a mutable value may change every part of it.
+// A caller that gets a mutable value can change every part of it.
 json* existing_object(json& value, std::initializer_list<std::string_view> keys) {
   return const_cast<json*>(existing_object(std::as_const(value), keys));
 }

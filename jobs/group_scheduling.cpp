@@ -85,7 +85,7 @@ std::optional<int64_t> read_field_timeout(const json& config, FieldErrors& error
     errors.push_back(type_invalid(path, *value, "must be a whole number of seconds"));
     return std::nullopt;
   }
-  // Beyond int64 there are only unsigned numbers, all of them too large.
+  // Numbers beyond int64 are unsigned, and all of them are too large.
   bool huge = value->is_number_unsigned() && value->get<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
   return check_timeout(path, *value, huge ? INT64_MAX : value->get<int64_t>(), errors);
 }
@@ -234,7 +234,7 @@ GroupStatement read_annotations(const JobKind& kind, const json& job, const std:
   return said;
 }
 
-// The same targets, whatever their order; nullopt stands for all.
+// The same targets in any order; nullopt means all targets.
 bool same_targets(const GroupStatement& a, const GroupStatement& b, const std::vector<std::string>& known) {
   auto resolved = [&](const GroupStatement& said) {
     const auto& names = said.targets ? *said.targets : known;
@@ -291,7 +291,7 @@ std::string group_config_map_name(const JobKind& kind, std::string_view job_name
 GroupReading read_group_scheduling(const JobKind& kind, const json& job) {
   GroupReading reading;
   const std::vector<std::string> known = is_jobset(kind) ? replicated_job_names(job) : std::vector<std::string>{};
-  // A Job's spec has no such field: whatever stands there, the API server drops it.
+  // A Job's spec has no such field: the API server removes it.
   if (is_jobset(kind)) reading.field = read_field(job, known, reading);
   reading.annotations = read_annotations(kind, job, known, reading);
   reading.disagreements = compare(reading, known);

@@ -6,7 +6,7 @@
 
 namespace muster {
 
-// Those with code of their own, then those that are described.
+// First the kinds with special code, then the described kinds.
 std::span<const JobKind* const> job_kinds() {
   static std::vector<const JobKind*> kinds = {&batch_job,  &jobset,       &plain_pod,
                                               &deployment, &stateful_set, &leader_worker_set};

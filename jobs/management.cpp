@@ -43,7 +43,7 @@ const JobKind* kind_of_checked_forms(const Review& review) {
   const bool is_update = review.request.operation == Operation::kUpdate;
   if (kind == nullptr || !is_update) return kind;
   if (!kind->forms_are_checked_on_update()) return nullptr;
-  // Of a described kind only what is queued, or was.
+  // For described kinds only objects that are or were queued.
   const bool described = kind != &batch_job && kind != &jobset;
   const bool queued =
       is_queued_by_itself(review, review.request.object) || is_queued_by_itself(review, review.request.old_object);

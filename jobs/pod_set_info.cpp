@@ -28,7 +28,7 @@ void add_missing(std::vector<Item>& list, const std::vector<Item>& more) {
   }
 }
 
-// Into `parent`, where there is something to change.
+// Writes into `parent` if a value changes.
 void put_map_patch(json& parent, std::string_view key, const Labels& before, const Labels& after) {
   if (before == after) return;
   if (after.empty()) {

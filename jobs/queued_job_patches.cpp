@@ -1,4 +1,4 @@
-// How a job is started with what its pods were given, and how that is taken back.
+// How a job starts with the values for its pods, and how these values are removed again.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -14,7 +14,7 @@ Failure<Error> wrong_number(size_t wanted, size_t got) {
   return fail("invalid podset infos: expecting " + std::to_string(wanted) + " podset, got " + std::to_string(got));
 }
 
-// What a template gets back, but for what belongs to its present run, or to this very object.
+// The values that a template gets back, except values that belong to its present run or to this object.
 PodSetInfo restored(const PodSetInfo& before, PodSetInfo after, const JobKind& kind) {
   // Which run of its gang the pods are of: the webhook sets it, at every start.
   after.annotations.erase(std::string(kGroupEpochAnnotation));
@@ -38,7 +38,7 @@ Result<json> QueuedJob::start_patch(const std::vector<PodSetInfo>& infos) const 
     const PodSetInfo before = info_of_template(pod_sets[i].pod_template.to_json());
     PodSetInfo after = before;
     if (auto merged = merge(after, infos[i]); !merged) return fail(merged.error().message);
-    // Kueue put it there, for a controller of slices that is not here: nobody else would remove it.
+    // Kueue added it for a controller of slices that does not exist here: no other component would remove it.
     std::erase(after.scheduling_gates, kElasticJobGate);
     patches.push_back(template_patch(before, after));
     if (!kind_->is_written(*job_, i) && patches.back().is_null()) patches.back() = json::object();

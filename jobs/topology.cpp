@@ -25,7 +25,7 @@ bool is_number(std::string_view text) {
   return whole_number<uint64_t>(text).has_value();
 }
 
-// One template's annotations under examination.
+// The annotations of one template during the check.
 class Examination {
  public:
   explicit Examination(const ConstPodTemplateRef& pod_template)

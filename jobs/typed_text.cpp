@@ -199,7 +199,7 @@ class Printer {
   std::string text_;
 };
 
-// The typed API's encoder writes these so that a text can stand in a web page.
+// The encoder of the typed API escapes these characters so that a text can be part of a web page.
 std::string escape_markup(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
@@ -220,7 +220,7 @@ std::string escape_markup(const std::string& text) {
   return escaped;
 }
 
-// Switches that are off when they are not there; for others that is a third state.
+// A missing value means off for these switches; for others a missing value is a third state.
 bool is_plain_switch(std::string_view key) {
   static constexpr std::array<std::string_view, 7> kSwitches = {"hostNetwork", "hostPID",  "hostIPC", "stdin",
                                                                 "stdinOnce",   "readOnly", "tty"};

@@ -17,8 +17,8 @@ namespace {
 
 using nlohmann::json;
 
-// A variable that stands in the list several times has its last value; a list that is a
-// map by its keys, as a Workload's is, cannot hold it twice.
+// If a variable is in the list several times, the last value counts. A list that is a map by its keys, such as
+// a Workload's, cannot contain it twice.
 bool drop_repeated_variables(json& container) {
   const auto env = container.find("env");
   if (env == container.end() || !env->is_array()) return false;
@@ -72,8 +72,8 @@ std::string metadata_for_workload(const std::string& metadata_text, const JobKin
   return to_text(metadata);
 }
 
-// What the annotations of a pod template ask for. Values that are no numbers or truths
-// were refused when the job was made.
+// The topology requests in the annotations of a pod template. Values that are not numbers or booleans were
+// refused when the job was created.
 void put_wishes(const Labels& annotations, bool with_layers, json& request) {
   const auto value = [&](std::string_view key) -> const std::string* {
     const auto found = annotations.find(key);
@@ -99,7 +99,7 @@ void put_wishes(const Labels& annotations, bool with_layers, json& request) {
     request["podsetSliceRequiredTopologyConstraints"].push_back({{"topology", layer.topology}, {"size", layer.size}});
 }
 
-// `request` begins with what the kind's own labels say.
+// `request` already contains the values of the kind's own labels.
 json topology_request(json request, const PodTemplate& pod_template, bool with_layers) {
   const json metadata = json::parse(pod_template.metadata_text);
   put_wishes(read_string_map(object_at(metadata, {"annotations"})), with_layers, request);
@@ -137,7 +137,7 @@ PodSetInfo info_of_pod_set(const PodSet& pod_set) {
 }
 
 bool same_containers(const PodSpecPtr& job, const PodSpecPtr& workload) {
-  // Equal specs are one (state/template_pool.h), unless a start has changed one.
+  // Equal specs are the same object (state/template_pool.h), unless a start has changed one of them.
   if (job == workload && !may_repeat_variables(*job)) return true;
   json wanted = json::parse(job->text);
   sanitize(wanted);

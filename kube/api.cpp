@@ -10,14 +10,14 @@ namespace {
 
 using nlohmann::json;
 
-// Whether this is a page of a list. What is none must not count as an empty one.
+// Whether this is a page of a list. Another object must not count as an empty page.
 bool is_list(const json& page) {
   const auto items = page.find("items");
   return string_at(page, {"kind"}).ends_with("List") && !string_at(page, {"metadata", "resourceVersion"}).empty() &&
          items != page.end() && (items->is_array() || items->is_null());
 }
 
-// A list that expires this often in a row is asked for in one piece.
+// A list that expires this often in a row is requested in one piece.
 constexpr int kMaxPagedTries = 3;
 
 KubeRequest write_request(std::string_view method, std::string path, const json& body, const WriteOptions& options) {
@@ -77,8 +77,7 @@ Result<std::string, StatusError> KubeApi::list(const Resource& resource, const S
     auto page = send(request, stop);
     if (!page.ok()) {
       if (paged && page.error().reason == kTooLargeReason && size.was_too_large()) continue;
-      // The token of the next page has expired: what came so far belongs to a state
-      // that is gone, so begin again.
+      // The token of the next page has expired: the received pages belong to an old state, so begin again.
       if (!page.error().gone() || next.empty()) return fail_with(page.error());
       ++tries;
       next.clear();
@@ -113,7 +112,7 @@ KubeApi::Answer KubeApi::patch_merge(const Resource& resource, std::string_view 
                                      const json& patch, const WriteOptions& options, std::stop_token stop) {
   auto request = write_request("PATCH", object_path(resource, ns, name, options.subresource), patch, options);
   request.content_type = "application/merge-patch+json";
-  request.repeatable = true;  // setting a field twice leaves it as set once
+  request.repeatable = true;  // setting a field twice has the same result as setting it once
   return send(request, stop);
 }
 

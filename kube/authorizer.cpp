@@ -18,7 +18,7 @@ KubeRequest review(std::string path, std::string_view kind, std::string_view ver
   request.path = std::move(path);
   request.body = to_text({{"apiVersion", version}, {"kind", kind}, {"spec", std::move(spec)}});
   request.timeout = std::chrono::seconds(10);
-  request.repeatable = true;  // reviews store nothing
+  request.repeatable = true;  // reviews store no object
   return request;
 }
 
@@ -83,7 +83,7 @@ Result<Authorizer::User, StatusError> Authorizer::user_of(const std::string& tok
   return user;
 }
 
-// An authenticator that knows no audiences answers without them, which says nothing.
+// An authenticator without support for audiences answers without audiences; this proves no audience.
 bool Authorizer::is_for_audience(const json& review) const {
   if (audience_.empty()) return true;
   const std::vector<std::string> audiences = strings_at(review, {"status", "audiences"});

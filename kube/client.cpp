@@ -53,7 +53,7 @@ std::string user_agent(std::string_view version, std::string_view commit) {
   return text;
 }
 
-// One sending of a request and what became of it.
+// One attempt to send a request, and its result.
 struct KubeClient::Attempt {
   int status = 0;  // 0: no answer
   std::string retry_after;
@@ -151,8 +151,8 @@ KubeClient::Attempt KubeClient::attempt(const KubeRequest& request, const Identi
     result.error = unanswered(kTooLateReason, request.method + " " + request.path + " was due before it could be sent");
     return result;
   }
-  // What a leader has sent must not be done, or be waited for, after its term; so the server is
-  // told as well, and gives up by itself.
+  // A leader's request must not take effect, or be waited for, after the end of its term. So the request also
+  // tells the server its timeout.
   const Duration most = std::min(request.timeout, options_.request_timeout.value_or(request.timeout));
   const Duration timeout = request.not_after ? std::min(most, Duration(*request.not_after - started)) : most;
   HttpRequest wire = wire_request(request, identity);
@@ -192,8 +192,8 @@ KubeApi::Answer KubeClient::send(const KubeRequest& request, std::stop_token sto
       return std::move(*parsed);
     }
     if (done.status == 401 && !std::exchange(renewed, true)) {
-      // The server has refused these credentials, not the request: try once with what
-      // the file or the plugin has now.
+      // The server has refused these credentials, not the request: try once with the current credentials of the
+      // file or the plugin.
       credentials_.rejected(*identity);
       const auto next = credentials_.current();
       if (next.ok() && next->generation != identity->generation) continue;

@@ -7,7 +7,7 @@ namespace muster::kube {
 void PageSize::came(size_t objects, size_t bytes) {
   if (objects == 0) return;
   const size_t each = std::max<size_t>(bytes / objects, 1);
-  // What comes next may be heavier: no more than four times as many as just now.
+  // The next objects can be larger: at most four times as many as on the last page.
   const size_t most = std::min<size_t>(4 * objects, kMost);
   limit_ = static_cast<int>(std::clamp<size_t>(kWantedBytes / each, 1, most));
 }

@@ -17,7 +17,7 @@ std::optional<Duration> seconds(std::string_view text) {
   return std::chrono::seconds(*value);
 }
 
-// A page of somebody in between, as far as it fits a log line.
+// A page of a proxy, shortened to fit into a log line.
 std::string quoted(std::string_view body) {
   std::string text;
   for (const char c : body.substr(0, kQuotedBytes)) text += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;

@@ -13,22 +13,22 @@ namespace {
 using nlohmann::json;
 
 constexpr int kShortestWatchSeconds = 300;
-// Of a stream that is to prove something. A server sends a bookmark 2 s before it ends one, where that
-// is not at once.
+// Timeout of a stream that is used as a proof. If a server does not send a bookmark at once, it sends it 2 s
+// before the end of the stream.
 constexpr int kProofSeconds = 3;
-// One that ends sooner proves nothing: it was not the API server that ended it.
+// A stream that ends earlier proves nothing: the API server did not end it.
 constexpr auto kShortestProof = std::chrono::seconds(2);
 constexpr auto kSilenceMargin = std::chrono::seconds(30);
 // In a row, until a kind counts as absent.
 constexpr int kEnoughAbsences = 2;
 
 WatchEnd end_of(const StatusError& error) {
-  // "Too large resource version": this server lags behind the one that was listed from.
+  // "Too large resource version": this server is behind the server of the list.
   const bool ahead = std::any_of(error.causes.begin(), error.causes.end(),
                                  [](const StatusCause& cause) { return cause.reason == "ResourceVersionTooLarge"; });
   if (ahead || error.reason == kUnreadableReason || error.reason == kTooLargeReason) return WatchEnd::kUnusable;
   switch (error.code) {
-    case 401:  // the client looks for a fresh token; what was seen still holds
+    case 401:  // the client gets a new token; the known state stays valid
       return WatchEnd::kBroken;
     case 403:
       return WatchEnd::kForbidden;
@@ -243,7 +243,7 @@ void Watch::tell(const WatchAttempt& attempt, const WatchNext& next) {
       why_ = "the server closed the watch at once";
       break;
     case WatchEnd::kExpired:
-      return;  // the list that follows is told
+      return;  // the list that follows is reported
     case WatchEnd::kBroken:
     case WatchEnd::kUnusable:
       break;
@@ -251,7 +251,7 @@ void Watch::tell(const WatchAttempt& attempt, const WatchNext& next) {
   observer_.reconnecting(resource_, why_, next.delay);
 }
 
-// What a 404 means.
+// The meaning of a 404.
 WatchEnd Watch::look_for_kind(std::stop_token stop) {
   const auto served = is_served(api_, resource_, std::move(stop));
   if (!served.ok() || *served) {
@@ -283,7 +283,7 @@ void Watch::found_objection() {
   if (std::exchange(objection_, why_) != why_) observer_.objected(resource_, why_);
 }
 
-// The items of a list do not say it themselves; what an event brings does.
+// The items of a list do not contain their kind; the object of an event does.
 void Watch::stamp(json& object) const {
   if (resource_.kind.empty() || !object.is_object() || string_at(object, {"kind"}) == resource_.kind) return;
   object["apiVersion"] = api_version(resource_);

@@ -33,8 +33,8 @@ Duration WatchPolicy::delay_after(const WatchAttempt& attempt, double random) {
       failures_ = 0;
       return kAbsentDelay;
     case WatchEnd::kBroken:
-      // A server that says when to come again lives and knows better than a guess that
-      // grows: one that has just started turns every watch away more than once.
+      // A server that sends Retry-After is alive, and its value is better than a growing delay: a server that
+      // has just started refuses every watch more than once.
       return backoff(attempt.retry_after ? 1 : ++failures_, random);
     case WatchEnd::kUnusable:
     case WatchEnd::kForbidden:

@@ -25,8 +25,8 @@ namespace {
 
 using nlohmann::json;
 
-// Tells the observer what each mutator did. Finding out costs a comparison with the
-// object before it, and a copy only where something changed and another one follows.
+// Reports to the observer what each mutator did. This costs a comparison with the previous object, and a copy
+// only if something changed and another mutator follows.
 class Watch {
  public:
   Watch(RuleObserver* observer, const json& before) : observer_(observer), before_(&before) {}
@@ -56,9 +56,9 @@ class Watch {
 
 std::span<const Mutator* const> mutator_chain() {
   static constexpr std::array<const Mutator*, 16> chain = {
-      &jobset_defaults,  // the others see the JobSet as its webhook would hand it over
+      &jobset_defaults,  // the next mutators see the JobSet after its defaults
       &jobset_keep_defaults,
-      &default_local_queue,     // whoever comes next asks for the queue name
+      &default_local_queue,     // the next mutators read the queue name
       &default_priority_class,  // of queued jobs only
       &suspend,
       &pod_gates,
@@ -67,9 +67,9 @@ std::span<const Mutator* const> mutator_chain() {
       &multikueue_managed_by,  // by queue name
       &mpi_launcher_as_worker,
       &trainjob_patch,
-      &group_scheduling_inject,  // into the template that the others leave
+      &group_scheduling_inject,  // into the template that the previous mutators produce
       &group_scheduling_keep,
-      &keep_injected,   // compares whole templates, so the barrier is there again
+      &keep_injected,   // compares whole templates, so the barrier must already be in them
       &queue_defaults,  // of kinds that no other mutator knows
       &partial_admission_off,
   };

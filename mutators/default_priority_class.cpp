@@ -13,7 +13,7 @@ namespace {
 
 // By itself, for an owner of an enabled kind has been ruled out before.
 Result<bool, Undecided> in_some_queue(const Review& review, const nlohmann::json& object) {
-  // Whatever queue a pod names, it is in one only where the settings say so.
+  // A pod with a queue name is in a queue only if the settings enable this.
   if (enabled_kind(review) == &plain_pod) {
     const auto managed = in_managed_namespace(review);
     if (!managed.ok() || !*managed) return managed;

@@ -1,9 +1,9 @@
-// Puts the start barrier (KEP-498) into the pod templates of a new gang, with what the
-// reconciler must know of it later: JobSet's CRD may lose the field that asked for it.
+// Adds the start barrier (KEP-498) to the pod templates of a new gang, with the data that the reconciler needs
+// later: JobSet's CRD can lose the field that requested the barrier.
 //
-// It may run more than once for one request (reinvocationPolicy IfNeeded), each time
-// with another uid, and on manifests copied from a gang that exists; so what it finds
-// of its own is made anew, and the container is last again after other webhooks.
+// It can run more than once for one request (reinvocationPolicy IfNeeded), each time with another uid, and on
+// manifests that were copied from an existing gang. So it replaces its own earlier additions, and the container
+// is last again after other webhooks.
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -20,8 +20,8 @@ namespace {
 
 using nlohmann::json;
 
-// Five characters of the alphabet that Kubernetes uses for generated names: no vowels,
-// so no words, and nothing that reads like another.
+// Five characters of the alphabet that Kubernetes uses for generated names: no vowels, so no words, and no
+// characters that look alike.
 std::string name_suffix(std::string_view request_uid) {
   static constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
   const std::string digest = sha256_hex(request_uid);
@@ -32,8 +32,8 @@ std::string name_suffix(std::string_view request_uid) {
   return suffix;
 }
 
-// The job's name. The ConfigMap is named after it, so it cannot wait for the API
-// server to complete generateName. Empty when there is neither.
+// The job's name. The ConfigMap is named after it, so it cannot wait until the API server completes
+// generateName. Empty if the job has neither name.
 std::string settle_name(std::string_view request_uid, json& job) {
   std::string name(string_at(job, {"metadata", "name"}));
   std::string prefix(string_at(job, {"metadata", "generateName"}));
@@ -51,9 +51,9 @@ void replace_at_end(json& list, std::optional<size_t> old, json item) {
   list.push_back(std::move(item));
 }
 
-// Whether the user has something of a reserved name that is not ours. Injected beside
-// it, the API server would complain of a duplicate name, which explains nothing; left
-// alone, the validator says whose name it is.
+// Whether the user has an object with a reserved name that muster did not add. If the barrier were added too,
+// the API server would complain about a duplicate name without an explanation. If it is not added, the
+// validator names the owner of the name.
 bool name_is_taken(const json& pod_template) {
   auto takes = [&](std::string_view list, std::string_view name, bool (*is_ours)(const json&)) {
     for (const json& item : array_at(pod_template, {"spec", list})) {
@@ -68,7 +68,7 @@ bool name_is_taken(const json& pod_template) {
 std::optional<MutationError> inject(const Review& review, json& object) {
   const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
   if (kind == nullptr) return std::nullopt;
-  // What is not usable stays without a barrier; the validators say why it is refused.
+  // A configuration that cannot be used gets no barrier; the validators report the reason for the refusal.
   const std::optional<GroupConfig> config = group_config(*kind, object);
   if (!config) return std::nullopt;
   const std::string name = settle_name(review.request.uid, object);

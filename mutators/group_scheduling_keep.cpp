@@ -1,12 +1,12 @@
-// Keeps the start barrier (KEP-498) of a gang that exists as it is.
+// Keeps the start barrier (KEP-498) of an existing gang unchanged.
 //
-// Re-applying the manifest that made a gang asks for templates without the barrier,
-// which the API server and JobSet's webhook would refuse as a change of an immutable
-// template; so what was injected is copied from the old object. It is never computed
-// anew: after an upgrade of muster, or of its settings, a new barrier would differ.
+// Applying the manifest of a gang again requests templates without the barrier, which the API server and
+// JobSet's webhook would refuse as a change of an immutable template. So the injected parts are copied from the
+// old object. They are never computed again: after an upgrade of muster, or of its settings, a new barrier
+// would differ.
 //
-// Only the epoch changes, when a suspended gang resumes: its pods are new ones, and
-// nothing else on them tells the runs apart.
+// Only the epoch changes, when a suspended gang resumes: its pods are new, and no other field on them
+// distinguishes the runs.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -21,14 +21,14 @@ namespace {
 
 using nlohmann::json;
 
-// Puts `old_list[old_index]` where it was, in place of what `list` has of ours.
+// Puts `old_list[old_index]` back to its place, instead of muster's items in `list`.
 void restore(json& list, std::optional<size_t> index, const json& old_list, size_t old_index) {
   if (index) list.erase(*index);
   const size_t place = std::min(old_index, list.size());
   list.insert(list.begin() + static_cast<std::ptrdiff_t>(place), old_list[old_index]);
 }
 
-// A container of the reserved name that is not ours is left for the validators to refuse.
+// A container with the reserved name that muster did not add is left for the validators, which refuse it.
 bool holds_stranger(const json& list, std::string_view name, bool (*is_ours)(const json&)) {
   return std::any_of(list.begin(), list.end(),
                      [&](const json& item) { return string_at(item, {"name"}) == name && !is_ours(item); });
@@ -50,7 +50,7 @@ void keep_volume(const json& old_template, json& pod_template) {
   restore(*list, find_barrier_volume(pod_template), array_at(old_template, {"spec", "volumes"}), *old_index);
 }
 
-// A value that was there comes back; one that was not there goes away.
+// A value that existed before is restored; a value that did not exist is removed.
 void keep_value(const json& old_template, json& pod_template, std::string_view map, std::string_view key) {
   const json* old_value = find_path(old_template, {"metadata", map, key});
   if (old_value == nullptr && find_path(pod_template, {"metadata", map, key}) == nullptr) return;
@@ -68,10 +68,10 @@ void set_epoch(json& pod_template, std::string_view epoch) {
   if (annotations != nullptr) (*annotations)[std::string(kGroupEpochAnnotation)] = epoch;
 }
 
-// Whether this update begins a new run. A JobSet's templates may change while it is
-// suspended. A Job's may only before its first start, or once its suspension has come
-// to rest (Kubernetes 1.36); with another template the resume itself would be refused,
-// so then the same run goes on under its old epoch.
+// Whether this update begins a new run. A JobSet's templates can change while it is suspended. A Job's
+// templates can change only before its first start, or after its suspension is complete (Kubernetes 1.36). With
+// another template the API server would refuse the resume itself, so then the same run continues with its old
+// epoch.
 bool begins_run(const JobKind& kind, const json& old_object, const json& object) {
   if (!kind.suspended(old_object) || kind.suspended(object)) return false;
   if (&kind == &jobset) return true;
@@ -80,9 +80,9 @@ bool begins_run(const JobKind& kind, const json& old_object, const json& object)
   return condition_is_true(read_conditions(array_at(old_object, {"status", "conditions"})), "Suspended");
 }
 
-// A Job inside a gang JobSet waits for the JobSet's ConfigMap: its template, epoch
-// included, is the JobSet controller's business. The template tells, even where the
-// configuration is gone (JobSet's CRD installed anew, without the field).
+// A Job inside a gang JobSet waits for the JobSet's ConfigMap: the JobSet controller sets its template with the
+// epoch. The template shows this, also if the configuration is lost (JobSet's CRD was installed again without
+// the field).
 bool has_own_barrier(const JobKind& kind, const json& object, const json& pod_template) {
   const std::optional<size_t> volume = find_barrier_volume(pod_template);
   if (!volume || !find_waiter(pod_template)) return false;

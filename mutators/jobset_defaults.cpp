@@ -13,8 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-// One object to fill in and, on UPDATE, what stood in its place before (null when
-// nothing did). On CREATE every default is set; on UPDATE only what stood there.
+// One object that gets defaults and, on UPDATE, its previous version (null if it did not exist). On CREATE
+// every default is set; on UPDATE only fields that existed before.
 struct Place {
   json* object;
   const json* old = nullptr;
@@ -38,7 +38,7 @@ struct Place {
     return places;
   }
   void set(std::string_view key, json value) const { set_where(key, std::move(value), json()); }
-  // For texts of which the API takes an empty one for none.
+  // For texts of which the API treats an empty text as missing.
   void set_text(std::string_view key, const std::string& text) const { set_where(key, text, ""); }
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// Only where there is something to put back: a map that is made stays.
+// Only if a value must be restored: a map that is created here stays.
 void put_back_map(const json& stored, json& pod_template, std::initializer_list<std::string_view> path) {
   const json& present = object_at(stored, path);
   if (present.empty()) return;
@@ -21,7 +21,7 @@ void put_back_map(const json& stored, json& pod_template, std::initializer_list<
   for (const auto& [key, value] : present.items()) map->emplace(key, value);
 }
 
-// The list as it is stored, if it has all that is asked for.
+// The stored list, if it contains all requested items.
 void put_back_tolerations(const json& stored, json& pod_template) {
   const json& present = array_at(stored, {"spec", "tolerations"});
   const json& wanted = array_at(pod_template, {"spec", "tolerations"});
@@ -32,7 +32,7 @@ void put_back_tolerations(const json& stored, json& pod_template) {
   if (json* spec = make_object(pod_template, {"spec"})) (*spec)["tolerations"] = present;
 }
 
-// The template with the additions of the stored one; the same when that is not all that differs.
+// The template with the additions of the stored template; the same template if other parts differ too.
 void keep(const json& stored, json& pod_template) {
   if (pod_template == stored) return;
   json restored = pod_template;

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// Without any managedFields nothing is known about who said what.
+// Without managedFields it is unknown which client has set which field.
 bool nobody_owns_suspend(const json& object) {
   const json& managers = array_at(object, {"metadata", "managedFields"});
   return !managers.empty() && std::none_of(managers.begin(), managers.end(), [](const json& manager) {
@@ -21,7 +21,7 @@ bool nobody_owns_suspend(const json& object) {
 
 std::optional<MutationError> mutate_one(const Review& review, json& object) {
   const JobKind* kind = enabled_kind(review);
-  // The API server itself refuses a gate that comes later.
+  // The API server itself refuses a gate that is added later.
   if (kind == &plain_pod || (kind != nullptr && kind->is_serving())) return std::nullopt;
   if (!kind || !kind->suspended(review.request.old_object) || kind->suspended(object)) return std::nullopt;
   if (!nobody_owns_suspend(object)) return std::nullopt;

@@ -31,7 +31,7 @@ bool has_leader(const json& object) {
 void edit_template(const Review& review, const JobKind& kind, const json& object, const PodTemplateRef& ref) {
   json& pod_template = *ref.template_json;
   if (&kind == &stateful_set) {
-    // Another object makes this one, and has said so.
+    // Another object creates this object, and has marked it.
     const auto parent = annotation(pod_template, kSuspendingParent);
     if (!parent || parent == kind.framework) set_annotation(pod_template, kSuspendingParent, kind.framework);
     return;

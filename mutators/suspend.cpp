@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-// The owners of an object that is being deleted may be gone already.
+// The owners of an object that is being deleted can already be deleted.
 bool skips_deleted(const Review& review, const nlohmann::json& object) {
   return !string_at(object, {"metadata", "deletionTimestamp"}).empty() &&
          review.settings.enabled("SkipAncestorCheckForDeletedWorkloads");

@@ -14,11 +14,11 @@ using nlohmann::json;
 
 constexpr int64_t kSmallCpuMilli = 10;
 constexpr int64_t kSmallMemory = 16 << 20;
-// Any user but root will do; the waiter reads two files that everybody may read.
+// Any user except root works; the waiter reads two files that every user can read.
 constexpr int kWaiterUser = 65532;
 
-// Process 1 ignores SIGTERM unless it has a handler; /proc/uptime is the monotonic clock
-// that needs no program; the termination message goes to the kubelet's file where there is one.
+// Process 1 ignores SIGTERM unless it has a handler. /proc/uptime is a monotonic clock that needs no program.
+// The termination message is written to the kubelet's file if the file exists.
 constexpr std::string_view kShellLoop = R"sh(dir=${1#--dir=} timeout=${2#--timeout-seconds=} grace=${3#--grace-seconds=}
 limit=$((timeout + ${grace:-120}))
 token="$MUSTER_OWNER_UID/$MUSTER_RESTART_ATTEMPT/$MUSTER_EPOCH"
@@ -80,8 +80,8 @@ json environment(const JobKind& kind) {
                       std::move(attempt), field_ref("MUSTER_EPOCH", "annotations", kGroupEpochAnnotation)});
 }
 
-// What a container asks for: its request, or its limit, which is the request where that
-// is missing. Zero when it asks for nothing, or for what nobody can read.
+// The request of a container, or its limit if the request is missing. Zero if the container has neither, or a
+// value that cannot be read.
 Quantity asked_by(const json& container, std::string_view resource) {
   for (std::string_view part : {"requests", "limits"}) {
     const json* value = find_path(container, {"resources", part, resource});
@@ -92,9 +92,8 @@ Quantity asked_by(const json& container, std::string_view resource) {
   return {};
 }
 
-// The waiter's share of a resource: a small amount, or the namespace's minimum where
-// that is more, or what the main container asks that asks least where that is less.
-// nullopt when some main container asks for none.
+// The waiter's share of a resource: a small amount, or the namespace's minimum if this is larger, or the
+// smallest request of a main container if this is smaller. nullopt if a main container has no request.
 std::optional<json> share_of(const json& containers, std::string_view resource, Quantity small,
                              const std::string& minimum) {
   if (containers.empty()) return std::nullopt;

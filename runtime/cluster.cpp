@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// Answers are remembered, so this is for strangers.
+// Answers are cached, so this limit concerns unknown clients.
 constexpr kube::RateLimit kReviewLimit{.per_second = 20, .burst = 40};
 
 std::optional<std::string> environment(const char* name) {
@@ -42,10 +42,10 @@ void log_unreadable(const Breakage& breakage) {
 
 }  // namespace
 
-// Posts what one watch sees (engine/loop/kind_feed.h).
+// Posts the events of one watch (engine/loop/kind_feed.h).
 class Cluster::Feed final : public kube::WatchSink {
  public:
-  // `name`: of the one object that is watched, or empty.
+  // `name`: the name of the single watched object, or empty.
   Feed(EngineLoop& loop, const WatchedKind& kind, std::string name, const LoopObserver* observer)
       : loop_(loop), events_(kind, std::move(name), observer) {}
 
@@ -200,7 +200,7 @@ WriteFinished Cluster::write(const Command& command, MonotonicTime not_after, st
   if (!answer) {
     const std::string object = to_text(write.target);
     const WriteOutcome outcome = outcome_of(answer.error());
-    // The others are somebody else's write in between; the watch brings the new state.
+    // The other errors are writes of other clients in the meantime; the watch delivers the new state.
     if (outcome == WriteOutcome::kRefused || outcome == WriteOutcome::kFailed)
       log_.write_failed(object, answer.error().message, outcome == WriteOutcome::kRefused);
     else

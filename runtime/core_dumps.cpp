@@ -5,8 +5,8 @@
 
 namespace muster {
 
-// The limit is for files; a handler that takes dumps through a pipe is given none for the other
-// reason. Neither can fail for want of rights: both only take something away.
+// The limit applies to dump files. A handler that gets dumps through a pipe gets none from a process that is
+// not dumpable. Both calls only remove permissions, so neither can fail for missing rights.
 void refuse_core_dumps() {
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);

@@ -50,8 +50,8 @@ void EngineLoop::post_when_room(Event event) {
   inbox_changed_.notify_one();
 }
 
-// The engine can still hand out commands until it has read the event; the outbox sends
-// none of them, once the caller has lost leadership (leads_until).
+// The engine can still return commands until it has read the event. The outbox sends none of them after the end
+// of the leadership (leads_until).
 void EngineLoop::end_leadership() {
   post(LeadershipChanged{false});
   outbox_->end_leadership();
@@ -95,7 +95,7 @@ ClusterViewPtr EngineLoop::view() const {
   return view_;
 }
 
-// Between two batches: events that come now come in one, and wake no thread.
+// Between two batches: events that arrive now are in the same batch, and wake no thread.
 void EngineLoop::rest() {
   MutexLock lock(mutex_);
   inbox_.rest(clock_.now().monotonic);

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// nullopt: there is none.
+// nullopt: the object does not exist.
 Result<std::optional<json>> read(kube::KubeApi& api, const ResourceType& type, std::string_view ns,
                                  std::string_view name, const std::stop_token& stop) {
   auto object = api.get(kube::resource_of(type), ns, name, stop);
@@ -23,7 +23,7 @@ Result<std::optional<json>> read(kube::KubeApi& api, const ResourceType& type, s
   return fail("whether a JobSet controller is there cannot be found out: " + object.error().message);
 }
 
-// Held by somebody who renewed it within its own duration, and who is no muster: `muster adopt` holds it for good.
+// The holder renewed it within its own duration, and is not muster: `muster adopt` holds it permanently.
 bool is_held(const json& lease, TimePoint now) {
   const std::string_view holder = string_at(lease, {"spec", "holderIdentity"});
   if (holder.empty() || is_muster_identity(holder)) return false;

@@ -70,7 +70,7 @@ void Leadership::note_attempt() {
 }
 
 void Leadership::pause(Pause why) {
-  std::unique_ptr<kube::LeaderElection> ending;  // ends without the lock, which writes ask for
+  std::unique_ptr<kube::LeaderElection> ending;  // destroyed without the lock, which writes need
   EngineLoop* leading = nullptr;                 // as does a leadership without elections
   {
     MutexLock lock(mutex_);
@@ -120,7 +120,7 @@ void Leadership::resume(Pause why) {
   if (candidacy_.resume(why)) take_part(*loop_);
 }
 
-// What the leader before it wrote may not have been seen here yet: the watches have to show that they are current.
+// This replica can have missed writes of the previous leader: the watches must prove that they are current.
 void Leadership::lead(EngineLoop& loop) {
   cluster_.metrics().set_leading(settings_.resource_name, true);
   log_info("this replica leads");
@@ -172,7 +172,7 @@ std::optional<MonotonicTime> Leadership::leads_until() const {
   if (election_) {
     const auto until = election_->valid_until();
     if (!until) return std::nullopt;
-    // Asked for each write, so that the time of a suspended machine counts.
+    // Checked for each write, so that the time of a suspended machine counts.
     return system_clock().now().monotonic + (*until - boot_clock().now().monotonic);
   }
   if (!settings_.leader_elect && candidacy_.takes_part()) return MonotonicTime::max();

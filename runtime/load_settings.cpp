@@ -58,7 +58,7 @@ Result<Settings> checked(LoadedConfiguration configuration, const std::string& f
   if (!errors.empty()) return fail(lines_of(where, errors));
   if (auto checked = check_webhook_clients(configuration.muster); !checked) return fail(checked.error().message);
 
-  // Whoever describes a kind wants it queued.
+  // A user who describes a kind wants muster to queue it.
   for (const KindDescriptionPtr& kind : configuration.kinds) configuration.kueue.frameworks.push_back(kind->framework);
   Settings settings;
   settings.warnings = configuration.warnings;
@@ -106,8 +106,8 @@ RuleSettings rule_settings_of(const Settings& settings, const OwnIdentity& own, 
   rules.own_name = own.name;
   // Upstream's controller starts and stops the Jobs of its JobSets.
   if (!native_jobsets && !own.jobset_controller.empty()) rules.admitters.insert(own.jobset_controller);
-  // Where there are admitters, nobody else makes the Jobs of queued JobSets: not even the
-  // person who runs muster, unless they are one.
+  // With admitters, no other user creates the Jobs of queued JobSets: not even the person who runs muster,
+  // unless this person is an admitter.
   if (native_jobsets && !rules.admitters.empty() && !own.name.empty()) rules.admitters.insert(own.name);
   return rules;
 }

@@ -44,7 +44,7 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
   return spdlog::level::err;
 }
 
-// Strings plainly, where they can be read without quotes; everything else as JSON.
+// Strings are written without quotes if this is readable; all other values as JSON.
 std::string text_of(const json& value) {
   if (value.is_string()) {
     const auto& text = *value.get_ptr<const std::string*>();
@@ -75,7 +75,7 @@ std::string format_log_line(LogFormat format, LogLevel level, std::string_view t
     for (const auto& [key, value] : fields) line += " " + std::string(key) + "=" + text_of(value);
     return line;
   }
-  // By hand, so that time, level and message come first.
+  // Written by this code, so that time, level and message come first.
   std::string line = "{\"ts\":" + to_text(json(timestamp)) + ",\"level\":" + to_text(json(name_of(level))) +
                      ",\"msg\":" + to_text(json(message));
   for (const auto& [key, value] : fields) line += "," + to_text(json(key)) + ":" + to_text(value);

@@ -31,7 +31,7 @@ void ServerLog::on_event(ServerEvent event, std::string_view detail) {
   const std::string what(to_text(event));
   const auto swallowed = throttle_.pass(what, clock_.now().monotonic);
   if (!swallowed) return;
-  // A stranger's handshake is no fault of ours; a handler's exception is.
+  // A failed handshake of an unknown client is not an error of muster; an exception of a handler is.
   const LogLevel level = event == ServerEvent::kHandlerFailed ? LogLevel::kError : LogLevel::kWarning;
   log(level, what, {{"detail", detail}, {"repeated", *swallowed}});
 }
@@ -76,7 +76,7 @@ void KubeLog::heard(const kube::Resource& resource, const std::string& selector)
   metrics_.watch_ages()->heard(kube::display_name(resource), selector);
 }
 
-// One line per interval for each of the two, however many objects there are.
+// One line per interval for each of the two, for any number of objects.
 void KubeLog::write_failed(const std::string& object, const std::string& why, bool refused) {
   if (auto swallowed = throttle_.pass(refused ? "write refused" : "write failed", clock_.now().monotonic))
     log_warning("a write failed", {{"object", object}, {"why", why}, {"repeated", *swallowed}});

@@ -68,8 +68,8 @@ void release_free_memory() {
     malloc_trim(0);
     return;
   }
-  // What it has in mind to give back later it gives back now. The option is one number for all
-  // threads, read and written as one; another thread may give back a few pages early.
+  // Memory that the allocator would return later is returned now. The option is one number for all threads,
+  // read and written as one; another thread can return a few pages early.
   static const long delay = mi_option_get(mi_option_decommit_delay);
   mi_option_set(mi_option_decommit_delay, 0);
   mi_collect(true);

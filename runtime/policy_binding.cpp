@@ -42,7 +42,7 @@ Result<PolicyBindingState, kube::StatusError> keep_policy_binding(kube::KubeApi&
     if (array_at(*binding, {"spec", "validationActions"}) != actions) patch["spec"]["validationActions"] = actions;
   }
   if (patch.is_null()) return PolicyBindingState::kAsWanted;
-  // Only over the version that was read: whoever else writes it now is not overwritten unseen.
+  // Writes only over the version that was read: a change of another client in the meantime is not overwritten.
   patch["metadata"]["resourceVersion"] = string_at(*binding, {"metadata", "resourceVersion"});
   const auto written = api.patch_merge(resource, "", kUnqueuedKindsPolicyName, patch, {}, stop);
   if (!written) return fail_with(written.error());

@@ -8,7 +8,7 @@ namespace muster {
 Result<std::string> read_stream(std::istream& stream, const std::string& name, size_t largest) {
   std::string text;
   std::array<char, 65536> block;
-  // read(), and not an iterator: where reading fails it sets a bit and throws nothing.
+  // read(), and not an iterator: if reading fails, read() sets a bit and throws no exception.
   do {
     stream.read(block.data(), block.size());
     text.append(block.data(), static_cast<size_t>(stream.gcount()));

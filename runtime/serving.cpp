@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-// The API server asks over a few connections, and a worker waits while it asks the API server back.
+// The API server uses a few connections, and a worker waits while it sends requests to the API server.
 constexpr size_t kVisibilityWorkers = 4;
 constexpr size_t kVisibilityConnections = 256;
 
@@ -74,8 +74,8 @@ HttpServerOptions Serving::webhook_listener() {
   return options;
 }
 
-// Workers, connections and memory of its own: however many people ask, reviews do not wait for them. Of the memory of
-// reviews it gets a quarter, but enough for one large answer.
+// It has its own workers, connections and memory, so that reviews do not wait for users of the page. It gets a
+// quarter of the memory of reviews, but enough for one large answer.
 HttpServerOptions Serving::visibility_listener() {
   HttpServerOptions options = listener(options_.addresses.visibility, tls_, kVisibilityWorkers);
   options.identified = true;

@@ -24,7 +24,7 @@ std::string pullable(std::string_view image_id) {
   return image_id.find("@sha256:") == std::string_view::npos ? "" : std::string(image_id);
 }
 
-// The image of the container that runs `muster`, from its Pod; by digest where there is one.
+// The image of the container that runs `muster`, from its Pod; with the digest if the Pod has it.
 std::string image_of(const json& pod) {
   const json& containers = array_at(pod, {"spec", "containers"});
   if (containers.empty()) return "";
@@ -36,13 +36,13 @@ std::string image_of(const json& pod) {
   return std::string(string_at(containers[0], {"image"}));
 }
 
-// Each is asked until it has been answered once.
+// Each request is repeated until it has been answered once.
 class Learner {
  public:
   Learner(kube::KubeApi& api, const SurroundingsQuestion& question, const Clock& clock)
       : api_(api), question_(question), clock_(clock) {}
 
-  // Empty: all is known. Otherwise what is not, and why.
+  // Empty: all values are known. Otherwise the unknown values and the reasons.
   std::string ask(const std::stop_token& stop) {
     if (auto asked = ask_image(stop); !asked) return "the own Pod cannot be read: " + asked.error().message;
     if (auto asked = ask_user(stop); !asked) return "the own user name is not known: " + asked.error().message;
@@ -50,11 +50,11 @@ class Learner {
     if (auto asked = ask_kinds(stop); !asked) return asked.error().message;
     return "";
   }
-  // What the definitions say against the own kinds, a line each; empty: nothing.
+  // Contradictions between the definitions and the described kinds, one per line; empty: none.
   const std::string& contradiction() const { return contradiction_; }
   const JobSetTraces& traces() const { return *traces_; }
   OwnIdentity own() const {
-    // A person who runs muster with their own kubeconfig stays a person to the suspend guard.
+    // A person who runs muster with their own kubeconfig counts as a person for the suspend guard.
     const bool is_account = user_->starts_with("system:serviceaccount:");
     return {.image = *image_,
             .user = is_account ? *user_ : "",

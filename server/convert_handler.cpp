@@ -16,7 +16,8 @@ Routes ConvertHandler::routes() const {
            .handler = [this](const HttpRequest& request) { return convert(request.body); },
            .max_body_bytes = kMaxConversionBytes,
            .memory = [tree = most_tree_](size_t bytes) { return needs_of_conversion(bytes, tree).whole; },
-           // The API server shows no certificate to converters; and what is answered holds nothing but what was asked.
+           // The API server sends no certificate to converters. The answer contains only the objects of the
+           // request.
            .strangers = true}};
 }
 

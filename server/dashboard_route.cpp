@@ -21,7 +21,7 @@ std::string_view header_of(const HttpRequest& request, std::string_view name) {
   return {};
 }
 
-// Whether a browser says that another page than this one asks. Programs say nothing of the kind.
+// Whether the browser marks the request as a request of another page. Programs send no such mark.
 bool is_foreign(const HttpRequest& request) {
   const std::string_view site = header_of(request, "sec-fetch-site");
   if (site == "cross-site" || site == "same-site") return true;
@@ -31,7 +31,7 @@ bool is_foreign(const HttpRequest& request) {
   return host == std::string_view::npos || origin.substr(host + 3) != header_of(request, "host");
 }
 
-// One for all requests.
+// One object for all requests.
 class Dashboard {
  public:
   Dashboard(std::span<const EmbeddedFile> files, std::optional<Lister> lister, std::optional<Explainer> explainer)
@@ -59,7 +59,7 @@ class Dashboard {
     return told(asked == "explain" ? explain(request) : list(request, asked));
   }
 
-  // Nothing that is not in the address bar already.
+  // Contains only data that the address bar already shows.
   static HttpResponse context(const HttpRequest& request) {
     return answer_json(
         200,
@@ -87,7 +87,7 @@ class Dashboard {
                   "as Authorization: Bearer");
   }
 
-  // In the words of those who have a proxy and no command line.
+  // The message for users with a proxy and without a command line.
   static HttpResponse told(HttpResponse answer) {
     if (answer.status != 401) return answer;
     return refuse(401, "Unauthorized",

@@ -24,7 +24,7 @@ Result<ObjectKey> read_path(std::string_view path) {
   return ObjectKey{type, std::string(parts[0]), std::string(parts[2])};
 }
 
-// One per route.
+// One object per route.
 class Handler {
  public:
   explicit Handler(std::optional<Explainer> explainer) : explainer_(std::move(explainer)) {}
@@ -47,13 +47,13 @@ class Handler {
   }
 
  private:
-  // The engine does nothing else meanwhile, so those who ask much wait for each other.
+  // The engine cannot do other work during this time, so large requests wait for each other.
   std::optional<ExplainReply> ask(const ObjectKey& key) EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return explainer_->ask(key);
   }
 
-  // Workloads are named only to those who may list them.
+  // Names of Workloads are shown only to users who can list Workloads.
   void keep_secrets(std::string_view token, ExplainReply& explained) const {
     const auto may_list = [&](const std::string& ns) {
       return explainer_->authorize(token, "list", {&kWorkloads, ns, ""}) == AuthDecision::kAllowed;

@@ -12,9 +12,9 @@
 
 namespace muster {
 
-// cpp-httplib changes under us: process_request gained parameters (0.11 has four,
-// 0.18 has eight), Stream other pure functions. What this version has is asked of the
-// compiler, not of a version number.
+// The interface of cpp-httplib changes: process_request got more parameters (0.11 has four, 0.18 has eight),
+// and Stream got other pure functions. The compiler detects the interface of this version; a version number is
+// not used.
 
 // A request to read and an answer to collect, in memory. Without `override`, because
 // which of the queries are virtual differs between versions.
@@ -82,7 +82,7 @@ class HttplibEngine : public httplib::Server {
 
 namespace {
 
-// What httplib must not touch of the request that this thread serves: it would decode the values.
+// The fields of this thread's request that httplib must not change: it would decode the values.
 thread_local const RequestHead* served_head = nullptr;
 
 class ServedHead {
@@ -142,7 +142,7 @@ class HttplibResponder::Engine : public HttplibEngine {
  public:
   Engine(const Routes& routes, Duration keep_alive, ServerEventSink* events) {
     for (const auto& route : routes) {
-      // httplib's paths are patterns; parse_head lets nothing but short plain text behind a prefix.
+      // httplib's paths are patterns; after a prefix, parse_head accepts only short plain text.
       const std::string pattern = route.path + (route.prefix ? "[-./0-9A-Za-z]*" : "");
       if (route.method == HttpMethod::kGet) {
         Get(pattern, wrap(route.handler));
@@ -158,7 +158,7 @@ class HttplibResponder::Engine : public HttplibEngine {
       response.set_header("Content-Type", "text/plain; charset=utf-8");
     });
     set_keep_alive_timeout(std::chrono::duration_cast<std::chrono::seconds>(keep_alive).count());
-    set_keep_alive_max_count(1'000'000);  // only shown to clients; nobody counts
+    set_keep_alive_max_count(1'000'000);  // only shown to clients; the number is not counted
   }
 };
 

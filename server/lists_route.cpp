@@ -23,7 +23,7 @@ HttpResponse bad_request(const std::string& why) {
   return refuse(400, "BadRequest", why);
 }
 
-// One request: who asks, and for what.
+// One request: the user and the list that the user requests.
 class Question {
  public:
   Question(const Lister& lister, ListCache& cache, const HttpRequest& request)
@@ -51,7 +51,8 @@ class Question {
   QueryValues values_;
 };
 
-// Names in a query are checked as the API server would: nothing else is looked up, or sent to it.
+// Names in a query are checked with the API server's rules: muster neither looks up other names nor sends them
+// to the API server.
 std::optional<HttpResponse> Question::read(const Names& parameters) {
   auto values = parse_query(request_.query, parameters);
   if (!values) return bad_request(values.error().message);
@@ -69,7 +70,7 @@ std::optional<HttpResponse> Question::authorize(const ListAccess& access) const 
   return refusal_of(lister_.authorize(token_of(request_), access), sentence_of(access));
 }
 
-// `make` gives the list, or says what does not exist.
+// `make` returns the list, or an error that names the missing object.
 template <class Make>
 HttpResponse Question::from_snapshot(const Make& make) const {
   const auto snapshot = lister_.snapshot();
@@ -100,7 +101,7 @@ HttpResponse Question::page_of(const WorkloadFilter& filter) const {
   const auto starts = lister_.starts ? lister_.starts() : nullptr;
   const auto snapshot = lister_.snapshot();
   if (!snapshot) return not_synced();
-  // Names hold no slash.
+  // Names contain no slash.
   const std::string question = filter.ns + "/" + filter.local_queue + "/" + filter.cluster_queue + "/" +
                                std::to_string(filter.limit) + "/" + std::to_string(filter.offset);
   if (const auto kept = cache_.find(snapshot, starts, question)) return {200, "application/json", *kept};

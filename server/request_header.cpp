@@ -35,7 +35,7 @@ std::string distrust_of(const PeerCertificate& peer, const RequestHeaderSettings
     return "the client certificate is not one of requestheader-client-ca-file: " + peer.distrust;
   const auto& allowed = settings.allowed_names;
   if (allowed.empty()) return "";
-  // Of several names it could not be said which one its authority has looked at.
+  // If a header has several values, it is unknown which value the proxy has checked.
   const bool named = peer.common_names.size() == 1 &&
                      std::find(allowed.begin(), allowed.end(), peer.common_names.front()) != allowed.end();
   return named ? "" : "the common name of the client certificate is not one of requestheader-allowed-names";
@@ -51,7 +51,7 @@ std::vector<std::string> values_of(std::span<const HttpHeader> headers, std::str
   return values;
 }
 
-// Of the first of these headers that is there.
+// The value of the first of these headers that exists.
 Result<std::string> single_value(std::span<const HttpHeader> headers, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     std::vector<std::string> values = values_of(headers, name);
@@ -61,8 +61,8 @@ Result<std::string> single_value(std::span<const HttpHeader> headers, const std:
   return std::string();
 }
 
-// The key is what follows the prefix, in small letters, since names of headers have no case, and then decoded. What
-// is not well encoded stays as it is.
+// The key is the text after the prefix, in small letters, since names of headers are not case-sensitive. Then
+// it is decoded. A text with a wrong encoding is not changed.
 void read_extra(std::span<const HttpHeader> headers, const std::string& prefix, AuthenticatedUser& user) {
   const std::string wanted = in_small_letters(prefix);
   if (wanted.empty()) return;

@@ -29,7 +29,7 @@ json group() {
   return {{"name", kVisibilityGroup}, {"versions", versions}, {"preferredVersion", versions.front()}};
 }
 
-// The queues themselves cannot be read here, only what is pending in them.
+// Clients cannot read the queues themselves here, only their pending Workloads.
 json resources(std::string_view version) {
   json list = json::array();
   for (const Queue& queue : kQueues) {

@@ -70,7 +70,7 @@ Routes visibility_routes(VisibilityApi api) {
                  .large_answers = memory > 0};
   };
   const std::string group(kVisibilityPath.substr(0, kVisibilityPath.size() - 1));
-  // Small answers wait for no memory: discovery, by which the API server tells whether the API is there.
+  // Small answers do not wait for memory. The API server uses discovery to check whether the API is available.
   Routes routes;
   for (const std::string_view version : kVisibilityVersions)
     routes.push_back(route(group + "/" + std::string(version) + "/", true, kListMemory));

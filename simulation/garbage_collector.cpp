@@ -38,8 +38,8 @@ GarbageCollector::GarbageCollector(ApiServer& server, Timeline& timeline, uint64
 void GarbageCollector::see(const Change& change) {
   const json& object = *change.after;
   const std::string uid(string_at(object, {"metadata", "uid"}));
-  // Owners that went, or stopped waiting for their dependents, are news to those; a
-  // dependent that went is news to its owners.
+  // Owners that were deleted, or stopped waiting for their dependents, are events for these dependents; a
+  // deleted dependent is an event for its owners.
   if (change.removed || in_foreground(object)) {
     for (const ObjectKey& dependent : server_.dependents_of(uid)) look_soon(dependent);
   }

@@ -68,7 +68,7 @@ void JobController::see(const Change& change) {
   look_soon({&kJobs, std::string(string_at(object, {"metadata", "namespace"})), owner->name});
 }
 
-// A pod whose Job is gone has nobody left who would count it.
+// If its Job was deleted, no controller would count the pod.
 void JobController::release_orphan_soon(const ObjectKey& pod) {
   timeline_.after(chance_.between(milliseconds(5), milliseconds(150)), [this, pod] {
     const ObjectPtr found = server_.get(pod);
@@ -133,8 +133,8 @@ void JobController::look_at(const ObjectKey& key) {
   release_pods(sync);
 }
 
-// Pods that have ended are counted once: the tracking finalizer says which ones are not
-// counted yet. A pod that is being deleted counts as failed, but not while suspended.
+// Pods that have ended are counted once: the tracking finalizer marks the pods that are not counted yet. A pod
+// in deletion counts as failed, but not while the Job is suspended.
 void JobController::count_ended(Sync& sync) {
   int succeeded = 0, failed = 0;
   for (const Pod& pod : sync.pods) {
@@ -223,7 +223,7 @@ void JobController::manage_pods(Sync& sync) {
   if (missing > 0) create_pods(sync, missing);
 }
 
-// Keeps the lowest indexes, and of other pods those that run.
+// Keeps the lowest indexes; of other pods it keeps the running ones.
 void JobController::delete_active(const Sync& sync, size_t keep) {
   std::vector<const Pod*> active;
   for (const Pod& pod : sync.pods) {
@@ -283,7 +283,7 @@ void JobController::create_pod(const Sync& sync, int64_t index) {
   server_.create(std::move(pod), kAsController);
 }
 
-// The last condition comes when no pod runs or ends any more.
+// The last condition is set when no pod runs or ends any more.
 void JobController::finish_if_over(Sync& sync) {
   const Conditions& conditions = sync.status.conditions;
   const Condition* failure = find_condition(conditions, "FailureTarget");
@@ -322,7 +322,7 @@ void JobController::write_status(Sync& sync) {
   assert(answer.done());
 }
 
-// What is counted may go.
+// Counted pods can be deleted.
 void JobController::release_pods(const Sync& sync) {
   const bool all = sync.job->meta.deleting || sync.job->finished();
   for (const Pod& pod : sync.pods) {

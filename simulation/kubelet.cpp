@@ -22,7 +22,7 @@ std::optional<int64_t> number_in(const json& pod, std::string_view key) {
   return number;
 }
 
-// The first restart comes at once, then 10 s, 20 s, ... 5 min.
+// The first restart is immediate, then after 10 s, 20 s, ... 5 min.
 Duration crash_loop_delay(int restarts) {
   if (restarts == 0) return milliseconds(200);
   return std::min<Duration>(seconds(10) * (1 << std::min(restarts - 1, 5)), seconds(300));
@@ -150,7 +150,7 @@ void Kubelet::start_waiter() {
     return;
   }
   after(seconds(waiter_->limit_seconds), [this] { consult(); });
-  // The start of a container is news that brings a sync with it.
+  // The start of a container is an event that triggers a sync.
   after(some(around_.times.notice_low, around_.times.notice_high), [this] { sync(); });
   consult();
 }
@@ -273,7 +273,7 @@ void Kubelet::pod_deleted() {
       some(around_.times.watch_low, around_.times.watch_high) + some(around_.times.stop_low, around_.times.stop_high);
   around_.timeline.after(delay, [this, alive = std::weak_ptr<int>(alive_)] {
     if (alive.expired() || stage_ == Stage::kEnded) return;
-    // A container that was told to stop exits with 143.
+    // A container that is stopped by a signal exits with 143.
     for (json* statuses : {&init_statuses_, &main_statuses_}) {
       for (json& status : *statuses) {
         if (find_path(status, {"state", "running"}) != nullptr) set_terminated(status, 143, false);

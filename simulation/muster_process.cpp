@@ -125,7 +125,7 @@ void MusterProcess::take_list(size_t index, KindListed listed, uint64_t term) {
   deliver(index, feed.session, around_.server.version());
 }
 
-// As kube/watch.h: discovery says so a second time before it is believed.
+// As in kube/watch.h: discovery must report this twice before it counts.
 void MusterProcess::find_absent(size_t index, uint64_t term) {
   Feed& feed = feeds_[index];
   const bool certain = ++feed.absences >= 2;
@@ -158,7 +158,7 @@ void MusterProcess::deliver(size_t index, uint64_t session, uint64_t up_to) {
   if (up_to > feed.seen) {
     const auto changes = around_.server.changes_since(feed.type(), feed.selection, feed.seen);
     if (!changes) {
-      feed.seen = 0;  // 410 Gone: a list is the proof then
+      feed.seen = 0;  // 410 Gone: then a list is the proof
       return connect(index);
     }
     for (const Change& change : *changes) {
@@ -206,7 +206,7 @@ void MusterProcess::break_watch(const ResourceType& type, bool broken) {
 
 void MusterProcess::cut_off(bool cut) {
   cut_off_ = cut;
-  // What was sent in between is lost; the watches notice and resume.
+  // Events during the interruption are lost; the watches notice this and resume.
   if (!cut) lose_watches(nullptr);
 }
 
@@ -216,7 +216,7 @@ void MusterProcess::lead(bool leads) {
   if (!running()) return;
   if (leads) {
     post(LeadershipChanged{true, ++term_});
-    return lose_watches(nullptr);  // as kube/watch.h: one that resumes shows that it is current
+    return lose_watches(nullptr);  // as in kube/watch.h: a watch that resumes proves that it is current
   }
   post(LeadershipChanged{false});
   const OutboxCore::Ended ended = outbox_.end_leadership();
@@ -293,7 +293,8 @@ void MusterProcess::send_writes() {
 void MusterProcess::send(Command command, MonotonicTime not_after) {
   if (around_.chance.happens(around_.faults.write_late)) return send_late(command, not_after);
   const Duration way = some(around_.options.way_low, around_.options.way_high);
-  // What has left the process can arrive although the process has died since, or has ended the request.
+  // A request that has left the process can arrive although the process has crashed since, or has ended the
+  // request.
   const bool survives = around_.chance.happens(0.5);
   around_.timeline.after(way,
                          [this, alive = std::weak_ptr<int>(alive_), survives, command = std::move(command), not_after] {
@@ -319,7 +320,7 @@ void MusterProcess::arrive(const Command& command, MonotonicTime not_after) {
   const bool heard = !around_.chance.happens(around_.faults.answer_lost);
   const std::weak_ptr<int> alive = alive_;
   const Answer answer = around_.carry_out(command.write, heard);
-  // This very write can have been the one after which the process is killed.
+  // The process can be killed after this write.
   if (alive.expired()) return;
   if (!heard) return give_up(command.id, not_after);
   after(way, [this, finished = read(command, answer)] { finish(finished); });
@@ -334,7 +335,7 @@ void MusterProcess::give_up(uint64_t id, MonotonicTime not_after) {
   fail_after(std::min(now + around_.options.timeout, std::max(not_after, now)) - now, id);
 }
 
-// What the API server sends: of a patch of the status, as muster asks for it, the metadata alone.
+// The answer of the API server: for a patch of the status, as muster requests it, only the metadata.
 WriteFinished MusterProcess::read(const Command& command, const Answer& answer) {
   if (!answer.done())
     return answer_of_failed(command, answer.outcome, answer.outcome == WriteOutcome::kFailed, answer.message);

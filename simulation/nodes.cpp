@@ -103,9 +103,9 @@ void Nodes::see_pod(const Change& change) {
   const bool on_node = kubelet != pods_.end();
   if (change.removed || has_ended(pod)) {
     waiting_.erase(key);
-    // Its own kubelet may be the one that tells: let it finish.
+    // Its own kubelet can be the caller: let it finish.
     if (on_node) timeline_.after(Duration(0), [this, uid = uid_of(pod)] { stop(uid); });
-    // Nothing runs any more, so a deletion need not wait.
+    // No container runs any more, so a deletion need not wait.
     if (!change.removed && is_deleting(pod))
       timeline_.after(Duration(0),
                       [this, key, uid = uid_of(pod)] { server_.remove(key, {.uid = uid, .now = true}, kAsKubelet); });
@@ -175,7 +175,7 @@ void Nodes::start(const ObjectPtr& pod) {
       .times = options_.times,
       .files_of =
           [this, node](const ObjectKey& config_map) {
-            // The first pod that mounts it makes the kubelet ask, and it waits for the answer.
+            // The first pod that mounts it makes the kubelet read it, and the pod waits for the answer.
             auto [cached, is_new] = node->config_maps.try_emplace(config_map);
             if (is_new) {
               const ObjectPtr found = server_.get(config_map);

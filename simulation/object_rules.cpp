@@ -30,7 +30,7 @@ void set_default(json& object, const char* key, json value) {
 
 void set_job_defaults(json& job) {
   json& spec = job["spec"];
-  // A Job that says neither runs one pod; one that says only parallelism is a work queue.
+  // A Job without both fields runs one pod; a Job with only parallelism is a work queue.
   if (value_at(spec, {"completions"}).is_null() && value_at(spec, {"parallelism"}).is_null()) spec["completions"] = 1;
   set_default(spec, "parallelism", 1);
   set_default(spec, "backoffLimit", 6);
@@ -54,8 +54,7 @@ std::string immutable(std::string_view field) {
   return std::string(field) + ": Invalid value: field is immutable";
 }
 
-// The parts of a pod template that say where pods may run, which a queue may change as
-// long as no pod does.
+// The parts of a pod template that decide where pods can run. A queue can change them as long as no pod runs.
 json without_scheduling_directives(json pod_template) {
   if (pod_template.contains("metadata")) {
     pod_template["metadata"].erase("labels");
@@ -72,7 +71,7 @@ bool directives_may_change(const json& job, bool resumed_jobs_may_change) {
   if (!bool_at(job, {"spec", "suspend"})) return false;
   const bool not_started = value_at(job, {"status", "startTime"}).is_null();
   if (!resumed_jobs_may_change) return not_started;
-  // The rule for resumed Jobs, once there is one, holds for all.
+  // The rule for resumed Jobs applies to all, once it exists.
   return int_at(job, {"status", "active"}).value_or(0) == 0 &&
          (not_started || condition_is_true(read_conditions(array_at(job, {"status", "conditions"})), "Suspended"));
 }

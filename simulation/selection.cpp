@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// "metadata.name" of an object; nullopt when there is no such string.
+// "metadata.name" of an object; nullopt if the object has no such string.
 std::optional<std::string_view> text_at(const json& object, std::string_view path) {
   const json* value = &object;
   while (!path.empty()) {

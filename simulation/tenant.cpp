@@ -57,7 +57,7 @@ json HostileTenant::a_jobset(const std::string& name) {
   return jobset;
 }
 
-// Of what there is, or made up; of its own group and kind, or another's.
+// Of existing objects, or invented; of its own group and kind, or of another one.
 json HostileTenant::an_owner() {
   static const std::vector<std::pair<std::string, std::string>> kKinds = {
       {"batch/v1", "Job"},          {std::string(kJobSets.api_version), "JobSet"},

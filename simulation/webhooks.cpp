@@ -31,8 +31,8 @@ bool Webhooks::is_queued_pod(const AdmissionRequest& request) const {
          annotation(request.object, kSuspendingParent);
 }
 
-// ConfigMaps of another name; pods without the label of gangs, those of the Job controller, and what is a binding
-// elsewhere: the node of a pod that is here a part of its spec.
+// ConfigMaps with another name; pods without the label of gangs, and pods of the Job controller; and the node
+// of a pod, which is a part of the spec here and a separate binding in Kubernetes.
 bool Webhooks::is_spared(const AdmissionRequest& request) const {
   if (request.resource == kConfigMaps.plural) return !is_group_config_map(request);
   if (request.resource != kPods.plural) return false;

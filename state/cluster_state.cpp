@@ -39,7 +39,7 @@ const ClusterState::Rejection* ClusterState::rejection(const ObjectKey& owner) c
 }
 
 void ClusterState::note_rejection(const ObjectKey& owner, const ObjectKey& target, std::string why) {
-  // Of an owner that has gone in between nobody would ask.
+  // If the owner was deleted, its rejection would never be read.
   if (find(*owner.type, owner.ns, owner.name) != nullptr)
     rejections_.insert_or_assign(owner, Rejection{target, std::move(why)});
 }
@@ -56,7 +56,7 @@ std::optional<Duration> ClusterState::refused_for(const ObjectKey& key, Monotoni
 }
 
 void ClusterState::note_refused(const ObjectKey& key, MonotonicTime now) {
-  // Of objects that nobody has asked for since.
+  // Removes entries of objects that no caller has asked about since.
   std::erase_if(refused_, [&](const auto& entry) { return entry.second.until + 2 * kLongestRefusal < now; });
   Refused& refused = refused_[key];
   const int doublings = std::min(refused.times++, 6);
@@ -251,7 +251,7 @@ void ClusterState::for_each_index(const TypedObject& object, Visit visit) {
              object);
 }
 
-// The newer version is found where the older one was, but for the indexes in which it differs.
+// The newer version takes the place of the older one. Only the indexes in which they differ change.
 TypedObject ClusterState::replace(TypedObject& place, const TypedObject& object) {
   const auto differs = [&](const auto& index, const auto& before, const TypedObject& other) {
     return !index.same(*before, *std::get<std::remove_cvref_t<decltype(before)>>(other));
@@ -266,7 +266,7 @@ TypedObject ClusterState::replace(TypedObject& place, const TypedObject& object)
   return before;
 }
 
-// What is known of all objects together, without this one or with it.
+// Sums over all objects, with or without this object.
 void ClusterState::count_in(const TypedObject& object) {
   note_prebuilt(object, true);
   std::visit(Overloaded{

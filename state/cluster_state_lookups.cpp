@@ -1,4 +1,4 @@
-// What is asked of the state: one object by its name, or those that an index holds together.
+// Lookups in the state: one object by its name, or all objects of an index entry.
 #include "api/kinds/serving_types.h"
 #include "state/cluster_state.h"
 

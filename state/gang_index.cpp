@@ -16,8 +16,8 @@ bool is_kind(const std::optional<OwnerReference>& owner, const ResourceType& typ
   return owner && job_type_of(*owner) == &type;
 }
 
-// A Job that waits at its own barrier, inside a JobSet or not. Inside a gang JobSet it
-// waits at the JobSet's.
+// A Job that waits at its own barrier, inside a JobSet or not. Inside a gang JobSet it waits at the barrier of
+// the JobSet.
 bool has_own_barrier(const Job& job) {
   return job.barrier && job.barrier->config_map == group_config_map_name(batch_job, job.meta.name);
 }
@@ -45,8 +45,8 @@ bool is_started(const std::vector<PodPtr>& place) {
   return std::any_of(place.begin(), place.end(), [](const PodPtr& pod) { return pod->has_started(); });
 }
 
-// Which Job of its gang it is: the replicated job and its index there, as its name says it,
-// which nobody can change and which is nobody else's. A stranger's name says neither.
+// Identifies the Job within its gang: the replicated job and the index, from the Job's name. A name cannot
+// change and is unique. The name of a Job outside the gang contains neither.
 struct Member {
   std::string replicated_job;
   int64_t index;

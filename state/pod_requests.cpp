@@ -34,7 +34,7 @@ void fill_gaps(ResourceList& list, const ResourceList& defaults) {
   list.insert(defaults.begin(), defaults.end());
 }
 
-// The LimitRanges of a namespace as one: the tightest bounds, the first defaults.
+// Combines the LimitRanges of a namespace into one: the tightest bounds, the first defaults.
 LimitRangeItem summarize(const std::vector<const LimitRange*>& limit_ranges, std::string_view type) {
   LimitRangeItem summary;
   for (const LimitRange* limit_range : limit_ranges) {
@@ -61,12 +61,12 @@ void for_each_container(Containers& resources, Visit visit) {
   for (auto& container : resources.containers) visit(container);
 }
 
-// Resources that can be asked for by the pod as a whole (KEP-2837).
+// Resources that the pod as a whole can request (KEP-2837).
 bool is_pod_level(std::string_view resource) {
   return resource == "cpu" || resource == "memory" || resource.starts_with("hugepages-");
 }
 
-// Names in `list` that stand in the relation to `bounds`, sorted.
+// Sorted names in `list` that have the given relation to `bounds`.
 std::vector<std::string> names_where(const ResourceList& list, const ResourceList& bounds,
                                      const std::function<bool(const Quantity&, const Quantity&)>& relation) {
   std::vector<std::string> names;
@@ -124,7 +124,7 @@ ResourceList transformed(const ResourceList& requests, const QueueSettings& sett
     if (multiplier != requests.end()) units = units.times(multiplier->second);
     for (const auto& [output, factor] : transformation->outputs) {
       const Quantity amount = factor.times(units);
-      // Nothing gives quota back.
+      // Negative amounts are ignored, so that they do not free quota.
       if (amount.sign() >= 0) add(result, {{output, amount}});
     }
   }
@@ -146,8 +146,8 @@ PodResources adjusted_resources(const PodSpec& spec, const ResourceDefaults& def
   return adjusted;
 }
 
-// Init containers run one after the other, beside the sidecars that started before them;
-// then all other containers run together with all sidecars.
+// Init containers run one after another, together with the sidecars that started before them. Then all other
+// containers run together with all sidecars.
 ResourceList pod_requests(const PodResources& resources) {
   ResourceList running, sidecars, starting;
   for (const ContainerSpec& container : resources.init_containers) {
@@ -174,7 +174,7 @@ Requests quota_requests(const ResourceList& pod_requests, const QueueSettings& s
     if (!excluded(name, settings.exclude_resource_prefixes)) counted.emplace(name, quantity);
   }
   Requests requests = to_requests(settings.transformations.empty() ? counted : transformed(counted, settings));
-  // A Workload that somebody wrote by hand may ask for less than nothing.
+  // A Workload that a user wrote can have negative requests.
   for (auto& [name, amount] : requests) amount = std::max<int64_t>(amount, 0);
   return requests;
 }

@@ -11,15 +11,15 @@
 namespace muster {
 namespace {
 
-// What a Workload asks for, as quota counts it, and why it could never run.
+// The requests of a Workload, as quota counts them, and the reason why it can never run.
 struct Demand {
   std::vector<Requests> per_pod;
   std::string misconfigured;
 };
 
-// The requests of a pod as a whole stand above those of its containers; Kubernetes refuses
-// pods in which they are smaller. Where it does not serve the field it drops it from the
-// Jobs of a JobSet, whose own template keeps it: then the containers' requests are what runs.
+// The requests of a pod as a whole have precedence over the requests of its containers; Kubernetes refuses pods
+// in which they are smaller. If Kubernetes does not serve the field, it removes the field from the Jobs of a
+// JobSet, but the JobSet's own template keeps it: then the containers' requests count.
 ResourceList whole_or_containers(PodResources resources) {
   ResourceList counted = pod_requests(resources);
   if (!resources.pod) return counted;
@@ -31,8 +31,7 @@ ResourceList whole_or_containers(PodResources resources) {
   return counted;
 }
 
-// Devices that a pod claims are counted by nobody; Kueue says so in these words where it does not
-// count them either.
+// muster does not count devices that a pod claims. Kueue uses this message if it does not count them either.
 constexpr std::string_view kClaimsDevices =
     "Workload uses DRA resources but the KueueDRAIntegration feature gate is not enabled";
 
@@ -42,7 +41,7 @@ bool claims_devices(const Workload& workload, const QueueSettings& settings) {
                      [](const PodSet& pod_set) { return pod_set.pod_template.spec->resource_claims; });
 }
 
-// As Kueue words it: one error by itself, several in brackets.
+// The form of Kueue's messages: one error alone, several errors in brackets.
 std::string misconfigured(std::string_view what, const FieldErrors& errors) {
   std::string list;
   for (const FieldError& error : errors) list += (list.empty() ? "" : ", ") + error.text();
@@ -73,7 +72,7 @@ Demand demand_of(const Workload& workload, const ClusterState& state, const Queu
   return demand;
 }
 
-// What has quota, or is done, is counted by its admission; what it asks for was the question before.
+// Workloads with quota and finished Workloads are counted by their admission, not by their requests.
 bool asks_for_quota(const Workload& workload) {
   return !workload.finished() && !(workload.has_quota_reserved() && workload.status.admission);
 }
@@ -82,7 +81,7 @@ bool blocks_admission(const QueueSettings& settings) {
   return settings.wait_for_pods_ready && settings.wait_for_pods_ready->block_admission;
 }
 
-// A pending decision that the object itself shows, or that came too late: there is nothing left to write.
+// A pending decision that the object already has, or that came too late: no write is left.
 bool is_written(const PendingDecision& decision, const Workload& workload) {
   const bool over = workload.finished() || !workload.active || workload.meta.deleting;
   return std::visit(Overloaded{
@@ -93,7 +92,7 @@ bool is_written(const PendingDecision& decision, const Workload& workload) {
                     decision);
 }
 
-// In one decide(): enough for every release, and an end where Workloads evict each other.
+// Limit for one decide(): enough for every release, and an end if Workloads evict each other.
 constexpr int kMostWithdrawals = 1000;
 constexpr Duration kBetweenMessages = std::chrono::seconds(30);
 
@@ -201,7 +200,7 @@ Duration SchedulerDriver::admitted_for(const Workload& workload, Now now) const 
   return std::max(age, Duration::zero());
 }
 
-// What the object shows is written.
+// A decision that the object shows is written, and its successor follows.
 void SchedulerDriver::advance(const Workload& workload) {
   const auto found = decisions_.find(path_of(workload.meta));
   if (found == decisions_.end() || !is_written(found->second.decision, workload)) return;
@@ -214,7 +213,7 @@ void SchedulerDriver::advance(const Workload& workload) {
 void SchedulerDriver::note_block(const Workload& workload, Now now) {
   if (!blocks_admission(settings_)) return;
   const std::string path = path_of(workload.meta);
-  // An older picture of one whose admission is decided says nothing.
+  // An older version of a Workload whose admission is decided contains no news.
   const auto decision = decisions_.find(path);
   if (decision != decisions_.end() && std::holds_alternative<Admitted>(decision->second.decision)) return;
   const auto block = admission_block(workload, *settings_.wait_for_pods_ready);
@@ -251,8 +250,8 @@ void SchedulerDriver::put_workloads_of(std::string_view ns, const ClusterState& 
   }
 }
 
-// An admission that is withdrawn makes room at once, so there is more to decide. Whoever is
-// admitted then might be evicted as soon; that goes through the API server after some rounds.
+// A withdrawn admission frees quota at once, so the scheduler decides again. A Workload that is admitted then
+// could also be evicted at once. After some rounds this continues by writes to the API server.
 void SchedulerDriver::decide(Now now, size_t enough, std::vector<ObjectKey>& keys) {
   revocations_left_ = kMostWithdrawals;
   do {
@@ -297,7 +296,7 @@ void SchedulerDriver::take(Decision decision, Now now, std::vector<ObjectKey>& k
              decision);
 }
 
-// Of an admission that nobody has seen nothing needs to be written.
+// An admission that was never written needs no write for its withdrawal.
 void SchedulerDriver::take(Preempted preempted, Now now, std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = preempted.workload->meta;
   const std::string path = path_of(meta);
@@ -316,8 +315,8 @@ void SchedulerDriver::take(Preempted preempted, Now now, std::vector<ObjectKey>&
   }
 }
 
-// A reason is told when it has stood a while; a message about numbers that change all the time
-// now and then.
+// A reason is written when it has not changed for some time. A message with numbers that change all the time is
+// written only now and then.
 void SchedulerDriver::take(Pending pending, Now now, std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = pending.workload->meta;
   const std::string path = path_of(meta);

@@ -22,8 +22,8 @@ FieldErrors new_errors(const Review& review,
   FieldErrors errors = errors_in(review.request.object);
   if (errors.empty() || review.request.operation != Operation::kUpdate) return errors;
   const FieldErrors before = errors_in(review.request.old_object);
-  // Told apart by their whole text: of an object with thousands of errors, each against each
-  // would be millions.
+  // Errors are distinguished by their whole text: for an object with thousands of errors, a comparison of each
+  // pair would be millions of comparisons.
   std::unordered_set<std::string> known;
   for (const FieldError& error : before) known.insert(error.text());
   std::erase_if(errors, [&](const FieldError& error) { return known.contains(error.text()); });
@@ -56,7 +56,7 @@ AdmissionResponse validate(const Review& review, RuleObserver* observer, std::ve
     }
     append(errors, std::move(found));
   }
-  // Warnings are for what goes through; beside errors they would only distract.
+  // Warnings are for accepted objects; beside errors they would only distract.
   if (!errors.empty()) {
     return all_of_webhooks ? AdmissionResponse::forbidden(request, errors) : AdmissionResponse::denied(request, errors);
   }

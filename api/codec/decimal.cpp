@@ -43,7 +43,7 @@ std::string subtract_digits(std::string_view a, std::string_view b) {
   return difference;
 }
 
-// digits * 10^zeros modulo 2^64; from 64 zeros on there is nothing left.
+// digits * 10^zeros modulo 2^64; from 64 zeros on the result is 0.
 uint64_t low_64_bits(std::string_view digits, int64_t zeros) {
   if (zeros >= 64) return 0;
   uint64_t value = 0;
@@ -56,7 +56,7 @@ int64_t signed_bits(bool negative, uint64_t magnitude) {
   return static_cast<int64_t>(negative ? 0 - magnitude : magnitude);
 }
 
-// What a conversion of 10^power to 64 bits gives on amd64.
+// The result of a conversion of 10^power to 64 bits on amd64.
 int64_t pow10_as_int(int64_t power) {
   if (power > 18) return std::numeric_limits<int64_t>::min();
   int64_t value = 1;
@@ -139,7 +139,7 @@ Decimal Decimal::times_power_of_two(int power) const {
 Decimal Decimal::rounded_up(int64_t decimals) const {
   const int64_t surplus = -decimals - exponent_;
   if (digits_.empty() || surplus <= 0) return with_scale(decimals);
-  // Without trailing zeros, whatever is cut off was not zero.
+  // Without trailing zeros, the removed digits were never all zero.
   const auto kept = std::max<int64_t>(static_cast<int64_t>(digits_.size()) - surplus, 0);
   const std::string_view head = std::string_view(digits_).substr(0, static_cast<size_t>(kept));
   return Decimal(negative_, add_digits(head, "1"), -decimals).with_scale(decimals);
@@ -191,7 +191,7 @@ Decimal Decimal::times(const Decimal& other) const {
 
 int64_t Decimal::wrapped(int64_t target) const {
   if (digits_.empty()) return 0;
-  const int64_t zeros = exponent_ + scale_;  // of the unscaled number that Go holds
+  const int64_t zeros = exponent_ + scale_;  // of the unscaled number in Go's type
   const int64_t surplus = scale_ - target;
   if (surplus <= 0) {
     const int64_t unscaled = signed_bits(negative_, low_64_bits(digits_, zeros));
@@ -203,7 +203,7 @@ int64_t Decimal::wrapped(int64_t target) const {
     return unscaled / divisor + (unscaled % divisor != 0 ? 1 : 0);
   }
   if (zeros >= surplus) return signed_bits(negative_, low_64_bits(digits_, zeros - surplus));
-  // Cut off digits: rounded down, then one up, whatever the sign.
+  // Removes digits: rounded down, then one up, for either sign.
   const auto kept = std::max<int64_t>(static_cast<int64_t>(digits_.size()) - (surplus - zeros), 0);
   const uint64_t whole = low_64_bits(std::string_view(digits_).substr(0, static_cast<size_t>(kept)), 0);
   return signed_bits(negative_, negative_ ? whole : whole + 1);

@@ -142,7 +142,7 @@ Result<json> parse(std::string_view bytes, JsonLimits limits, size_t tree_bytes)
 Result<json> parse_clean(std::string_view bytes, JsonLimits limits, size_t tree_bytes) {
   const std::string clean = without_managed_fields(bytes);
   auto parsed = parse(clean, limits, tree_bytes);
-  // What is wrong is told of the bytes as they came.
+  // The error describes the received bytes.
   return parsed.ok() || clean.size() == bytes.size() ? std::move(parsed) : parse(bytes, limits, tree_bytes);
 }
 

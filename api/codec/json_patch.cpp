@@ -21,8 +21,8 @@ void append_escaped(std::string& path, std::string_view key) {
   }
 }
 
-// Walks both values at once. The path is one string that grows and shrinks with the
-// walk: one of its own for each level would be quadratic in the depth of a stranger's object.
+// Walks over both values at the same time. The path is one string that grows and shrinks during the walk: a
+// separate string for each level would be quadratic in the depth of an untrusted object.
 class Differ {
  public:
   void diff(const json& before, const json& after) {
@@ -33,7 +33,7 @@ class Differ {
   json take() { return std::move(operations_); }
 
  private:
-  // One step down for the time of its life.
+  // One step down during its lifetime.
   class Step {
    public:
     Step(Differ& differ, std::string_view key) : path_(differ.path_), length_(path_.size()) {
@@ -64,8 +64,8 @@ class Differ {
     }
   }
 
-  // What stands between the common head and the common tail is compared pair by
-  // pair; the rest of the longer side is added or removed.
+  // The items between the common head and the common tail are compared pair by pair; the remaining items of the
+  // longer side are added or removed.
   void diff_arrays(const json& before, const json& after) {
     const size_t shorter = std::min(before.size(), after.size());
     size_t head = 0;

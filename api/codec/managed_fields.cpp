@@ -31,7 +31,7 @@ size_t end_of_array(std::string_view json, size_t at) {
   return std::string_view::npos;
 }
 
-// Where a key begins that is no part of another one.
+// The start of a key that is not a part of another key.
 size_t find_member(std::string_view json, size_t from) {
   static const std::boyer_moore_horspool_searcher search(kMember.begin(), kMember.end());
   for (auto rest = json.begin() + static_cast<std::ptrdiff_t>(from);;) {
@@ -51,7 +51,7 @@ std::string without_managed_fields(std::string_view json) {
   for (size_t member = find_member(json, 0); member != std::string_view::npos; member = find_member(json, from)) {
     size_t end = end_of_array(json, member + kMember.size() - 1);
     if (end == std::string_view::npos) break;
-    // With one of its commas.
+    // Includes one of its commas.
     if (end < json.size() && json[end] == ',')
       ++end;
     else if (json[member - 1] == ',' && member > from)

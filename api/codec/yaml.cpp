@@ -135,8 +135,8 @@ class Converter {
     return std::move(*key);
   }
 
-  // "<<": the keys of an object, or of several, of which the first that has a key wins.
-  // In the order of the text: a merge overwrites what is written above it.
+  // "<<": the keys of an object, or of several objects; the first object with a key has precedence. A merge
+  // overwrites the keys above it in the text.
   std::optional<YamlError> merge(size_t position, json& into) {
     const YamlNode& node = tree_.nodes[position];
     std::vector<size_t> sources{position};
@@ -179,8 +179,8 @@ size_t end_of_json(std::string_view text, size_t at) {
   return std::string_view::npos;
 }
 
-// One JSON value after the other; nullopt when the text is anything else. Much faster
-// than reading it as YAML, and deeper.
+// Reads JSON values one after another; nullopt if the text is not JSON. This is much faster than reading it as
+// YAML, and allows a deeper nesting.
 std::optional<std::vector<YamlDocument>> read_json_values(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   std::vector<YamlDocument> documents;

@@ -8,7 +8,7 @@ namespace {
 
 using Kind = YamlNode::Kind;
 
-// What follows the first step of a path: nothing, or ".x" without its dot, or "[".
+// The text after the first step of a path: empty, or ".x" without its dot, or "[".
 bool at_boundary(std::string_view rest) {
   return rest.empty() || rest.front() == '.' || rest.front() == '[';
 }
@@ -21,10 +21,10 @@ class Finder {
  public:
   explicit Finder(const YamlTree& tree) : tree_(tree) {}
 
-  // How much of the path was found decides between two ways to read it (a key may hold dots).
+  // The part of the path that was found decides between two ways to read it (a key can contain dots).
   struct Found {
     size_t line;
-    size_t left;  // bytes of the path that lead nowhere
+    size_t left;  // number of bytes of the path without a match
   };
 
   Found find(size_t position, std::string_view path, size_t line) {

@@ -76,7 +76,7 @@ std::optional<json> parse_integer(std::string_view text) {
   return has_sign ? std::nullopt : std::optional<json>(value);
 }
 
-// Digits with a point somewhere and an exponent; nothing hexadecimal, no words.
+// Digits with a decimal point and an exponent; not hexadecimal, and no words.
 std::optional<double> parse_float(std::string_view text) {
   std::string_view rest = text;
   const auto skip_sign = [&rest] {
@@ -104,7 +104,7 @@ std::optional<double> parse_float(std::string_view text) {
   double value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range) {
-    // Too small is 0; too large stays text.
+    // A number that is too small is 0; a number that is too large stays text.
     const size_t e = text.find_first_of("eE");
     const bool tiny = e == std::string_view::npos ? text.find_first_not_of("-0") == text.find('.') : text[e + 1] == '-';
     return tiny ? std::optional(0.0) : std::nullopt;
@@ -112,8 +112,8 @@ std::optional<double> parse_float(std::string_view text) {
   return value;
 }
 
-// A float that is whole becomes an integer on its way through JSON text: 1e3 is 1000. Its
-// digits are those of the shortest text for it, filled up with zeros.
+// A float with a whole value becomes an integer in its way through JSON text: 1e3 is 1000. Its digits are the
+// digits of the shortest text for it, filled up with zeros.
 json float_value(double value) {
   if (std::trunc(value) != value || std::abs(value) >= 1e21) return value;
   std::array<char, 32> buffer;
@@ -130,7 +130,7 @@ json float_value(double value) {
   return integer ? *integer : json(value);
 }
 
-// For what starts with a point, underscores are allowed between digits only.
+// In a number that starts with a decimal point, underscores are allowed between digits only.
 std::string without_underscores(std::string_view text) {
   std::string digits;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -173,7 +173,7 @@ bool looks_like_date(std::string_view text) {
   return text.empty() || std::string_view("Tt ").find(text.front()) != std::string_view::npos;
 }
 
-// 1:30 and -190:20:30.15, which other readers take for numbers of base 60.
+// 1:30 and -190:20:30.15, which other parsers read as numbers of base 60.
 bool looks_like_base_60(std::string_view text) {
   if (!text.empty() && is_sign(text.front())) text.remove_prefix(1);
   if (text.empty() || !is_digit(text.front())) return false;
@@ -255,7 +255,7 @@ std::string yaml_float_text(float value) {
 }
 
 bool needs_yaml_quotes(std::string_view text) {
-  // As a key, the one asks for a merge; the other is YAML 1.1's "value".
+  // As a key, the first means a merge; the second is YAML 1.1's "value".
   if (text == "<<" || text == "=") return true;
   return !resolve_plain(text).is_string() || looks_like_date(text) || looks_like_base_60(text);
 }

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// Longer keys are written as "? key": a reader looks no further for the colon of a plain one.
+// Longer keys are written as "? key": a parser does not search further for the colon of a plain key.
 constexpr size_t kMaxSimpleKey = 128;
 constexpr char32_t kReplacement = 0xfffd;
 
@@ -57,7 +57,8 @@ bool key_before(std::string_view a, std::string_view b) {
   return number_before(a, b, static_cast<size_t>(a_it - a.begin()));
 }
 
-// What go-yaml prints as it is: line feeds, ASCII from the blank on, and the lower planes.
+// The characters that go-yaml prints without escapes: line feeds, ASCII from the blank on, and the lower
+// planes.
 bool is_printable(char32_t c) {
   return c == '\n' || (c >= 0x20 && c < 0x7f) || (c >= 0xa0 && c < 0xfffe && c != 0xfeff && c != 0x2028 && c != 0x2029);
 }

@@ -31,8 +31,8 @@ bool is_muster_document(const json& document) {
          string_at(document, {"apiVersion"}) == kMusterConfigurationApiVersion;
 }
 
-// Which version a document is of. Without apiVersion it is v1beta2, without kind a
-// Configuration: Kueue's decoder knows what it is asked for.
+// The version of a document. Without apiVersion it is v1beta2, without kind a Configuration: Kueue's decoder
+// knows the expected type.
 Result<ConfigVersion, ConfigurationError> version_of(const json& document) {
   for (const char* field : {"apiVersion", "kind"}) {
     const json* value = find_path(document, {field});
@@ -59,7 +59,7 @@ Duration duration_at(const json& value, std::string_view key) {
   return duration ? *duration : Duration{};
 }
 
-// The typed members, from the effective form; decoding has made every type right.
+// The typed members from the effective form; the decoder has checked every type.
 void fill_members(Configuration& c) {
   const json& e = c.effective;
   const auto text = [&](std::initializer_list<std::string_view> keys) { return std::string(string_at(e, keys)); };
@@ -85,7 +85,7 @@ void fill_members(Configuration& c) {
                        .resource_name = std::string(string_at(election, {"resourceName"})),
                        .resource_namespace = std::string(string_at(election, {"resourceNamespace"}))};
   c.manage_jobs_without_queue_name = bool_at(e, {"manageJobsWithoutQueueName"});
-  // A selector that cannot be read matches nothing; validate_configuration says what is wrong with it.
+  // A selector that cannot be read matches no object; validate_configuration reports its error.
   const auto selector = LabelSelector::parse(e.at("managedJobsNamespaceSelector"));
   c.managed_jobs_namespace_selector = selector ? *selector : LabelSelector();
   c.frameworks = strings_at(e, {"integrations", "frameworks"});

@@ -43,7 +43,7 @@ bool reaches_acting(const std::vector<ConfigSetting>& settings, const std::strin
   });
 }
 
-// "AllAlpha: true" asks for every alpha feature, also for those that are not there.
+// "AllAlpha: true" enables every alpha feature, also features that muster does not have.
 bool group_changes_idle_gates(GateStage stage, bool enabled, const FeatureGateMap& named) {
   const auto gates = known_feature_gates();
   return std::any_of(gates.begin(), gates.end(), [&](const FeatureGate& gate) {

@@ -11,7 +11,7 @@ using nlohmann::json;
 
 constexpr std::string_view kIncrementalDispatcher = "kueue.x-k8s.io/multikueue-dispatcher-incremental";
 
-// Kueue has two ideas of "not set": not there, and empty.
+// Kueue has two meanings of "not set": missing, and empty.
 void if_absent(json& object, const char* field, json value) {
   if (!object.contains(field)) object[field] = std::move(value);
 }
@@ -53,7 +53,7 @@ void multikueue(json& configuration) {
   }
 }
 
-// What both versions default alike.
+// The defaults that both versions have in common.
 void common(json& configuration, std::string_view operator_namespace) {
   if_absent(configuration, "namespace", std::string(operator_namespace));
   if_absent(configuration["webhook"], "port", 9443);

@@ -58,7 +58,7 @@ void validate_retention(const json& configuration, FieldErrors& errors) {
   check_not_negative(*workloads, "objectRetentionPolicies.workloads", "afterDeactivatedByKueue", errors);
 }
 
-// Kueue leaves this to the moment when it listens.
+// Kueue reports this only when it opens the listener.
 void validate_webhook(const json& configuration, FieldErrors& errors) {
   const json& port = configuration.at("webhook").at("port");
   if (port < 1 || port > 65535) {
@@ -81,7 +81,7 @@ void check_not_negative(const json& block, std::string_view block_path, const ch
 
 void validate_wait_for_pods_ready(const json& configuration, FieldErrors& errors) {
   const json& wait = configuration.at("waitForPodsReady");
-  // Only v1beta1 can say 0s: v1beta2 takes it for "not set".
+  // Only v1beta1 can set 0s: v1beta2 treats it as "not set".
   if (wait.at("timeout") == "0s") errors.push_back(required("waitForPodsReady.timeout", "must be specified"));
   check_not_negative(wait, "waitForPodsReady", "timeout", errors);
   check_not_negative(wait, "waitForPodsReady", "recoveryTimeout", errors);

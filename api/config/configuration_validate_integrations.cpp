@@ -21,8 +21,7 @@ struct Framework {
   std::string kind;  // as externalFrameworks would name the same kind
 };
 
-// The kinds that Kueue can manage, sorted. Those that muster queues are another question:
-// check_frameworks.
+// The kinds that Kueue can manage, sorted. check_frameworks checks which kinds muster queues.
 std::vector<Framework> known_frameworks() {
   std::vector<Framework> known = {{"batch/job", "Job.v1.batch"},
                                   {"jobset.x-k8s.io/jobset", "JobSet.v1alpha2.jobset.x-k8s.io"}};
@@ -140,8 +139,8 @@ void validate_integrations(const json& configuration, FieldErrors& errors) {
       errors.push_back(duplicate(path.child("externalFrameworks").index(i), name));
     }
   }
-  // Managing pods needs the selector too, so Kueue reports what is wrong with it once
-  // more; tools that compare the lists would miss it.
+  // Managing pods needs the selector too, so Kueue reports its errors once more; tools that compare the lists
+  // would miss them otherwise.
   if (std::find(frameworks.begin(), frameworks.end(), "pod") != frameworks.end())
     validate_managed_namespaces(configuration, errors);
 }
@@ -149,7 +148,7 @@ void validate_integrations(const json& configuration, FieldErrors& errors) {
 void validate_multikueue(const json& configuration, FieldErrors& errors) {
   const json& multi = configuration.at("multiKueue");
   for (const char* field : {"gcInterval", "workerLostTimeout"}) {
-    // Always good: decoding made the text.
+    // Always valid: the decoder made the text.
     const Result<Duration> value = parse_duration(multi.at(field).get_ref<const std::string&>());
     if (!value || value->count() >= 0) continue;
     errors.push_back(

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// Suites by Go's names. The weak ones are accepted, as Go accepts them, but never proposed.
+// Suites by Go's names. Weak suites are accepted, as in Go, but never proposed.
 const std::set<std::string, std::less<>> kGoodSuites = {
     "TLS_AES_128_GCM_SHA256",
     "TLS_AES_256_GCM_SHA384",

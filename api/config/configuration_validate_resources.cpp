@@ -90,7 +90,7 @@ void check_source(const json& source, const char* type, const FieldPath& path, F
   } else if (const auto complaints = is_dns1123_subdomain(driver); !complaints.empty()) {
     errors.push_back(invalid(path.child("driver"), driver, join(complaints, ",")));
   }
-  // The expression itself is for whoever reads device classes; nothing in muster evaluates CEL.
+  // Only a component that reads device classes needs the expression; muster does not evaluate CEL here.
   if (string_at(source, {"deviceSelector", "cel", "expression"}).empty()) {
     errors.push_back(required(path.child("deviceSelector").child("cel").child("expression"), ""));
   }

@@ -98,7 +98,7 @@ constexpr FeatureGate kGates[] = {
     {"WorkloadValidationForPodSetMetadata", true, GateStage::kBeta},
 };
 
-// A gate and one gate that it needs; it does nothing without.
+// A gate and its prerequisite; without the prerequisite the gate has no effect.
 struct Dependency {
   std::string_view gate, needs;
 };

@@ -35,7 +35,7 @@ RequeuingStrategy read_requeuing(const json& object, RequeuingStrategy strategy)
 WaitForPodsReady read_wait(const json& object, const MusterConfiguration& muster) {
   WaitForPodsReady wait;
   wait.timeout = duration_at(object, "timeout").value_or(wait.timeout);
-  // "0s" is how a file says that there is no limit.
+  // In a file, "0s" means no limit.
   wait.recovery_timeout = duration_at(object, "recoveryTimeout");
   if (wait.recovery_timeout == Duration::zero()) wait.recovery_timeout.reset();
   wait.block_admission = bool_at(object, {"blockAdmission"});
@@ -69,7 +69,7 @@ QueueMetricsSettings read_metrics(const json& object) {
   metrics.local_queues = bool_at(object, {"localQueueMetrics", "enable"});
   const json* selector = find_path(object, {"localQueueMetrics", "localQueueSelector"});
   if (selector == nullptr) return metrics;
-  // One that cannot be read matches nothing; validation says what is wrong with it.
+  // A selector that cannot be read matches no object; the validation reports its error.
   const auto parsed = LabelSelector::parse(*selector);
   metrics.local_queue_selector = parsed ? *parsed : LabelSelector();
   return metrics;

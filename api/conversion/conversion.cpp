@@ -19,7 +19,7 @@ struct KindConversion {
   std::string_view kind;
   Outcome<> (*convert)(Fields& spec, Fields& status, QueueVersion to, ConversionBudget& budget);
 };
-// Of the other kinds nothing grows.
+// Objects of the other kinds do not grow.
 template <Outcome<> (*convert)(Fields&, Fields&, QueueVersion)>
 Outcome<> without_budget(Fields& spec, Fields& status, QueueVersion to, ConversionBudget&) {
   return convert(spec, status, to);

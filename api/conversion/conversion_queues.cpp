@@ -48,7 +48,7 @@ void fill_counts(Fields& status) {
   for (std::string_view count : {"admittedWorkloads", "pendingWorkloads", "reservingWorkloads"}) fill(status, count, 0);
 }
 
-// v1beta1 prints these lists always, v1beta2 when there is something in them.
+// v1beta1 always prints these lists; v1beta2 prints them if they are not empty.
 void convert_usage_list(Fields& status, std::string_view key, QueueVersion to) {
   if (to == QueueVersion::kV1Beta1)
     fill(status, key, nullptr);
@@ -61,7 +61,7 @@ void replace(Fields& fields, std::string_view key, std::string_view old_value, s
   if (found != fields.end() && found->second == old_value) found->second = value;
 }
 
-// The old list replaces the newer form, whatever that says.
+// The old list replaces the newer form, with any content.
 void convert_admission_checks(Fields& spec) {
   const json names = take(spec, "admissionChecks");
   if (!names.is_array() || names.empty()) return;
@@ -70,7 +70,7 @@ void convert_admission_checks(Fields& spec) {
   spec["admissionChecksStrategy"] = json::object({{"admissionChecks", std::move(checks)}});
 }
 
-// The older spelling, which names the only strategy that there is.
+// The older spelling, which names the only existing strategy.
 Outcome<> convert_fallback(Fields& fungibility) {
   if (!fungibility.contains("flavorFallbackStrategy")) return Done{};
   if (fungibility.contains("fallbackStrategy"))
@@ -83,7 +83,7 @@ Outcome<> convert_fallback(Fields& fungibility) {
   return Done{};
 }
 
-// Texts that both versions leave out when they are empty; pointers (stopPolicy, preference) they print.
+// Texts that both versions omit if they are empty. Pointers (stopPolicy, preference) are printed.
 void drop_empty_texts(Fields& spec) {
   drop_empty(spec, {"queueingStrategy", "cohort", "cohortName"});
   if (Fields* fungibility = object_at(spec, "flavorFungibility"))

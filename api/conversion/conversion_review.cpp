@@ -19,8 +19,8 @@ Failure<ReviewError> bad_request(std::string message) {
   return fail_with(ReviewError{400, "the body is not a ConversionReview: " + std::move(message)});
 }
 
-// Walks over JSON text without reading it: finds where values end, and leaves it to
-// parse_json to say whether they are any. So whatever it passes over must be parsed.
+// Walks over JSON text without parsing it: finds the ends of values, and lets parse_json check whether they are
+// valid. So all skipped text must be parsed later.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : text_(text) {}
@@ -74,8 +74,8 @@ class Cursor {
   size_t at_ = 0;
 };
 
-// Where in `object`, the text of one, the value of a key begins; keys spelled with
-// escapes are not found.
+// The start of a key's value in `object`, which is the text of an object; keys that are written with escapes
+// are not found.
 std::optional<size_t> find_value(std::string_view object, std::string_view key) {
   Cursor cursor(object);
   if (!cursor.take('{')) return std::nullopt;
@@ -95,8 +95,8 @@ struct Envelope {
   size_t count = 0;          // of them
 };
 
-// Cuts the objects out of the review. Everything that is cut is parsed later, and
-// everything else here, so that nothing goes through unread.
+// Cuts the objects out of the review. These objects are parsed later, and all other text is parsed here, so
+// that no text stays unread.
 Result<Envelope, ReviewError> open_envelope(std::string_view body, size_t tree_bytes) {
   Envelope envelope;
   std::string rest;
@@ -110,7 +110,7 @@ Result<Envelope, ReviewError> open_envelope(std::string_view body, size_t tree_b
       ++envelope.count;
     } while (cursor.take(','));
     const size_t end = *request + *list + cursor.position();
-    // After a comma there must be another object: what is left of "[{}, ]" is no JSON.
+    // After a comma another object must follow: the remainder of "[{}, ]" is not valid JSON.
     envelope.objects = body.substr(begin, end - begin);
     const size_t last = envelope.objects.find_last_not_of(" \t\r\n");
     const bool dangling = last != std::string_view::npos && envelope.objects[last] == ',';
@@ -122,7 +122,7 @@ Result<Envelope, ReviewError> open_envelope(std::string_view body, size_t tree_b
   return envelope;
 }
 
-// "Workload team-a/train"; as much of it as there is.
+// "Workload team-a/train"; the parts of it that exist.
 std::string name_of(const json& object) {
   const std::string_view ns = string_at(object, {"metadata", "namespace"});
   std::string name(string_at(object, {"kind"}));

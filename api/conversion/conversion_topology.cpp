@@ -1,6 +1,6 @@
-// v1beta1 lists each domain with all its values and a count. v1beta2 has slices of them,
-// and says what the domains of a slice have in common once: a value or count that all
-// share (universal), or the prefix and suffix of their values (individual).
+// v1beta1 lists each domain with all its values and a count. v1beta2 has slices of domains, and writes the
+// common parts of the domains of a slice once: a value or count that all share (universal), or the prefix and
+// suffix of their values (individual).
 //
 // Any slicing is valid; this one makes a single slice, as Kueue does.
 #include <algorithm>
@@ -90,7 +90,7 @@ Outcome<> check_length(const json& list, size_t domains, const std::string& path
               " domains (domainCount); give one for each, or a universal value");
 }
 
-// What all domains share; nullptr when there is no such thing.
+// The value that all domains share; nullptr if they share none.
 const json* universal_of(const json& fields, std::initializer_list<std::string_view> path) {
   const json* universal = find_path(fields, path);
   return universal && !universal->is_null() ? universal : nullptr;
@@ -102,7 +102,7 @@ struct Slice {
   size_t domains, levels;
 };
 
-// What the values of a level take in text, with quotes and escapes, when they are spelled out.
+// The size of the values of a level as text, with quotes and escapes, if they are all written out.
 Result<size_t> text_of_level(const json& level, size_t domains, const std::string& path) {
   const auto quoted = [](const json& value) { return to_text(value).size(); };
   if (const json* universal = universal_of(level, {"universal"})) {
@@ -120,7 +120,7 @@ Result<size_t> text_of_level(const json& level, size_t domains, const std::strin
   return bytes;
 }
 
-// Checks the slice and takes what its domains need out of the budget, before one of them is made.
+// Checks the slice and reserves the memory of its domains in the budget before it creates a domain.
 Outcome<> take_room(const Slice& slice, const std::string& path, ConversionBudget& budget) {
   constexpr size_t kTextOfDomain = sizeof(R"({"count":2147483647,"values":[]},)");
   constexpr size_t kTreeOfDomain = kItemBytes + kObjectBytes + 2 * kMemberBytes + kArrayBytes;

@@ -7,7 +7,7 @@ namespace {
 
 using nlohmann::json;
 
-// v1beta1's source of a priority, and what v1beta2 refers to.
+// The source of a priority in v1beta1, and the reference in v1beta2.
 struct PriorityClassForm {
   std::string_view source, group, kind;
 };
@@ -20,7 +20,7 @@ bool has_text(const json& value) {
   return value.is_string() && !value.get_ref<const std::string&>().empty();
 }
 
-// A name without a source that is known says nothing, and is lost.
+// A name without a known source has no meaning, and is lost.
 void to_priority_class_ref(Fields& spec) {
   json name = take(spec, "priorityClassName");
   const json source = take(spec, "priorityClassSource");
@@ -86,7 +86,7 @@ Outcome<> convert_workload(Fields& spec, Fields& status, QueueVersion to, Conver
     to_priority_class_source(spec);
     rename(status, kSeconds, kOldSeconds);
   }
-  // Only v1beta2 has them: in an object of v1beta1 they are nobody's fields.
+  // Only v1beta2 has these fields: in an object of v1beta1 they are unknown fields.
   drop(spec, {"preemptionGates"});
   drop(status, {"preemptionGates"});
   drop_empty(spec, {"queueName"});

@@ -13,7 +13,7 @@ void fill(json& object, const char* field, const char* value) {
   if (!object.contains(field)) object[field] = value;
 }
 
-// "latest" is pulled again and again, also where it is not said.
+// "latest" is always pulled, also if the tag is missing.
 const char* pull_policy_of(std::string_view image) {
   if (image.find('@') != std::string_view::npos) return "IfNotPresent";
   const size_t slash = image.rfind('/');

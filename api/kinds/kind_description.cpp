@@ -75,7 +75,7 @@ EndRule read_end(const json& value, const FieldPath& place, FieldErrors& errors)
   return rule;
 }
 
-// Of a kind, and of one that it consults.
+// Of a kind, and of a kind that it consults.
 template <class Kind>
 void read_resource(StrictFields& fields, Kind& kind) {
   kind.group = fields.text("group");

@@ -11,7 +11,7 @@ using nlohmann::json;
 
 constexpr std::string_view kEach = "*";
 
-// Nothing is known of what is below: any field may be there.
+// The schema does not describe the levels below: every field is possible.
 bool takes_anything(const json& schema) {
   if (bool_at(schema, {"x-kubernetes-preserve-unknown-fields"}) ||
       bool_at(schema, {"x-kubernetes-embedded-resource"}) || bool_at(schema, {"x-kubernetes-int-or-string"}))
@@ -44,7 +44,7 @@ class Comparison {
   }
 
  private:
-  // nullptr: anything can be there, or an error was told.
+  // nullptr: every field is possible, or an error was reported.
   const json* walk(const json& from, const ValuePath& path, const std::string& before, const std::string& field) {
     const json* place = &from;
     std::string way = before;

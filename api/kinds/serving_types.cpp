@@ -1,4 +1,5 @@
-// What muster reads of a StatefulSet and of a LeaderWorkerSet: pod sets with their templates, and how far an update is.
+// The fields that muster reads of a StatefulSet and of a LeaderWorkerSet: pod sets with their templates, and
+// the progress of an update.
 // Source: k8s.io/api/apps/v1; LeaderWorkerSet v1.
 #include "api/kinds/serving_types.h"
 
@@ -44,7 +45,7 @@ void read_stateful_set(const json& object, DescribedJob& job) {
   job.kept = to_text(kept);
 }
 
-// While an update is under way there are more groups than replicas, as far as the set allows.
+// During an update more groups than replicas exist, up to the set's limit.
 int32_t groups_of(const json& object, int32_t replicas) {
   const json* surge = find_path(object, {"spec", "rolloutStrategy", "rollingUpdateConfiguration", "maxSurge"});
   if (surge == nullptr) return replicas;
@@ -82,7 +83,7 @@ KindDescription describe(const ResourceType& type, std::string_view framework, c
 }  // namespace
 
 const KindDescription* find_serving_description(std::string_view group, std::string_view kind) {
-  // Settled where they stay.
+  // settle() needs the final place of the objects in memory.
   static const auto kKinds = [] {
     auto kinds = std::make_shared<std::vector<KindDescription>>();
     kinds->push_back(describe(kStatefulSets, kStatefulSetFramework, kStatefulSetHook));

@@ -34,7 +34,7 @@ Json* walk(Json& object, const std::vector<std::string>& steps) {
   return value;
 }
 
-// False: visiting ends. `left`: elements that may still be looked at.
+// False: the visit ends. `left`: number of elements that can still be visited.
 bool visit_from(const json& value, std::span<const std::string> steps, size_t& left,
                 const std::function<bool(const json&)>& visit) {
   if (steps.empty()) return visit(value);

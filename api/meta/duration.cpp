@@ -35,7 +35,7 @@ std::optional<uint64_t> take_integer(std::string_view& rest) {
   return value;
 }
 
-// Digits after the point as value / scale; those that no longer fit are dropped.
+// Digits after the point as value / scale; digits that no longer fit are dropped.
 struct Fraction {
   uint64_t value = 0;
   double scale = 1;
@@ -52,7 +52,7 @@ Fraction take_fraction(std::string_view& rest) {
   return fraction;
 }
 
-// One "1.5h". The double is Go's, and so is its rounding.
+// One part such as "1.5h". The double and its rounding are the same as in Go.
 Result<uint64_t> take_term(std::string_view& rest, std::string_view text) {
   const auto invalid = [text] { return fail("time: invalid duration " + go_quote_ascii(text)); };
   const size_t before = rest.size();

@@ -13,8 +13,8 @@ std::string show(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// Of supported values, which may be a list of the object's own: in each of its errors it would
-// make the square of what was sent.
+// The list of supported values can be a list of the object itself: repeated in each error, it would make the
+// answer quadratic in the size of the request.
 constexpr size_t kMostListed = 64;
 constexpr size_t kMostListedBytes = 1024;
 

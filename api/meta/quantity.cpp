@@ -21,8 +21,8 @@ Failure<Error> wrong_form() {
   return fail("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
 }
 
-// value * 10^power, or false when that does not fit: `value` then is what Go returns,
-// which multiplies at once for the powers between suffixes and else gives up with 0.
+// value * 10^power, or false if the result does not fit: `value` then has the result of Go, which multiplies at
+// once for the powers between suffixes and otherwise returns 0.
 bool scale_up(int64_t& value, int64_t power) {
   if (value == 0) return true;
   const bool keeps_low_bits = power <= 3 || power == 6 || power == 9;
@@ -121,7 +121,7 @@ Result<Quantity> Quantity::parse(std::string_view text) {
   const int64_t amount = binary ? digits << suffix->exponent : digits;
   Quantity q = of(pieces->negative ? -amount : amount, suffix->format);
   q.exponent_ = exponent;
-  // The text stays only if it may be canonical already; the original is as generous as this.
+  // The text is kept only if it can already be canonical; Go's implementation accepts the same texts.
   const bool has_zeros = !binary && digits != 0 && digits % 1000 == 0;
   const bool keep = binary ? (digits & 7) != 0 : exponent % 3 == 0 && !has_zeros && pieces->whole.front() != '0';
   if (keep) q.text_ = text;
@@ -144,7 +144,7 @@ Result<Quantity> Quantity::parse_large(bool negative, std::string_view number, i
   if (amount.sign() != 0) amount = amount.rounded_up(-kNano);
   const Decimal largest = Decimal::of(kMax, 0);
   if (binary && amount.compare(largest) > 0) amount = largest;
-  // Less than one byte has no binary suffix.
+  // A number below one byte has no binary suffix.
   if (binary && amount.sign() > 0 && amount.compare(Decimal::of(1, 0)) < 0) format = Format::kDecimalSI;
 
   Quantity q = of(0, format);
@@ -186,7 +186,7 @@ std::string Quantity::text() const {
     }
     return sign + digits + quantity_suffix(format, exponent);
   }
-  const int64_t surplus = ((amount.exponent() % 3) + 3) % 3;  // suffixes come in steps of three
+  const int64_t surplus = ((amount.exponent() % 3) + 3) % 3;  // suffixes have steps of three
   digits.append(static_cast<size_t>(surplus), '0');
   return sign + digits + quantity_suffix(format, amount.exponent() - surplus);
 }
@@ -237,7 +237,7 @@ int Quantity::compare(const Quantity& other) const {
   return to_decimal().compare(other.to_decimal());
 }
 
-// Adds in 64 bits; false, and nothing changed, when that does not fit.
+// Adds in 64 bits; if the sum does not fit, it returns false and changes nothing.
 bool Quantity::add_small(int64_t value, int32_t exponent) {
   if (value == 0) return true;
   if (value_ == 0) {

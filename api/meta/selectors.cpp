@@ -18,7 +18,7 @@ FieldError wrong(std::string field, const std::string& value, std::string detail
   return {std::move(field), FieldErrorType::kInvalid, go_quote(value), std::move(detail)};
 }
 
-// What the number of values must be for each operator; the list is shown as it came.
+// The required number of values for each operator; the list is shown as received.
 void check_value_count(FieldErrors& errors, Operator op, const json& values, const std::string& field) {
   const char* rule = nullptr;
   switch (op) {

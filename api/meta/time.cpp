@@ -24,8 +24,8 @@ int digit(std::string_view text, size_t at) {
   return text[at] - '0';
 }
 
-// Reads a timestamp piece by piece. The first complaint stays; every step after it
-// does nothing, so that the steps can be written down one after the other.
+// Reads a timestamp part by part. The first error is kept; every step after it does nothing, so that the code
+// can list the steps one after another.
 class TimeReader {
  public:
   TimeReader(std::string_view text, bool micro) : text_(text), rest_(text), micro_(micro) {}
@@ -98,7 +98,7 @@ class TimeReader {
     return value;
   }
 
-  // The only piece that may have one digit instead of two.
+  // The only part that can have one digit instead of two.
   int read_hour() {
     if (is_digit(rest_, 0) && !is_digit(rest_, 1)) {
       const int hour = digit(rest_, 0);
@@ -110,7 +110,7 @@ class TimeReader {
     return hour;
   }
 
-  // Any number of digits, of which nine count; a lonely separator is left to read_zone.
+  // Any number of digits, of which nine count; a separator without digits is left for read_zone.
   int read_any_fraction() {
     if (rest_.empty() || !is_separator(rest_.front()) || !is_digit(rest_, 1)) return 0;
     int nanoseconds = 0;

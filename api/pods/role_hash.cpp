@@ -1,6 +1,6 @@
-// The hash is stored in names of pod sets, and a group can have pods of both controllers while one takes over from
-// the other: so it is taken over the same bytes. These are JSON as Go prints its structs: members in the order of
-// their declaration, quantities in canonical form, and what a struct leaves out when it is empty left out.
+// The hash is stored in names of pod sets, and a group can have pods of both controllers during a move from one
+// to the other. So the hash must use the same bytes. These are JSON as Go prints its structs: members in the
+// order of their declaration, quantities in canonical form, without the empty values that a struct omits.
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -40,7 +40,7 @@ Ordered as_map(const json& map) {
   return Ordered(map);
 }
 
-// What a struct with "omit empty" does not print.
+// The empty values that a struct with "omit empty" does not print.
 bool is_left_out(const json& value) {
   return value.is_null() || (value.is_structured() && value.empty()) || value == "" || value == false;
 }
@@ -92,7 +92,7 @@ Ordered selector_member(std::string_view key, const json& value) {
   return key == "matchLabels" ? as_map(value) : list_of(value, print_expression);
 }
 Ordered print_selector(const json& value) {
-  // An empty selector is not an absent one.
+  // An empty selector is different from a missing selector.
   return value.is_object() && value.empty() ? Ordered::object() : in_order(value, kSelector, selector_member);
 }
 

@@ -20,7 +20,7 @@ Failure<ReviewError> bad_request(std::string message) {
   return fail_with(ReviewError{400, std::move(message)});
 }
 
-// Takes request.object or request.oldObject out of the request; null when absent.
+// Moves request.object or request.oldObject out of the request; null if it is missing.
 Result<json, ReviewError> take_object(json& request, const char* key) {
   auto found = request.find(key);
   if (found == request.end() || found->is_null()) return json(nullptr);
@@ -48,8 +48,8 @@ UserInfo user_of(const json& request) {
   return user;
 }
 
-// Who set which field of a job is asked when it is changed (mutators/keep_suspended.h), and
-// of nothing else: the rest is read without the answer, which is half of most reviews.
+// Only a change of a job needs to know who set which field (mutators/keep_suspended.h). All other reviews are
+// parsed without managedFields, which is half of most reviews.
 Result<json> read_review(std::string_view body, size_t tree_bytes) {
   {
     auto review = parse_without_managed_fields_within(body, tree_bytes);
@@ -58,7 +58,7 @@ Result<json> read_review(std::string_view body, size_t tree_bytes) {
     const std::string_view group = string_at(request, {"kind", "group"});
     const bool is_job = group == kJobs.group || group == kJobSets.group;
     if (!is_job || string_at(request, {"operation"}) != to_text(Operation::kUpdate)) return review;
-  }  // its memory is free before the second tree is made
+  }  // its memory is released before the second tree is built
   return parse_json_within(body, tree_bytes);
 }
 
@@ -173,7 +173,7 @@ AdmissionResponse AdmissionResponse::forbidden(const AdmissionRequest& request, 
 AdmissionResponse AdmissionResponse::with_errors(const AdmissionRequest& request, int code, std::string_view reason,
                                                  const FieldErrors& errors) {
   assert(!errors.empty());
-  // Nobody reads a thousand of them, and the answer would be larger than the object.
+  // A thousand errors have no reader, and the answer would be larger than the object.
   constexpr size_t kMostErrors = 500;
   if (errors.size() <= kMostErrors) {
     AdmissionResponse response = refused(request, code, reason, join_errors(errors));

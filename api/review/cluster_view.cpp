@@ -37,7 +37,7 @@ bool is_consulted(std::string_view group, std::string_view kind) {
   return find_consulted_kind(group, kind) != nullptr;
 }
 
-// The kinds of which the view keeps more than who owns them.
+// The kinds of which the view keeps more than their owners.
 const ResourceType* known_type(std::string_view group, std::string_view kind) {
   for (const ResourceType* type : {&kNamespaces, &kLimitRanges, &kLocalQueues, &kClusterQueues, &kAdmissionChecks,
                                    &kWorkloadPriorityClasses, &kWorkloads}) {
@@ -175,7 +175,7 @@ void ClusterView::remove(std::string_view api_version, std::string_view kind, st
   }
 }
 
-// A namespace has few LimitRanges; where several set a minimum, the last by name holds.
+// A namespace has few LimitRanges; if several set a minimum, the last one by name counts.
 void ClusterView::refresh_container_minimum(std::string_view ns) {
   const std::string prefix = std::string(ns) + "/";
   std::map<std::string, ContainerMinimum> found;

@@ -51,7 +51,7 @@ Field read_field(std::string_view text, const std::map<std::string, Type, std::l
   return field;
 }
 
-// The file is part of the program: one that cannot be read is a broken build.
+// The file is part of the program: if it cannot be read, the build is broken.
 const Schema& schema() {
   static const Schema kSchema = [] {
     const auto file = parse_json(api_files().front().text);
@@ -113,7 +113,7 @@ std::string_view name_of(Kind kind) {
   return "an object";
 }
 
-// Where a value is, as a list of steps up to the root: a path is written out only for what is found.
+// The place of a value, as a list of steps up to the root: a path is written only for a value with an error.
 struct Place {
   const Place* above = nullptr;
   std::string_view key{};  // of an object's field, or of a map's entry

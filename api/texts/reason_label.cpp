@@ -14,7 +14,7 @@ constexpr std::string_view kReasons[] = {
     "",
     kAttemptSuccess,
     kAttemptInadmissible,
-    // Why there is no quota, or no admission.
+    // The reason why the Workload has no quota, or no admission.
     kPendingEvaluationReason,
     kNoMatchingFlavorReason,
     kWaitingForQuotaReason,
@@ -27,7 +27,7 @@ constexpr std::string_view kReasons[] = {
     kSuspendedReason,
     kNoReservationReason,
     kUnsatisfiedChecksReason,
-    // Why it was evicted, and what lies beneath.
+    // The reason of the eviction, and its underlying cause.
     kPreemptedReason,
     kPodsReadyTimeoutReason,
     kAdmissionCheckReason,

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kTokenBytes = 32;
 
-// Who cannot guess it cannot ask. Empty: there is no randomness to be had.
+// A client that cannot guess the token cannot send requests. Empty: no random numbers are available.
 std::string random_token() {
   std::array<char, kTokenBytes> bytes{};
   if (getentropy(bytes.data(), bytes.size()) != 0) return "";

@@ -27,7 +27,7 @@ PageAnswer answer_with(const json& body) {
   return {200, "application/json", to_text(body)};
 }
 
-// Lists that are asked for by name, and what each may be asked with.
+// Lists that can be requested by name, and their allowed parameters.
 struct PageList {
   ListKind kind;
   std::set<std::string_view> parameters;
@@ -85,7 +85,7 @@ bool is_own_host(const std::string& host, uint16_t port) {
   return host == "127.0.0.1" + number || host == "localhost" + number;
 }
 
-// A comparison that takes as long for a token that is nearly right.
+// A comparison that takes the same time for a token that is nearly correct.
 bool is_token(std::string_view given, std::string_view token) {
   if (given.size() != token.size()) return false;
   unsigned differs = 0;

@@ -27,7 +27,7 @@ PageServer::PageServer(PageSettings settings, PageSource& source)
   httplib::Headers headers;
   for (const HttpHeader& header : page_headers()) headers.emplace(header.name, header.value);
   server.set_default_headers(std::move(headers));
-  // Before httplib looks for routes: every method and path is judged by one function.
+  // Runs before httplib looks for routes: one function checks every method and path.
   server.set_pre_routing_handler([this, &source](const httplib::Request& request, httplib::Response& response) {
     const size_t question = request.target.find('?');
     const PageAnswer answer =

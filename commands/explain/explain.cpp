@@ -20,7 +20,7 @@ namespace {
 
 constexpr Duration kWatchInterval = std::chrono::seconds(2);
 
-// What is asked about: an object of a kind that muster queues (`type`), or of one that it does not.
+// The object of the question: an object of a kind that muster queues (`type`), or of another kind.
 struct Target {
   const ResourceType* type;
   const UnqueuedKind* unqueued;
@@ -39,7 +39,7 @@ Result<Target> read_target(const std::string& kind, const std::string& name) {
   return target;
 }
 
-// {"job", "train"}, {"job/train"} or {"train"}, the likeliest first; the namespace comes later.
+// {"job", "train"}, {"job/train"} or {"train"}, the most likely kind first; the namespace is added later.
 Result<std::vector<Target>> read_targets(const std::vector<std::string>& words) {
   if (words.size() > 2) return fail("name one object, as job NAME, and not " + std::to_string(words.size()) + " words");
   std::string kind, name = words.back();
@@ -69,7 +69,7 @@ Result<ExplainReply> find_answer(MusterReader& reader, const ExplainOptions& opt
   return fetch_explanation(reader, {target.type, target.ns, target.name}, options.cluster.local);
 }
 
-// Of the first that exists; else what is said about the first.
+// The answer about the first object that exists; otherwise the answer about the first one.
 Result<ExplainReply> find_answer(MusterReader& reader, const ExplainOptions& options,
                                  const std::vector<Target>& targets) {
   std::optional<Result<ExplainReply>> first;
@@ -85,7 +85,7 @@ std::string text_of(const ExplainReply& answer, ExplainFormat format) {
   return format == ExplainFormat::kJson ? to_text(to_json(answer)) + "\n" : explain_text(answer);
 }
 
-// Says what has changed since the last answer, until nothing can change any more.
+// Prints changes since the last answer, until no further change is possible.
 int watch(MusterReader& reader, const ExplainOptions& options, const std::vector<Target>& targets, ExplainReply last,
           std::ostream& out, std::ostream& err) {
   std::string failed;
@@ -116,7 +116,7 @@ Result<Question, int> read_question(const char* command, const ExplainOptions& o
     err << command << ": " << why << "\n";
     return fail_with(code);
   };
-  // What is wrong with the command line is said first, with a cluster or without.
+  // Errors of the command line are reported first, with or without a cluster.
   auto targets = read_targets(options.object);
   if (!targets) return stop(kExplainUnusable, targets.error().message);
   auto reader = MusterReader::connect(options.cluster);
@@ -125,7 +125,7 @@ Result<Question, int> read_question(const char* command, const ExplainOptions& o
   return Question{std::move(*targets), std::move(*reader)};
 }
 
-// Of the first that exists, or else of the first that muster remembers.
+// The first object that exists, otherwise the first object that muster remembers.
 Result<ExplainReply> find_history(MusterReader& reader, const ExplainOptions& options,
                                   const std::vector<Target>& targets) {
   std::optional<Result<ExplainReply>> first, remembered;
@@ -139,7 +139,7 @@ Result<ExplainReply> find_history(MusterReader& reader, const ExplainOptions& op
   return std::move(remembered ? *remembered : *first);
 }
 
-// What `-o json` prints: the part of the explanation that is a history.
+// The output of `-o json`: the history part of the explanation.
 nlohmann::json history_json(const ExplainReply& answer) {
   nlohmann::json whole = to_json(answer);
   return {{"object", whole["object"]},

@@ -27,7 +27,7 @@ std::string workload_of_pod(const json& pod) {
                        max_workload_name(RuleSettings{}));
 }
 
-// What is known from the pod alone; how its Workload fares is asked there.
+// The part that the pod alone shows; the state of its Workload is requested there.
 void tell_of_pod(const json& pod, ExplainReply& reply) {
   bool gated = false;
   for (const json& gate : array_at(pod, {"spec", "schedulingGates"}))

@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-// As kubectl: a number is of seconds, and 0 is no limit of its own.
+// As in kubectl: a number means seconds, and 0 means no limit.
 Result<Duration> parse_request_timeout(std::string_view text) {
   const bool number = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
   auto timeout = parse_duration(std::string(text) + (number ? "s" : ""));

@@ -155,7 +155,7 @@ Words candidates(const CLI::App& app, const Words& words, const NamesOf& names_o
   return found.empty() ? positionals(reached, words, names_of) : found;
 }
 
-// The value of a flag in the words, as "-n team" or "--namespace=team"; empty: not there.
+// The value of a flag in the words, as "-n team" or "--namespace=team"; empty: the flag is missing.
 std::string flag_in(const Words& words, const std::vector<std::string>& names) {
   for (size_t i = 0; i < words.size(); ++i) {
     for (const std::string& name : names) {

@@ -28,7 +28,7 @@ Result<std::string> parse_object_name(std::string_view text) {
   return std::string(text);
 }
 
-// One of a few words.
+// A value out of a small set of words.
 auto one_of(std::vector<std::string> words) {
   return [words = std::move(words)](std::string_view text) -> Result<std::string> {
     for (const std::string& word : words) {

@@ -34,7 +34,7 @@ int stop(std::ostream& err, const char* command, int code, const std::string& wh
   return code;
 }
 
-// Only the items of these names; a name that is not there is an error.
+// Only the items with these names; a missing name is an error.
 Result<json> only(json list, const std::vector<std::string>& names, bool jobs) {
   if (names.empty()) return list;
   json items = json::array();
@@ -89,7 +89,7 @@ int watch(const ListCommand& listing, json last, std::ostream& out, std::ostream
       continue;
     }
     failed.clear();
-    // Ages alone are no change: both are seen at one time.
+    // A different age alone is not a change: both are compared at the same time.
     const Timestamp at = now();
     const auto changed = changed_rows(list_rows(last, listing.style, at), list_rows(fetched->list, listing.style, at));
     out << text_table(changed);

@@ -46,7 +46,7 @@ kube::Query query_of(const ListQuestion& question) {
   return query;
 }
 
-// `limit` of 0: no part is asked for.
+// `limit` of 0: the whole list.
 Result<json, NoAnswer> ask_for_part(MusterReader& reader, const ListQuestion& question, int64_t limit, int64_t offset) {
   kube::Query query = query_of(question);
   if (limit > 0) {
@@ -80,7 +80,7 @@ Result<json, NoAnswer> ask_muster(MusterReader& reader, const ListQuestion& ques
   return all;
 }
 
-// What the scheduler goes by; jobs and pods are not in these lists.
+// The kinds on which the scheduler depends; jobs and pods are not in these lists.
 bool matters(const ResourceType& type) {
   for (const ResourceType* no : {&kJobs, &kJobSets, &kPods, &kConfigMaps, &kServices}) {
     if (no->plural == type.plural) return false;
@@ -109,7 +109,7 @@ Result<json> make_list(const QueueSnapshot& snapshot, const ListQuestion& questi
     case ListKind::kCohortList:
       return cohort_list(snapshot);
     case ListKind::kHolderList:
-      // Whoever could list them may know them.
+      // A user who can list these objects can see their names.
       return holder_list(snapshot, {question.resource, question.cluster_queue, question.ns, question.local_queue},
                          [](const std::string&) { return true; });
     case ListKind::kUsage:
@@ -140,7 +140,7 @@ Result<FetchedList> look_here(MusterReader& reader, const ListQuestion& question
 Result<FetchedList> fetch_list(MusterReader& reader, const ListQuestion& question, bool local) {
   const auto ask = [&]() -> Result<FetchedList, NoAnswer> {
     auto list = ask_muster(reader, question);
-    // What has been cannot be read from the cluster: muster's reason is the answer.
+    // The past cannot be read from the cluster, so the answer is muster's reason.
     if (!list)
       return fail_with(NoAnswer{list.error().message, list.error().look_here && question.kind != ListKind::kUsage});
     return FetchedList{std::move(*list), {}};

@@ -17,10 +17,10 @@ std::optional<std::string> environment(const char* name) {
   return value && *value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-// The token lives for ten minutes; a watch makes another in time.
+// The token is valid for ten minutes; a watch gets a new token in time.
 constexpr Duration kUseToken = std::chrono::minutes(8);
 
-// muster's own refusal of who asks is final; what refuses another account, the caller may see.
+// muster's own refusal of a user is final. If another account is refused, the caller can still have the right.
 NoAnswer judge(const kube::StatusError& error, const ExplainToken& token) {
   const bool proxy = error.forbidden() && error.message.find("services/proxy") != std::string::npos;
   const bool away = error.unanswered() || error.code >= 500 || error.code == 404;

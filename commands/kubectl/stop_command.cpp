@@ -43,7 +43,7 @@ void add_stop_flags(CLI::App& command, StopOptions& options, bool stops) {
   add_reader_flags(command, options.cluster);
 }
 
-// What would be evicted, as far as this person may list it.
+// The Workloads that would be evicted, as far as this user can list them.
 void print_evicted(MusterReader& reader, const StopOptions& options, const ResourceType& type, const std::string& name,
                    std::ostream& out) {
   ListQuestion question;
@@ -81,7 +81,7 @@ int change(const StopOptions& options, bool stops, std::ostream& out, std::ostre
   for (const std::string& name : options.names) {
     kube::KubeApi& api = (*reader)->api();
     const kube::Resource resource = kube::resource_of(type);
-    // A dry run on this machine reads the object at least: a name that is not there is an error.
+    // A dry run on this machine at least reads the object: a missing name is an error.
     const auto answer =
         dry_run == DryRun::kClient
             ? api.get(resource, ns, name)

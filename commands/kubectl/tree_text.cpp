@@ -27,7 +27,7 @@ class Tree {
   std::string text() {
     rows_.push_back({"NAME", "STATE", "PENDING", "FLAVOR", "RESOURCE", "USED", "NOMINAL", "BORROWED", "FREE", "MAX"});
     for (const std::string& root : children_[""]) add_cohort(root, 0);
-    // What hangs in a circle has no root.
+    // Cohorts in a cycle have no root.
     for (const auto& [name, cohort] : cohorts_) {
       if (!shown_.contains(name)) add_cohort(name, 0);
     }
@@ -49,7 +49,7 @@ class Tree {
         {std::string(string_at(queue, {"state"})), std::to_string(pending)});
   }
 
-  // A row for each flavor and resource; the name stands in the first.
+  // A row for each flavor and resource; the first row has the name.
   void add(const json& node, const std::string& name, size_t depth, TableRow facts) {
     facts.insert(facts.begin(), std::string(2 * depth, ' ') + name);
     bool any = false;

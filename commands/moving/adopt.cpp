@@ -19,7 +19,7 @@ using nlohmann::json;
 
 const Resource kDeployments{"apps", "v1", "deployments", true, "Deployment"};
 constexpr Duration kBetweenReadings = std::chrono::seconds(1);
-// Somebody else writes the same objects all the time.
+// After this number of conflicts, another client changes the same objects all the time.
 constexpr int kMostConflicts = 30;
 
 kube::Selection named(std::string_view name, const std::string& ns = "") {
@@ -244,7 +244,7 @@ class Adoption {
     return Done{};
   }
 
-  // A write that changes nothing is stored all the same when the version that is stored has changed.
+  // A write without a change is still stored if the storage version has changed.
   Outcome<kube::StatusError> rewrite(const Resource& kind) {
     std::vector<std::pair<std::string, std::string>> names;
     const kube::ListHandler handler{

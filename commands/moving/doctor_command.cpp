@@ -40,7 +40,7 @@ std::vector<Reading> doctor_readings(const std::string& ns) {
   return readings;
 }
 
-// One question of a rule of RBAC.
+// One permission to check, from a rule of RBAC.
 json question(const std::string& verb, const std::string& group, const std::string& resource, const std::string& name,
               const std::string& ns) {
   json attributes = {{"verb", verb}, {"group", group}, {"resource", resource.substr(0, resource.find('/'))}};
@@ -78,7 +78,8 @@ std::map<std::string, json> needed_rights(const ClusterDump& dump, const std::st
   return needed;
 }
 
-// The rights that muster's service account lacks. What cannot be asked is noted as not read.
+// The missing permissions of muster's service account. Permissions that cannot be checked are reported as not
+// read.
 std::vector<std::string> lacking_rights(kube::KubeApi& api, const std::string& ns, ClusterDump& dump) {
   const json* deployment = dump.find("apps", "Deployment", ns, "muster");
   if (deployment == nullptr) return {};

@@ -33,7 +33,7 @@ void add_components(std::vector<Reading>& readings) {
   readings.push_back({kube::resource_of(kMutatingWebhookConfigurations)});
   readings.push_back({kube::resource_of(kValidatingWebhookConfigurations)});
   for (const Component* component : {&kueue_component(), &jobset_component()}) {
-    // With the label of its manifests, and by its name where somebody has left the label out.
+    // By the label of its manifests, and by its name if the label is missing.
     readings.push_back({kDeployments, named(component->deployment)});
     readings.push_back(
         {kDeployments, {.label_selector = std::string(kAppNameLabel) + "=" + std::string(component->label)}});

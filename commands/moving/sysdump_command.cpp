@@ -88,7 +88,7 @@ Outcome<> write(const std::string& target, const Files& files) {
   for (const auto& [name, text] : written) {
     const fs::path path = tar ? fs::path(name) : fs::path(target) / name;
     std::ofstream file(path, std::ios::binary);
-    // Before there is anything in it that others could read.
+    // Before the file has any content that other users could read.
     fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write, error);
     if (error) return fail(path.string() + " cannot be kept from others: " + error.message());
     file << text;

@@ -43,7 +43,7 @@ void add_row(std::ostringstream& out, std::string_view name, const ReplayCount& 
   out << "\n";
 }
 
-// Messages of a recording are text of other people: nothing in them moves a terminal's cursor.
+// Messages in a recording are texts of other users: they must not move the cursor of a terminal.
 void add_difference(std::ostringstream& out, const Difference& difference) {
   out << "\n"
       << time_text(difference.at) << "  " << on_one_line(difference.object)

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// Without the version: what is stored as v1beta2 can be changed as v1beta1.
+// Without the version: an object that is stored as v1beta2 can be changed as v1beta1.
 std::string identity_of(const json& object) {
   return std::string(group_of(string_at(object, {"apiVersion"}))) + "/" + std::string(string_at(object, {"kind"})) +
          "/" + std::string(string_at(object, {"metadata", "namespace"})) + "/" +
@@ -40,7 +40,7 @@ ClusterView view_of(const std::vector<InputDocument>& documents) {
       if (!labels.is_object()) labels = json::object();
       labels["kubernetes.io/metadata.name"] = string_at(object, {"metadata", "name"});
     }
-    (void)to_stored_version(object);  // what cannot be converted is reported when it is its turn
+    (void)to_stored_version(object);  // an object that cannot be converted is reported later, in its own review
     view.put(object);
   }
   for (const InputDocument& document : documents) {
@@ -148,7 +148,7 @@ Result<std::vector<InputDocument>> read_input(const SourceNames& names, std::ist
   return documents;
 }
 
-// What muster sees in the jobs among the documents, which may consult each other.
+// muster's view of the jobs among the documents, which can consult each other.
 std::string seen_in(const std::vector<InputDocument>& documents, const QueueSettings& settings) {
   std::string text;
   for (const InputDocument& document : documents) {
@@ -177,7 +177,7 @@ Outcome<> review_all(const ReviewOptions& options, std::istream& standard_input,
   flags.kinds_file = options.kinds_file;
   const auto settings = load_settings(flags, std::string(kDefaultNamespace));
   if (!settings) return fail(settings.error().message);
-  // Without a cluster to ask, JobSets are muster's own unless somebody says otherwise.
+  // Without a cluster, muster counts as the JobSet controller unless a flag says otherwise.
   const bool native_jobsets = settings->configuration.muster.jobset_controller != JobSetController::kExternal;
   const RuleSettings rules = rule_settings_of(*settings, {}, native_jobsets);
   const auto documents = read_input(options.sources, standard_input);

@@ -20,7 +20,7 @@ bool has_manifest_extension(const fs::path& file) {
   return extension == ".json" || extension == ".yaml" || extension == ".yml";
 }
 
-// Links to folders are not followed, so that there is an end.
+// Links to folders are not followed, so that the search ends.
 template <class Iterator>
 Result<std::vector<std::string>> list_files(const std::string& folder) {
   std::error_code error;

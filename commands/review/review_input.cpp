@@ -41,7 +41,7 @@ Outcome<> append_objects(InputDocument document, std::vector<InputDocument>& to,
   return Done{};
 }
 
-// kustomization.yaml lies beside the manifests that it names.
+// kustomization.yaml is in the same folder as the manifests that it names.
 bool is_for_kustomize(const json& value) {
   return string_at(value, {"apiVersion"}).starts_with("kustomize.config.k8s.io/");
 }
@@ -75,7 +75,7 @@ Result<std::vector<InputDocument>> read_documents(const std::vector<SourceText>&
     const size_t before = documents.size();
     for (size_t position = 0; position < parsed->size(); ++position) {
       YamlDocument& document = (*parsed)[position];
-      if (document.value.is_null()) continue;  // "---" with nothing behind it
+      if (document.value.is_null()) continue;  // "---" without a document after it
       if (source.listed && is_for_kustomize(document.value)) continue;
       auto added = append_objects({source.name, document.line, std::move(document.value), source.text, position},
                                   documents, lines);

@@ -24,7 +24,8 @@ std::string version_of(const json& object) {
   return std::string(api_version.substr(api_version.find('/') + 1));
 }
 
-// The stored object in the version of the new one, so that the two can be compared; null when that fails.
+// The stored object in the version of the new object, so that both can be compared; null if the conversion
+// fails.
 json in_version_of(const json& object, json old) {
   if (!old.is_object() || string_at(old, {"apiVersion"}) == string_at(object, {"apiVersion"})) return old;
   const auto wanted = parse_queue_version(string_at(object, {"apiVersion"}));
@@ -34,7 +35,7 @@ json in_version_of(const json& object, json old) {
   return old;
 }
 
-// Whether one of two fields lies in the other.
+// Whether one of two fields contains the other.
 bool overlap(const std::string& a, const std::string& b) {
   const std::string &shorter = a.size() < b.size() ? a : b, &longer = a.size() < b.size() ? b : a;
   return !shorter.empty() && longer.starts_with(shorter) &&
@@ -114,7 +115,7 @@ class Judge {
     return defined;
   }
 
-  // What is done before anything else: unknown fields, defaults, and a status that only /status may write.
+  // The steps before all others: unknown fields, defaults, and a status that only /status can write.
   void read(const DefinedKind& kind) {
     const DefinedKind::Version version = kind.version(version_of(object_));
     find("unknown-field", find_unknown_fields(*version.schema, object_));
@@ -152,7 +153,7 @@ class Judge {
     object_.erase("status");  // the conversion makes an empty one
   }
 
-  // Whether there is something left to validate.
+  // Whether a part of the object is left to validate.
   bool mutate_object(const DefinedKind* kind) {
     AdmissionRequest request = make_request(object_, old_, judged_.operation, judged_.position);
     request.user.username = judged_.user;
@@ -184,7 +185,7 @@ class Judge {
     take(response, rules);
   }
 
-  // What a webhook answers; of a field that the schema complains of already, once is enough.
+  // The answer of a webhook, without fields for which the schema has already reported an error.
   void take(const AdmissionResponse& response, const std::vector<std::string_view>& rules) {
     for (const std::string& warning : response.warnings()) warn("warning", warning);
     if (response.is_allowed()) return;
@@ -254,7 +255,7 @@ ReviewedObject judge_review(json review, const AdmissionRequest& original, const
   if (!reviewed.allowed && response.errors().empty()) reviewed.findings.push_back(refusal(response));
   for (size_t i = 0; i < response.errors().size(); ++i)
     reviewed.findings.push_back(finding_of(rule_of(rules, i), response.errors()[i]));
-  // As one webhook that does both steps would answer.
+  // The answer of one webhook that does both steps.
   if (reviewed.allowed)
     response = AdmissionResponse::patched(original, request.object).with_warnings(response.warnings());
   review["response"] = json::parse(response.encode())["response"];

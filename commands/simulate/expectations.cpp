@@ -55,7 +55,7 @@ Result<double> read_limit(const Limit& limit, const json& value) {
   return number;
 }
 
-// Queues, one job or one flavor; and whom in words.
+// Queues, one job or one flavor; with their description in words.
 void read_subject(StrictFields& fields, Expectation& expectation, FieldErrors& errors) {
   expectation.queue = fields.text("queue", "");
   expectation.cluster_queue = fields.text("clusterQueue", "");
@@ -140,8 +140,8 @@ class Checker {
   std::vector<CheckedExpectation>& checked_;
 };
 
-// Percentiles of several groups are made of the jobs themselves. Who never starts waits without end: it must not make
-// the others' waits look good.
+// Percentiles of several groups are computed from the jobs themselves. A job that never starts has an infinite
+// wait: it must not improve the waits of the others.
 what_if::Waits waits_over(const Scenario& scenario, const History& history,
                           const std::set<std::pair<std::string, std::string>>& groups) {
   std::vector<double> seconds;

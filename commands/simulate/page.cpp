@@ -69,7 +69,7 @@ std::string expectations(const Report& report) {
   return text + "</ul>\n";
 }
 
-// The queues that use most of it, and the rest as one.
+// The queues with the highest usage, and all others as one series.
 std::vector<Series> series_of(const Report& report, const UsageRow& of) {
   const what_if::UsageTracks& usage = report.history.usage;
   std::vector<std::pair<double, size_t>> slots;

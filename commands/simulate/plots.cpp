@@ -11,7 +11,8 @@ namespace muster {
 namespace {
 
 constexpr double kLeft = 10, kWidth = 940, kTop = 24, kHeight = 200;
-// Told apart by most people with a color vision deficiency (after Okabe and Ito), then again, lighter.
+// Colors that most people with a color vision deficiency can distinguish (after Okabe and Ito), then the same
+// colors, lighter.
 constexpr std::array kColors = {"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00",
                                 "#f0e442", "#7f7f7f", "#8fb8d8", "#f3cf80", "#80cfb9", "#e6bcd3"};
 
@@ -98,7 +99,7 @@ std::string gantt_plot(double seconds, const std::vector<GanttRow>& rows) {
   std::string content;
   for (size_t i = 0; i < rows.size(); ++i) {
     const double y = kTop + kRow * static_cast<double>(i);
-    // Long names end where the bars begin; the whole one is shown when pointed at.
+    // Long names end where the bars begin; a tooltip shows the whole name.
     const std::string shown = rows[i].name.size() > 34 ? rows[i].name.substr(0, 33) + "~" : rows[i].name;
     content += "<g>" + text_at(kNames - 6, y + 9, "end", shown);
     for (const GanttBar& bar : rows[i].bars) {

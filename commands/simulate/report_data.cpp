@@ -74,7 +74,7 @@ json waiting_json(const Report& report) {
   return waiting;
 }
 
-// RFC 4180; a cell that a spreadsheet would take for a formula is text.
+// RFC 4180; a cell that a spreadsheet would treat as a formula is written as text.
 std::string cell(std::string text) {
   if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos) text.insert(0, "'");
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;

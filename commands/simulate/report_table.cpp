@@ -32,7 +32,7 @@ std::string amount(const std::string& resource, double value) {
   return to_quantity(resource, static_cast<int64_t>(std::llround(value))).text();
 }
 
-// Where nobody was admitted nobody's wait has ended.
+// Without an admitted job no wait has ended.
 std::string wait(const what_if::Waits& waits, double seconds) {
   return waits.jobs == 0 ? "-" : span_text(seconds);
 }

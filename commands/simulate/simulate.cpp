@@ -55,7 +55,7 @@ Outcome<> check_options(const SimulateOptions& options) {
   return Done{};
 }
 
-// What a cluster has stored has passed its schema and webhooks there.
+// Objects stored in a cluster have already passed the schema and the webhooks there.
 bool is_stored(const json& object) {
   return !string_at(object, {"metadata", "uid"}).empty();
 }
@@ -236,7 +236,7 @@ class Simulation {
     return Done{};
   }
 
-  // One that waits or runs already does not come a second time.
+  // A job that already waits or runs is not added again.
   Result<AskedJob> add_job(std::vector<SourceObject>& objects) {
     auto jobs = read_objects({.files = {options_.job_file}});
     if (!jobs) return fail(jobs.error().message);
@@ -323,7 +323,7 @@ std::string text_of(const Report& before, const Report& after, SimulateFormat fo
   return report_junit(after);
 }
 
-// What else is asked for has no meaning for a recording.
+// The other flags have no meaning for a recording.
 bool is_replay_alone(const SimulateOptions& options) {
   const bool others = !options.sources.files.empty() || !options.sources.kustomizations.empty() ||
                       !options.arrivals_file.empty() || options.arrivals_format || options.seed || options.jobs > 0 ||

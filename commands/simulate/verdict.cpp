@@ -37,7 +37,7 @@ bool is_admitted_already(const Report& report) {
   return stored && stored->admitted() && !stored->evicted();
 }
 
-// Of the stay in which it was first admitted.
+// Of the time in the queue before its first admission.
 std::string first_flavors(const Report& report) {
   for (const what_if::Stay& stay : report.history.stays) {
     if (stay.job == *report.asked) return report.history.flavor_sets[stay.flavors];

@@ -1,5 +1,5 @@
-// muster-wait: the init container that holds a pod until its whole group has started
-// (KEP-498). What it reads, when it exits and with which code: jobs/group_scheduling.h.
+// muster-wait: the init container that holds a pod until its whole group has started (KEP-498). The files that
+// it reads, and its exit codes: jobs/group_scheduling.h.
 //
 // It runs in users' pods with no shell, no libraries and no rights, so it is static,
 // allocates nothing and polls two small files.
@@ -30,8 +30,8 @@ struct Options {
   const char* termination_log = "/dev/termination-log";
 };
 
-// For the log, and for `kubectl describe pod`: the kubelet reads the termination
-// message from a file that it has made. Where there is none, none is made.
+// For the log, and for `kubectl describe pod`: the kubelet reads the termination message from a file that the
+// kubelet has created. If the file does not exist, it is not created.
 void say(const Options& options, const char* message) {
   std::fprintf(stderr, "muster-wait: %s\n", message);
   const int log = ::open(options.termination_log, O_WRONLY | O_TRUNC | O_CLOEXEC);
@@ -103,8 +103,8 @@ int64_t seconds_now() {
   return now.tv_sec;
 }
 
-// Sleeps until the next poll; false when the pod is being stopped. Process 1 has no
-// default for signals, but what is blocked can be waited for.
+// Sleeps until the next poll; false when the pod is being stopped. Signals have no default action for process
+// 1, but it can wait for blocked signals.
 bool sleep_unless_stopped(const sigset_t& stop) {
   const struct timespec pause { .tv_sec = 0, .tv_nsec = kPollNanoseconds };
   return ::sigtimedwait(&stop, nullptr, &pause) < 0;

@@ -10,7 +10,7 @@ namespace muster {
 
 using nlohmann::json;
 
-// The rest, most of all managedFields, would make a list of 50,000 objects hundreds of megabytes.
+// With the other fields, most of all managedFields, a list of 50,000 objects would have hundreds of megabytes.
 json trimmed_metadata(const json& object) {
   json kept = {{"apiVersion", string_at(object, {"apiVersion"})}, {"kind", string_at(object, {"kind"})}};
   for (const char* key : {"name", "namespace", "uid", "resourceVersion", "labels", "ownerReferences"}) {

@@ -35,11 +35,11 @@ void LoopCore::apply(const Event& event, Now now) {
 
 LoopActions LoopCore::plan(Now now) {
   LoopActions actions;
-  // Only changes are told: the certificates' owner can read its store for each.
+  // Only changes are reported: the owner of the certificates can read its store on each change.
   actions.bundles_seen = engine_.take_seen_bundles();
   actions.webhooks_missing = engine_.take_missing_webhooks(now);
   actions.commands = engine_.plan(now);
-  // One view per batch, however many events it held.
+  // One view for each batch, for any number of events in the batch.
   actions.view = engine_.synced() ? engine_.view() : nullptr;
   if (engine_.synced()) actions.synced_now = !std::exchange(told_synced_, true);
   actions.missing_kinds = if_changed(told_missing_, engine_.missing_kinds());

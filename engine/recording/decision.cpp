@@ -20,7 +20,7 @@ const Conditions* conditions_of(const TypedObject* object) {
   return nullptr;
 }
 
-// Of the conditions in the body, which are written whole, those that the write changes.
+// The body has all conditions of the object. This selects the conditions that the write changes.
 std::vector<const json*> changed_conditions(const RecordedWrite& write, const TypedObject* before) {
   const Conditions* known = conditions_of(before);
   std::vector<const json*> changed;
@@ -69,7 +69,7 @@ bool is_time(const std::string& text) {
   return text.size() >= 20 && text[4] == '-' && text[10] == 'T' && text.back() == 'Z';
 }
 
-// Without what `words` and `times` say, and without versions.
+// Without the fields in `words` and `times`, and without versions.
 json stripped(const json& value, bool words, bool times) {
   if (times && value.is_string() && is_time(value.get_ref<const std::string&>())) return "time";
   if (!value.is_structured()) return value;

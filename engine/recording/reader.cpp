@@ -14,7 +14,7 @@ using nlohmann::json;
 constexpr size_t kChecksum = 16;
 
 struct FoundKind {
-  const ResourceType* type = nullptr;  // null: there is none
+  const ResourceType* type = nullptr;  // null: not found
   bool metadata_only = false;
 };
 
@@ -87,7 +87,7 @@ Failure<Error> Reader::damaged(const std::string& why) const {
               "; the file was changed after it was written, or its disk is broken");
 }
 
-// The last line can be one that was not written to its end; any other one is as it was written.
+// Only the last line can be incomplete. All other lines are complete.
 Result<Reader::Line> Reader::unwrap(const std::string& line, bool ended, json& into) {
   const auto bad = [&](const std::string& why) -> Result<Line> {
     if (ended && in_.peek() != std::istream::traits_type::eof()) return damaged(why);
@@ -126,7 +126,7 @@ Result<Reader::Line> Reader::read_line(json& into) {
 
 Now Reader::time(const json& line) {
   const auto passed = int_at(line, {"t"}).value_or(0), drift = int_at(line, {"w"}).value_or(0);
-  // As unsigned numbers, which wrap: the sum of two that somebody made up must not be undefined.
+  // Unsigned numbers wrap: the sum of two forged numbers must not be undefined.
   const auto add = [](int64_t a, int64_t b) {
     return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
   };

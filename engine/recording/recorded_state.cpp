@@ -9,7 +9,7 @@ using What = ObservedEvent::What;
 
 }  // namespace
 
-// Some kinds are watched object by object, each with lists of its own.
+// Some kinds are watched object by object, and each object has its own lists.
 RecordedState::List& RecordedState::list_of(const ResourceType& type, const std::string& path) {
   const auto named = lists_.find({type.plural, path.substr(path.find('/') + 1)});
   if (named != lists_.end()) return named->second.second;
@@ -23,7 +23,7 @@ void RecordedState::replace(const ObservedEvent& event) {
   auto& [type, list] = lists_[{event.type->plural, event.name}];
   type = event.type;
   list.version = event.version;
-  // What the engine keeps of the ones that are not listed: what it knows to be newer.
+  // Objects that are not in the list are kept if their version is newer than the list.
   std::erase_if(list.objects, [&](const auto& known) { return known.second.version <= event.version; });
   for (size_t i = 0; event.texts && i < std::min(event.objects.size(), event.texts->size()); ++i) {
     const auto& object = event.objects[i];

@@ -116,7 +116,8 @@ constexpr Kind kKinds[] = {
     {kServices.plural, {}}, {kPersistentVolumeClaims.plural, {}},
 };
 
-// What administrators write, and where no user's text is: kept, but for annotations and descriptions.
+// Only administrators write these objects, without texts of users: all fields are kept, except annotations and
+// descriptions.
 bool is_of_admins(const ResourceType& type) {
   for (const ResourceType* kind :
        {&kNamespaces, &kLimitRanges, &kLocalQueues, &kClusterQueues, &kCohorts, &kResourceFlavors, &kAdmissionChecks,

@@ -71,7 +71,7 @@ constexpr Member kPodSpec[] = {
     {"subdomain", open},
 };
 
-// What a process has written into /dev/termination-log is its user's.
+// The text that a process has written into /dev/termination-log belongs to the user.
 json ended_container(const json& value, const Walk& walk) {
   static constexpr Member kRows[] = {{"message", closed}};
   return struct_of(value, walk, kRows, open);
@@ -140,7 +140,8 @@ json labels(const json& value, const Walk& walk) {
   return kept;
 }
 
-// kubectl's own annotation is of kubernetes.io, and holds the whole manifest: no such domain is kept as a whole.
+// kubectl's own annotation is in the domain kubernetes.io and contains the whole manifest. So no such domain is
+// kept as a whole.
 json annotations(const json& value, const Walk& walk) {
   if (!value.is_object()) return closed(value, walk);
   json kept = json::object();

@@ -8,7 +8,7 @@
 namespace muster::recording {
 namespace {
 
-// Told apart by their texts; more of them are only counted.
+// Differences are distinguished by their texts. Above this number they are only counted.
 constexpr size_t kMostDistinct = 100'000;
 
 bool same_place(const RecordedWrite& a, const RecordedWrite& b) {
@@ -52,7 +52,8 @@ Replay::Open Replay::open(const RecordedWrite& write, const Batch& batch) const 
           .settling = is_settling(batch.planned)};
 }
 
-// The write of this run that the recorded answer is for; or, where there is none yet, for when there is one.
+// Finds the write of this run to which the recorded answer belongs. If this write does not exist yet, the
+// answer waits for it.
 void Replay::answer(WriteFinished finished, Now at) {
   if (const auto known = ids_.find(finished.id); known != ids_.end()) {
     finished.id = known->second;
@@ -149,7 +150,7 @@ void Replay::settle(const Open& recorded, const RecordedWrite& now, bool moved) 
         .settling = recorded.settling});
 }
 
-// What has found no counterpart in time.
+// Decisions without an equal decision of the other run within the time limit.
 void Replay::expire(const Batch& batch, bool all) {
   const auto is_late = [&](const Open& open) { return all || batch.planned.monotonic - open.at.monotonic >= kLate; };
   const auto tell = [&](const Open& open, bool was_recorded) {

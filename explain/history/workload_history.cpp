@@ -8,13 +8,13 @@
 namespace muster {
 namespace {
 
-// What an allocator rounds up, on average, of each block.
+// The mean number of bytes by which an allocator rounds up each block.
 constexpr size_t kOfBlock = 8;
 // Of the two indexes, for each entry: the node, and its place among the buckets.
 constexpr size_t kOfIndex = 40;
-// Of a text: what SharedText and this history keep beside it.
+// The bytes that SharedText and this history keep beside each text.
 constexpr size_t kOfText = 128;
-// Making room costs a look at all namespaces, so more than what is needed is made.
+// Freeing memory needs a pass over all namespaces, so it frees more than is needed.
 constexpr size_t kRoomShare = 64;
 
 size_t heap_of(const std::string& text) {
@@ -32,7 +32,7 @@ uint64_t digest(std::string_view text) {
 int64_t end_of(const Workload& workload, Timestamp now) {
   const Condition* finished = find_condition(workload.status.conditions, kFinishedCondition);
   if (finished == nullptr || !finished->is_true()) return 0;
-  // Nobody has finished in the future.
+  // A time of an end cannot be in the future.
   return finished->last_transition.is_zero() ? now.seconds : std::min(finished->last_transition.seconds, now.seconds);
 }
 
@@ -115,7 +115,7 @@ void WorkloadHistory::put(const Workload& workload, Timestamp now) {
   const std::optional<Place> found = find(digest_of(workload.meta.uid));
   const bool known = found.has_value();
   const int64_t ended = end_of(workload, now);
-  // One that ended long ago: its conditions, which are still there, say as much.
+  // A Workload that ended long ago: its conditions still exist and contain the same data.
   if (!known && ended != 0 && to_time_point({ended, 0}) + limits_.kept <= to_time_point(now)) return;
   const Place record = found ? *found : add(workload);
   WorkloadTrace::News news = record->trace.take(workload, now);
@@ -163,7 +163,7 @@ void WorkloadHistory::relist(const std::vector<TypedObject>& workloads, Timestam
   for (const Uid& uid : gone) remove(uid, now);
 }
 
-// The uid of a preemptor becomes its name as long as it is there to be found.
+// The uid of a preemptor is replaced by its name while the preemptor can be found.
 void WorkloadHistory::resolve(Moment& moment) const {
   const ExplainedMoment told = explained(moment, [this](std::string_view uid) { return name_of(uid); });
   if (told.by) moment.preemptor = SharedText(path_of(told.by->ns, told.by->name));
@@ -185,7 +185,7 @@ void WorkloadHistory::note(Record& record, WorkloadTrace::News news) {
       last->text = std::move(*news.waits);
     }
   }
-  // Of the size that is needed: there are very many of them.
+  // With exactly the needed size: the number of these objects is very large.
   record.moments.reserve(std::min(limits_.moments, record.moments.size() + news.moments.size()));
   for (Moment& moment : news.moments) {
     if (!moment.preemptor.empty()) resolve(moment);
@@ -197,7 +197,7 @@ void WorkloadHistory::note(Record& record, WorkloadTrace::News news) {
   if (!news.moments.empty()) record.short_now = false;
 }
 
-// The first moment stays: since when there is the Workload.
+// The first moment stays: the creation of the Workload.
 void WorkloadHistory::cut(Record& record, size_t most) {
   if (record.moments.size() <= most) return;
   const size_t over = record.moments.size() - most;
@@ -211,7 +211,7 @@ void WorkloadHistory::end(Place record, int64_t at) {
   Namespace& ns = *record->ns;
   record->ended = at;
   ns.ended_charge += record->charge;
-  // Most end now; after a restart they come in any order.
+  // Most Workloads end now; after a restart they arrive in any order.
   auto behind = ns.ended.end();
   while (behind != ns.ended.begin() && std::prev(behind)->ended > at) --behind;
   ns.ended.splice(behind, ns.living, record);
@@ -268,7 +268,8 @@ void WorkloadHistory::keep_budget() {
   }
 }
 
-// Of the namespace whose ended Workloads use the most, until another one uses more. False: there are none.
+// Removes finished Workloads of the namespace that uses the most memory for them, until another namespace uses
+// more. False: none is left.
 bool WorkloadHistory::take_from_ended() {
   Namespace* largest = nullptr;
   size_t second = 0;
@@ -289,8 +290,8 @@ bool WorkloadHistory::take_from_ended() {
   return true;
 }
 
-// As above, of those that exist: first what is between their first and their last moments, then all. False: there is
-// nothing to be taken.
+// The same for existing Workloads: first the moments between their first and their last moments, then all.
+// False: none is left.
 bool WorkloadHistory::take_from_living() {
   Namespace* largest = nullptr;
   for (auto& [name, ns] : namespaces_) {

@@ -11,11 +11,11 @@ namespace {
 
 constexpr std::string_view kByUid = "uid:";
 
-// Types whose changes are told. Others are nobody's that muster knows, and of any number.
+// Types whose changes are recorded. muster does not know other types, and their number has no limit.
 constexpr std::array<std::string_view, 7> kTypes = {kPreemptedCondition,     kEvictedCondition,  kRequeuedCondition,
                                                     kQuotaReservedCondition, kAdmittedCondition, kPodsReadyCondition,
                                                     kFinishedCondition};
-// Kueue allows as many; more of them are not told.
+// The same limit as in Kueue; further items are not recorded.
 constexpr size_t kMostChecks = 16;
 
 uint32_t digest(std::string_view text) {
@@ -38,7 +38,7 @@ std::string said(const Condition& condition, bool with_message = true) {
   return text;
 }
 
-// So many reservations it has had: each but the last was ended by an eviction.
+// The number of reservations: an eviction ended each of them except the last.
 int64_t attempt_of(const Workload& workload) {
   int64_t evictions = 0;
   for (const EvictionCount& each : workload.status.evictions) evictions += each.count;
@@ -74,7 +74,7 @@ Moment moment(MomentKind kind, int64_t seconds, std::string_view text) {
   return {.seconds = seconds, .text = SharedText(cut_text(text)), .kind = kind};
 }
 
-// What a condition's change means; nullopt: another one says it, or it is the absence of something.
+// The meaning of a changed condition; nullopt: another condition has it, or the change only removes a state.
 std::optional<Moment> meaning_of(const Workload& workload, const Condition& condition, int64_t at) {
   const std::string_view type = condition.type;
   const bool is_true = condition.is_true();
@@ -100,7 +100,7 @@ std::optional<Moment> meaning_of(const Workload& workload, const Condition& cond
       made.preemptor = SharedText(std::string(kByUid).append(cut_text(uid)));
     return made;
   }
-  // The condition Preempted says it better.
+  // The condition Preempted has more information.
   if (condition.reason == kPreemptedReason && workload.is_true(kPreemptedCondition)) return std::nullopt;
   return moment(MomentKind::kEvicted, at, said(condition));
 }
@@ -185,7 +185,7 @@ WorkloadTrace::Seen& WorkloadTrace::seen(uint8_t type, bool& first) {
       std::find_if(conditions_.begin(), conditions_.end(), [&](const Seen& one) { return one.type == type; });
   first = found == conditions_.end();
   if (!first) return *found;
-  // Of the size that is needed: there are very many traces.
+  // With exactly the needed size: the number of traces is very large.
   conditions_.reserve(conditions_.size() + 1);
   return conditions_.emplace_back(Seen{.type = type});
 }

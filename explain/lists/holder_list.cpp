@@ -36,7 +36,7 @@ Result<uint32_t> queue_of(const QueueSnapshot& snapshot, const HolderQuestion& q
   return *queue;
 }
 
-// The top Cohort above a Cohort; empty without one. A cycle ends where it began.
+// The top Cohort above a Cohort; empty if it has no parent. In a cycle the search ends at its start.
 std::string root_of(const QueueSnapshot& snapshot, std::string cohort) {
   for (size_t steps = 0; steps < snapshot.cohorts().size(); ++steps) {
     const auto& all = snapshot.cohorts();

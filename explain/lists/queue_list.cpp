@@ -35,7 +35,7 @@ json to_json(const std::vector<ListedQuota>& quotas) {
   return list;
 }
 
-// Since when the one that waits longest does; null: nobody waits.
+// The start of the longest wait; null: no Workload waits.
 json oldest(const QueueSnapshot& snapshot, const auto& rows) {
   Timestamp first{};
   for (const uint32_t row : rows) {

@@ -15,7 +15,7 @@ Timestamp reserved_since(const Workload& workload) {
   return reserved == nullptr ? Timestamp{} : reserved->last_transition;
 }
 
-// Those whose reservation is not written yet come last.
+// Workloads whose reservation is not written yet come last.
 bool holds_longer(const HolderEntry& a, const HolderEntry& b) {
   if (a.assumed != b.assumed) return b.assumed;
   const Timestamp left = reserved_since(*a.object), right = reserved_since(*b.object);

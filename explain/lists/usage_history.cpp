@@ -20,7 +20,7 @@ void UsageHistory::add(const QueueListing& listed) {
   queues_ = std::move(kept);
 }
 
-// A quota that came later was not used before.
+// A quota that was added later had no usage before.
 void UsageHistory::widen(Series& series, const std::pair<std::string, std::string>& quota) {
   const size_t before = series.quotas.size();
   series.quotas.push_back(quota);

@@ -63,7 +63,7 @@ std::string reason_elsewhere(const QueueSnapshot& snapshot, const Workload& work
   const auto cluster = snapshot.find_cluster_queue(local->object->cluster_queue);
   if (!cluster) return "ClusterQueueMissing";
   if (std::string stopped = queue_reason(snapshot.cluster_queues()[*cluster]); !stopped.empty()) return stopped;
-  // One that is gated is in no queue.
+  // A Workload with an admission gate is in no queue.
   if (!workload.meta.annotation(kAdmissionGatedByAnnotation).empty()) return std::string(kAdmissionGatedReason);
   return written_reason(workload);
 }

@@ -21,7 +21,7 @@ constexpr std::array kLabelsOfOneJob = {kLegacyJobNameLabel, kLegacyControllerUi
 constexpr std::array kLabelsToKeep = {kJobNameLabel, kLegacyJobNameLabel, kLegacyControllerUidLabel,
                                       kControllerUidLabel};
 
-// "0,2-4" as ranges; what is no number or range is left out.
+// "0,2-4" as ranges; a text that is neither a number nor a range is left out.
 void read_indexes(std::string_view text, std::vector<std::pair<int32_t, int32_t>>& ranges) {
   while (!text.empty()) {
     const size_t comma = std::min(text.find(','), text.size());
@@ -34,7 +34,7 @@ void read_indexes(std::string_view text, std::vector<std::pair<int32_t, int32_t>
   }
 }
 
-// How many indexes are in at least one of the lists.
+// The number of indexes that are in at least one of the lists.
 int64_t count_indexes(const JobStatus& status) {
   std::vector<std::pair<int32_t, int32_t>> ranges;
   read_indexes(status.completed_indexes, ranges);
@@ -140,7 +140,7 @@ class BatchJob final : public JobKind {
   }
 
  private:
-  // As partial admission left it.
+  // The value that partial admission has set.
   static void put_count(const Job& job, int32_t count, json& spec) {
     if (job.parallelism != count) spec["parallelism"] = count;
     const auto follow = go_parse_bool(job.meta.annotation(kCompletionsEqualParallelismAnnotation));

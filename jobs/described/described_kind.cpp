@@ -49,7 +49,7 @@ std::vector<BasicPodTemplateRef<Json>> templates(const KindDescription& kind, Js
   return found;
 }
 
-// What is not there is written whole.
+// A missing value is written as a whole.
 json patched(const DescribedPodSet& pod_set, const json& patch) {
   if (pod_set.written) return patch;
   json pod_template = pod_set.pod_template.to_json();
@@ -226,7 +226,7 @@ std::string_view DescribedKind::pod_priority_class(const TypedObject& job) const
 json DescribedKind::edit(const TypedObject& object, const std::vector<json>& patches,
                          const std::vector<PodSetInfo>*) const {
   const DescribedJob& job = job_of(object);
-  // Those of another number belong to another version of the job.
+  // Pod sets with another number belong to another version of the job.
   if (patches.size() != job.pod_sets.size()) return nullptr;
   json patch;
   for (size_t i = 0; i < kind_.pod_sets.size(); ++i) {

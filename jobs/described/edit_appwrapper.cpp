@@ -1,5 +1,5 @@
-// AppWrapper: a start writes beside each component what its pods are given; its controller merges that into what it
-// makes. The components themselves stay as they are.
+// AppWrapper: a start writes the values for the pods beside each component. Its controller merges them into the
+// objects that it creates. The components themselves do not change.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"

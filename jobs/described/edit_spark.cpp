@@ -1,5 +1,5 @@
-// SparkApplication: labels, annotations, node selectors and tolerations are fields of `driver` and `executor`; gates
-// are in their pod templates, which a start makes where there are none.
+// SparkApplication: labels, annotations, node selectors and tolerations are fields of `driver` and `executor`.
+// Gates are in their pod templates; a start creates a missing template.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
@@ -22,13 +22,13 @@ PodSetInfo written(const json& role) {
                              {"schedulingGates", role["schedulingGates"]}}}});
 }
 
-// A template that says nothing: the operator wants a container of this name in it.
+// An empty template: the operator needs a container with this name in it.
 json bare_template(const char* role) {
   const std::string name = std::string("spark-kubernetes-") + role;
   return {{"spec", {{"containers", json::array({{{"name", name}, {"resources", json::object()}}})}}}};
 }
 
-// From a patch of a pod template to one of the role; null where nothing changes.
+// Converts a patch of a pod template to a patch of the role; null if nothing changes.
 json role_patch(const json& of_template) {
   json patch;
   for (const char* map : {"labels", "annotations"}) {

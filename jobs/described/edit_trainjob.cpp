@@ -1,6 +1,6 @@
-// TrainJob: a start writes what the pods are given into a patch of the runtime that has Kueue's name. The trainer
-// takes it only while the TrainJob is suspended, so the start's second step resumes it; and it is taken back when no
-// pod runs any more.
+// TrainJob: a start writes the values for the pods into a patch of the runtime with Kueue's name. The trainer
+// accepts the patch only while the TrainJob is suspended, so the second step of the start resumes it. The patch
+// is removed when no pod runs any more.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -42,7 +42,7 @@ Result<json> start(const DescribedJob& job, const std::vector<PodSetInfo>& infos
   json patches = patches_of(job);
   json* own = find_own(patches);
   if (own == nullptr) {
-    // Made while no webhook was there.
+    // Created while the webhook was down.
     patches.push_back({{"manager", kRuntimePatchManager}});
     own = &patches.back();
   }

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// The schema has int32 here; what a request claims beyond that must not overflow.
+// The schema has int32 here; a larger value in a request must not overflow.
 int64_t within_int32(int64_t value) {
   return std::clamp<int64_t>(value, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
 }
@@ -58,7 +58,7 @@ json whole(const ReplicatedJob& replicated, const json& pod_template_patch) {
   json object = json::parse(replicated.rest_text);
   if (!object.is_object()) return object;
   object["template"] = json::parse(replicated.template_text.text());
-  // What has another shape stays as it is: the API server refuses it, and says why.
+  // A value of another shape is not changed: the API server refuses it with the reason.
   json* pod_template = pod_template_patch.is_null() ? nullptr : make_object(object, {"template", "spec", "template"});
   if (pod_template != nullptr) pod_template->merge_patch(pod_template_patch);
   return object;
@@ -87,7 +87,7 @@ class JobSetKind final : public JobKind {
     return std::any_of(statuses.begin(), statuses.end(),
                        [](const ReplicatedJobStatus& status) { return status.active > 0; });
   }
-  // Jobs, not pods, are what a JobSet counts.
+  // A JobSet counts Jobs, not pods.
   bool pods_ready(const TypedObject& object) const override {
     const JobSet& jobset = jobset_of(object);
     int64_t wanted = 0;

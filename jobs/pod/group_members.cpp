@@ -1,4 +1,4 @@
-// Who is in a group of pods, and which of them are too many.
+// The members of a group of pods, and the excess pods.
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -15,7 +15,7 @@ namespace {
 
 using Pods = std::vector<QueuedPodPtr>;
 
-// Kueue counts a pod from when it has its finalizer; pods that it has left behind come first.
+// Kueue counts a pod from the time when it has its finalizer. Pods that Kueue has left come first.
 bool has_finalizer(const QueuedPod& pod) {
   const auto& finalizers = pod.meta.finalizers;
   return std::find(finalizers.begin(), finalizers.end(), kManagedLabel) != finalizers.end();
@@ -51,7 +51,8 @@ PodSet pod_set_of(const QueuedPod& pod, std::string name, int32_t count) {
   return {.name = std::move(name),
           .count = count,
           .min_count = std::nullopt,
-          // What it says of its place becomes the pod set's request; a Workload has nothing else of its metadata.
+          // The topology annotations become the pod set's request; a Workload contains no other metadata of the
+          // pod.
           .pod_template = {.metadata_text = to_text(nlohmann::json{{"annotations", pod.meta.annotations}}),
                            .spec = pod.spec},
           .topology_request_text = {},
@@ -81,7 +82,7 @@ std::vector<PodSet> by_role(const Pods& pods) {
   return pod_sets;
 }
 
-// The number of a pod in its group, where the first pod has one.
+// The index of a pod in its group, if the first pod has one.
 Outcome<GroupError> check_index(const PodGroup& group, int32_t count) {
   const auto found = group.meta.labels.find(kPodGroupPodIndex);
   if (found == group.meta.labels.end()) return Done{};
@@ -99,7 +100,7 @@ Outcome<GroupError> check_index(const PodGroup& group, int32_t count) {
   return Done{};
 }
 
-// All pods that have not failed name one queue and one count.
+// All pods that have not failed must name the same queue and the same count.
 Outcome<GroupError> check_agreement(const PodGroup& group, int32_t count) {
   const QueuedPod& first = *group.pods.front();
   const auto disagree = [&](const QueuedPod& pod, const std::string& what, const std::string& one,
@@ -199,7 +200,7 @@ GroupMatch match(const PodGroup& group, const Workload& workload, Timestamp now)
     Pods counting = with_role(group.pods, pod_set.name, true);
     Pods over = with_role(group.pods, pod_set.name, false);
     const size_t all = counting.size();
-    // A group that starts before all of its pods are there misses those only that have failed.
+    // In a group that starts before all of its pods exist, only failed pods count as missing.
     if (all < places) {
       const bool comes_later = is_fast(group) || is_serving(group);
       found.absent += static_cast<int32_t>(std::min(places - all, comes_later ? over.size() : places));

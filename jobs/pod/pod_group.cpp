@@ -20,7 +20,7 @@ bool any_pod(const PodGroup& group, Test test) {
   return std::any_of(group.pods.begin(), group.pods.end(), [&](const QueuedPodPtr& pod) { return test(*pod); });
 }
 
-// Enough to tell the pods of one group apart.
+// Long enough to distinguish the pods of one group.
 std::string id_of(const QueuedPod& pod) {
   return sha256_hex(pod.meta.uid).substr(0, 12);
 }
@@ -126,7 +126,7 @@ std::map<std::string, int32_t, std::less<>> gone_pods(const PodGroup& group, con
     for (const QueuedPodPtr& pod : group.pods) {
       if (pod->role != pod_set.name) continue;
       if (known->second.contains(id_of(*pod))) --absent;
-      // Gated ones would be too many, if the record is right.
+      // If the record is correct, pods with a gate are excess pods.
       if (pod->counts() && !pod->gated()) ++here;
     }
     const int64_t room = std::max<int64_t>(pod_set.count - here, 0);

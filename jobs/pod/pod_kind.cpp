@@ -1,4 +1,4 @@
-// Pods: suspended by a scheduling gate, stopped by their deletion. The reconcilers see a pod by itself or a group of
+// Pods: suspended by a scheduling gate, stopped by deletion. The reconcilers treat a single pod or a group of
 // pods as one job (PodGroup).
 #include <nlohmann/json.hpp>
 
@@ -15,7 +15,7 @@ using nlohmann::json;
 
 template <class Json>
 std::vector<BasicPodTemplateRef<Json>> templates(Json& pod) {
-  // A pod is its own template.
+  // A pod is its own pod template.
   return {{"main", FieldPath(""), &pod, 1}};
 }
 
@@ -41,7 +41,7 @@ class PodKind final : public JobKind {
     }
     return false;
   }
-  // A gate can be added to a pod only when it is made (mutators/pod_gates.cpp), and is taken away by muster.
+  // A gate can be added to a pod only at its creation (mutators/pod_gates.cpp). muster removes it.
   void set_suspend(json& pod, bool suspend) const override {
     json* spec = make_object(pod, {"spec"});
     if (spec == nullptr || suspended(pod) == suspend || !suspend) return;

@@ -1,5 +1,5 @@
-// Deployments, StatefulSets and LeaderWorkerSets: as the webhooks see them, and what the Workloads of the latter two
-// ask for. They are started and stopped by their pods (reconcilers/serving, reconcilers/pod).
+// Deployments, StatefulSets and LeaderWorkerSets: their rules in the webhooks, and the requests of the
+// Workloads of the latter two. Their pods start and stop them (reconcilers/serving, reconcilers/pod).
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
@@ -30,7 +30,7 @@ class ServingKind : public JobKind {
     return none;
   }
 
-  // None of its pods serves yet: that is when what is said of its queue may change.
+  // None of its pods serves yet: only then can the fields about its queue change.
   bool suspended(const json& object) const override {
     return int_at(object, {"status", "readyReplicas"}).value_or(0) == 0;
   }
@@ -38,7 +38,7 @@ class ServingKind : public JobKind {
   std::vector<PodTemplateRef> pod_templates(json& object) const override { return templates(object); }
   std::vector<ConstPodTemplateRef> read_pod_templates(const json& object) const override { return templates(object); }
 
-  // What runs and what has ended is asked of the pods.
+  // The pods show whether it runs or has ended.
   bool suspended(const TypedObject&) const override { return false; }
   std::string_view managed_by(const TypedObject&) const override { return {}; }
   bool readable(const TypedObject& object) const override { return !set_of(object).pod_sets.empty(); }

@@ -15,10 +15,10 @@ using nlohmann::json;
 constexpr size_t kMaxNoteBytes = 1024;
 constexpr size_t kMaxWordBytes = 128;  // reason, action, reportingInstance
 constexpr Duration kRequestTimeout = std::chrono::seconds(10);
-// How long to sleep when nothing is planned; a new event ends it.
+// How long to sleep if no event is planned; a new event ends the sleep.
 constexpr Duration kIdle = std::chrono::hours(1);
 
-// At most `limit` bytes of whole characters; what is no UTF-8 becomes U+FFFD.
+// At most `limit` bytes of whole characters; bytes that are not UTF-8 become U+FFFD.
 std::string cut(std::string_view text, size_t limit) {
   std::string kept;
   while (!text.empty()) {
@@ -229,7 +229,7 @@ KubeApi::Answer EventRecorder::send(KubeRequest request, std::stop_token stop) {
 }
 
 void EventRecorder::tell(const KubeApi::Answer& answer, EventOutcome done) {
-  // The name is ours alone: an Event that exists is the one that an earlier try has made.
+  // Only muster uses this name: an existing Event was created by an earlier attempt.
   if (answer.ok() || answer.error().already_exists()) return observer_.event_done(done, "");
   const StatusError& error = answer.error();
   if (error.cancelled()) return;  // sent again with the last words

@@ -42,7 +42,7 @@ bool EventCorrelator::take_token(const ObjectReference& about, MonotonicTime now
   return true;
 }
 
-// The half of which most tokens are left: that forgives least.
+// Deletes the half with the most tokens left: this loses the least information.
 void EventCorrelator::forget_fullest(MonotonicTime now) {
   std::vector<double> left;
   for (const auto& [about, bucket] : buckets_) left.push_back(tokens_at(bucket, now));

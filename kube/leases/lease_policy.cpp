@@ -10,7 +10,7 @@ using std::chrono::seconds;
 
 // A release that meets conflicts gives up: the lease runs out by itself.
 constexpr int kMaxReleaseSteps = 5;
-// client-go's: an emptied lease is free at once, whatever it says here.
+// As in client-go: a lease without a holder is free at once, with any duration.
 constexpr Duration kReleasedDuration = seconds(1);
 
 Duration jittered(Duration period, double random) {
@@ -86,7 +86,7 @@ bool LeasePolicy::held_by_another(MonotonicTime now) const {
   return !seen_.holder.empty() && seen_.holder != identity_ && now < seen_changed_ + held_for();
 }
 
-// The write that makes or keeps the lease ours.
+// The write that takes or keeps the lease.
 LeaseStep LeasePolicy::take_over(Now now) {
   const bool missing = knowledge_ == Knowledge::kMissing;
   const bool ours = seen_.holder == identity_;
@@ -126,7 +126,7 @@ void LeasePolicy::found(LeaseRecord record, MonotonicTime now) {
   knowledge_ = Knowledge::kFound;
   if (seen_.holder == identity_) return;
   valid_until_.reset();
-  // A write of ours that got no answer can still come through while nobody wrote after it.
+  // A write without an answer can still reach the server until another client writes after it.
   if (seen_.version != written_over_) may_hold_ = false;
 }
 
@@ -141,14 +141,15 @@ void LeasePolicy::written(LeaseRecord record, MonotonicTime sent, MonotonicTime 
   not_before_ = now + options_.retry_period;
   valid_until_ = sent + options_.renew_deadline;
   if (leading(now)) return;
-  // The answer took so long that it is worth nothing: renew at once.
+  // The answer took too long to be useful: renew at once.
   valid_until_.reset();
   not_before_.reset();
 }
 
 void LeasePolicy::refused(MonotonicTime now) {
   knowledge_ = Knowledge::kStale;
-  // Who was faster is read at once; but a server that refuses everything is not hammered.
+  // The lease is read at once to see the new holder; but a server that refuses every request must not get
+  // requests without a delay.
   if (std::exchange(refused_before_, !refused_before_)) not_before_ = now + options_.retry_period;
 }
 

@@ -22,10 +22,10 @@ void set_option(int socket, int level, int option, int value) {
   setsockopt(socket, level, option, &value, sizeof value);
 }
 
-// A second descriptor of the connection's socket, by which another thread can end
-// what this one waits for. It is ours, so its number cannot meanwhile have come to
-// mean another file. Shutting down a socket that has not connected yet works too:
-// Linux then ends the connect as soon as it begins.
+// A second descriptor of the connection's socket, with which another thread can end the wait of this thread.
+// The descriptor belongs to this class, so its number cannot be reused for another file in the meantime.
+// Shutting down a socket that has not connected yet works too: Linux then ends the connect as soon as it
+// begins.
 class SocketHandle {
  public:
   ~SocketHandle() { reset(-1); }
@@ -152,8 +152,8 @@ Connection::Connection(const Endpoint& endpoint, std::shared_ptr<const TlsMateri
   wire_->verified_name = endpoint.server_name.empty() ? endpoint.host : endpoint.server_name;
   if (endpoint.tls) {
     auto client = std::make_unique<httplib::SSLClient>(endpoint.host, endpoint.port);
-    // httplib's own verification would add the system's roots. OpenSSL verifies in
-    // the handshake instead, as configure() tells it.
+    // httplib's own verification would add the system's root certificates. Instead OpenSSL verifies in the
+    // handshake, as set in configure().
     client->enable_server_certificate_verification(false);
     tls_->configure(client->ssl_context(), wire_->verified_name, endpoint.insecure);
     wire_->client = std::move(client);
@@ -198,7 +198,7 @@ Outcome<ConnectionError> Connection::exchange(const HttpRequest& request, const 
     return handlers.on_body({bytes, size});
   };
 
-  take_tls_problem();  // whatever an earlier handshake of this thread left
+  take_tls_problem();  // errors that an earlier handshake of this thread left
   wire_->socket.begin();
   const std::stop_callback cancel(stop, [this] { wire_->socket.stop(); });
   if (stop.stop_requested()) return fail_with(ConnectionError{ConnectionError::Kind::kCancelled, "cancelled"});

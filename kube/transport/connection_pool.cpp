@@ -3,7 +3,7 @@
 namespace muster::kube {
 namespace {
 
-// kube-apiserver closes what is idle for 90 s; stay clear of that moment.
+// kube-apiserver closes connections that are idle for 90 s; use a clearly shorter time.
 constexpr Duration kLongestIdle = std::chrono::seconds(60);
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace {
 
 constexpr Duration kRetryAfter = std::chrono::seconds(10);
 
-// `Text`: SecretText for a key, std::string for the rest.
+// `Text`: SecretText for a key, otherwise std::string.
 template <class Text>
 Outcome<> load(const FileOrData& source, Text& into) {
   into = source.data.view();
@@ -40,7 +40,7 @@ Result<Credentials::Files> Credentials::read_files() const {
   }
   files.token = trimmed(std::move(files.token));
   if (files.token.empty() && !access_.token.empty()) return fail(access_.token.path + " holds no token");
-  // A header is one line; more would let the file's author forge others.
+  // A header is one line; with more lines the author of the file could forge other headers.
   if (files.token.find_first_of("\r\n") != std::string::npos)
     return fail(access_.token.path + " holds more than one line");
   return files;
@@ -50,7 +50,7 @@ Outcome<> Credentials::refresh_files(Now now) {
   if (files_read_ && now.monotonic - *files_read_ < kReadAgainAfter) return Done{};
   auto files = read_files();
   if (files.ok()) {
-    // Half-written certificates must not replace good ones.
+    // An incomplete certificate file must not replace good certificates.
     if (auto tls = TlsMaterial::make(files->pem); !tls.ok()) files = fail(tls.error().message);
   }
   if (!files.ok()) {

@@ -47,7 +47,7 @@ Result<ExecCredential> read_parsed(const json& printed, std::string_view api_ver
   }
   if (credential.token.empty() && credential.certificate.empty())
     return fail("printed neither a token nor a certificate");
-  // A header is one line; more would let the plugin forge others.
+  // A header is one line; with more lines the plugin could forge other headers.
   if (credential.token.find_first_of("\r\n") != std::string::npos)
     return fail("printed a token of more than one line; a token is one line without a line break at its end");
   if (const auto expires = string_at(status, {"expirationTimestamp"}); !expires.empty()) {

@@ -20,7 +20,7 @@ struct ParsedFile {
   std::string folder;  // with trailing slash; empty for the working directory
   json value;
 
-  // It may hold a client's key.
+  // The file can contain a client's key.
   ParsedFile(std::string from, std::string in, json read)
       : path(std::move(from)), folder(std::move(in)), value(std::move(read)) {}
   ParsedFile(ParsedFile&&) = default;
@@ -28,7 +28,7 @@ struct ParsedFile {
   ~ParsedFile() { cleanse_texts(value); }
 };
 
-// One cluster, user or context, and the file that it stands in.
+// One cluster, user or context, and the file that contains it.
 struct Entry {
   const json* value = nullptr;
   const ParsedFile* file = nullptr;
@@ -48,7 +48,7 @@ Result<std::vector<ParsedFile>> parse(std::span<const KubeconfigFile> files) {
   return parsed;
 }
 
-// `list` is "contexts", `item` what each entry wraps: "context".
+// `list` is "contexts", `item` is the key in each entry: "context".
 Entry find_entry(const std::vector<ParsedFile>& files, std::string_view list, std::string_view item,
                  std::string_view name) {
   for (const auto& file : files) {
@@ -165,7 +165,7 @@ Outcome<> read_user(const Entry& entry, const std::string& where, ClusterAccess&
   }
   access.client_certificate = std::move(*certificate);
   access.client_key = std::move(*key);
-  // Both may be set; the file is the one that is kept fresh, so it wins.
+  // Both can be set; the file has precedence, because it is kept up to date.
   access.token.path = resolve(entry.file->folder, string_at(user, {"tokenFile"}));
   if (access.token.path.empty()) access.token.data = string_at(user, {"token"});
   access.username = string_at(user, {"username"});

@@ -38,8 +38,8 @@ class Pipe {
   int writer() const { return ends_[1]; }
   void close_writer() { close_end(1); }
 
-  // Appends what is there now, as long as `text` is not larger than `limit`: a
-  // program that never stops printing must not keep us here.
+  // Appends the available output while `text` is not larger than `limit`: a program that never stops printing
+  // must not block this loop.
   void drain(std::string& text, size_t limit) {
     char buffer[4096];
     while (text.size() <= limit) {
@@ -129,7 +129,7 @@ Result<std::string> run_process(const ProcessCall& call, const Clock& clock) {
   int status = 0;
   std::optional<std::string> killed_because;
   const MonotonicTime deadline = clock.now().monotonic + call.timeout;
-  // The exit is what counts, not the end of the output: a grandchild may keep that open.
+  // The end of the process counts, not the end of the output: a child of the process can keep the output open.
   while (::waitpid(pid, &status, WNOHANG) == 0) {
     pollfd pipes[] = {{out.reader(), POLLIN, 0}, {err.reader(), POLLIN, 0}};
     ::poll(pipes, 2, kPollMilliseconds);

@@ -10,7 +10,7 @@ class SystemSleeper final : public Sleeper {
  public:
   void sleep(Duration duration, std::stop_token stop) override {
     if (duration <= Duration::zero()) return;
-    // A wait of its own per call: sleepers share nothing, so none wakes another.
+    // Each call has its own wait: sleeping threads share no state, so none wakes another.
     std::mutex mutex;
     std::condition_variable_any condition;
     std::unique_lock lock(mutex);

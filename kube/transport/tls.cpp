@@ -25,7 +25,7 @@ using Store = std::unique_ptr<X509_STORE, Freed<X509_STORE_free>>;
 
 thread_local std::string last_verify_problem;
 
-// OpenSSL refuses a null pointer even for no bytes, and an empty view may be one.
+// OpenSSL refuses a null pointer even for zero bytes, and an empty view can have a null pointer.
 Bio reader(std::string_view text) {
   return Bio(BIO_new_mem_buf(text.empty() ? "" : text.data(), static_cast<int>(text.size())));
 }
@@ -50,8 +50,8 @@ bool is_address(const std::string& name) {
   return inet_pton(AF_INET, name.c_str(), &bytes) == 1 || inet_pton(AF_INET6, name.c_str(), &bytes) == 1;
 }
 
-// cpp-httplib announces the host that it connects to. Here, just before the first
-// byte leaves, it becomes the name that is verified; addresses are not announced (RFC 6066).
+// cpp-httplib sends the host that it connects to as the server name. Just before the first byte is sent, this
+// code replaces it with the name that is verified; IP addresses are not sent (RFC 6066).
 void on_handshake(const SSL* ssl, int where, int) {
   if ((where & SSL_CB_HANDSHAKE_START) == 0) return;
   const auto* name = static_cast<const std::string*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));

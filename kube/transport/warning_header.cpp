@@ -19,7 +19,7 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
-// A quoted string, in which a backslash protects the character after it. Whether there was one.
+// Reads a quoted string, in which a backslash protects the next character. False if there is no such string.
 bool take_quoted(std::string_view& text, std::string& taken) {
   if (!text.starts_with('"')) return false;
   taken.clear();

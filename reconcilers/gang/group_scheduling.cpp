@@ -19,9 +19,10 @@ namespace {
 using nlohmann::json;
 using std::chrono::seconds;
 
-// Most pods of an expired run go with their owner. Who waits still is told then.
+// Most pods of an expired run are deleted with their owner. The pods that still wait are patched after this
+// time.
 constexpr Duration kBeforeNudgesOfExpired = seconds(10);
-// Somebody else's ConfigMap may have been removed.
+// The ConfigMap of another owner can be deleted later.
 constexpr Duration kTakenInterval = seconds(30);
 
 std::string seconds_text(Duration duration) {
@@ -43,8 +44,8 @@ std::string timeout_text(const GangContext& g) {
 
 enum class Holder { kNobody, kUs, kLeaving, kStale, kStranger };
 
-// Who holds the name. A ConfigMap of ours whose Job or JobSet is gone was left behind by
-// a namesake; one whose owner exists belongs to that one's gang.
+// The owner of the name. A ConfigMap of muster whose Job or JobSet was deleted belonged to an earlier object
+// with the same name. A ConfigMap whose owner exists belongs to the gang of this owner.
 Holder holder_of(const GangOwner& owner, const ConfigMap* config_map, const ClusterState& state) {
   if (config_map == nullptr) return Holder::kNobody;
   const auto& controller = config_map->meta.controller;
@@ -57,9 +58,8 @@ Holder holder_of(const GangOwner& owner, const ConfigMap* config_map, const Clus
   return config_map->meta.deleting ? Holder::kLeaving : Holder::kStale;
 }
 
-// Decisions that pods bear witness to, for a ConfigMap that was deleted. A waiter that
-// exited 1 may also have given up on an absent muster; then a group that is complete
-// by now still starts.
+// Decisions that the pods show, for a ConfigMap that was deleted. A waiter that exited with 1 can also have
+// stopped because muster was down. Then a group that is complete by now still starts.
 GangDecisions decisions_by_pods(const GangOwner& owner, const Gang* gang) {
   GangDecisions ledger;
   if (gang == nullptr) return ledger;
@@ -74,7 +74,7 @@ GangDecisions decisions_by_pods(const GangOwner& owner, const Gang* gang) {
   return ledger;
 }
 
-// kContinue: the ConfigMap can be used, or at least stands in nobody's way.
+// kContinue: the ConfigMap can be used, or does not block a gang.
 Step keep_config_map(GangContext& g, Plan& plan) {
   const ObjectKey key = g.owner.config_map();
   const ConfigMap* present = g.state.config_map(key.ns, key.name);
@@ -104,7 +104,7 @@ Step keep_config_map(GangContext& g, Plan& plan) {
 
 // --- The decision ---
 
-// `message`: of the log's line; null when nothing was decided.
+// `message`: text of the log line; null if there was no decision.
 Write write_ledger(const GangContext& g, GangDecisions ledger, std::vector<ObjectEvent> events, const char* message) {
   prune(ledger, g.gang);
   std::vector<LoggedDecision> decisions;
@@ -117,8 +117,8 @@ Write write_ledger(const GangContext& g, GangDecisions ledger, std::vector<Objec
           .decisions = std::move(decisions)};
 }
 
-// Whether a pod that is still there has passed: then its run was started, whoever emptied the list
-// since. One that has ended may be of the time before a suspension.
+// Whether an existing pod has passed the barrier. Then its run was started, even if a client emptied the list
+// later. A pod that has ended can belong to the time before a suspension.
 bool bears_witness(const GangRun& run) {
   if (run.passed == 0) return false;
   const auto has_passed = [](const PodPtr& pod) { return pod->waiter == WaiterState::kPassed; };
@@ -157,8 +157,8 @@ std::optional<Write> decide_expired(const GangContext& g) {
                       "gang not started in time");
 }
 
-// The run's clock starts with its first waiter, and must not start again in a process
-// that comes later or sees fewer pods.
+// The run's clock starts with its first waiter. It must not start again in a process that starts later or sees
+// fewer pods.
 std::optional<Write> store_deadline(const GangContext& g) {
   GangDecisions ledger = g.ledger;
   bool is_new = false;
@@ -179,13 +179,13 @@ std::optional<Write> store_deadline(const GangContext& g) {
       "gang waits for its pods");
 }
 
-// A suspended owner's runs are over. Its resume gets a new epoch from the webhook; where the
-// webhook was passed by, the pods of the next run bear the old token, and wait all the same.
-// What runs on in spite of the suspension bears witness to its own start.
+// The runs of a suspended owner are over. The webhook writes a new epoch when the owner resumes. If a client
+// bypassed the webhook, the pods of the next run have the old token and wait too. Pods that continue to run in
+// spite of the suspension prove that their run was started.
 std::optional<Write> end_runs(const GangContext& g) {
   GangDecisions ledger = g.ledger;
   ledger.started.clear();
-  // A ConfigMap can hold ten thousands of lines: no search in a list for each.
+  // A ConfigMap can have ten thousands of lines, so each line must not search a list.
   const std::unordered_set<std::string_view> expired(ledger.expired.begin(), ledger.expired.end());
   std::erase_if(ledger.deadlines, [&](const auto& line) { return !expired.contains(line.first); });
   if (g.ledger.started.empty() && ledger.deadlines.size() == g.ledger.deadlines.size()) return std::nullopt;
@@ -203,13 +203,13 @@ std::optional<Write> decide(const GangContext& g, Plan& plan) {
 
 // --- The end of an owner whose time is over ---
 
-// First the condition, which names the missing, then the end: both are writes to one object.
+// The condition with the missing pods is written first, then the end: both are writes to one object.
 std::optional<Write> end(const GangContext& g) {
   const Condition* present = find_condition(g.owner.conditions(), kGroupStartedCondition);
   if (present == nullptr || present->reason != kGroupSchedulingTimeout) {
     auto write = write_group_started(g.owner, false, kGroupSchedulingTimeout, timeout_text(g), g.now.wall);
     if (write) {
-      // Without a ConfigMap there was no decision to tell of it.
+      // Without a ConfigMap, no earlier decision has reported this.
       if (g.taken) write->events.push_back(event_on(g.owner, kWarningEvent, kGroupSchedulingTimeout, timeout_text(g)));
       return *write;
     }
@@ -227,8 +227,8 @@ void nudge_started(const GangContext& g, Plan& plan) {
   }
 }
 
-// After the owner has ended: its end deletes the pods, and a waiter that exits before
-// would look like a failure of the Job, to be retried. This is for pods that stay.
+// After the owner has ended: its end deletes the pods. A waiter that exits earlier would look like a failure of
+// the Job, which the Job controller retries. This code is for pods that stay.
 void nudge_expired(const GangContext& g, Plan& plan) {
   if (g.gang == nullptr || g.config_map == nullptr) return;
   for (const auto& [token, run] : g.gang->runs) {
@@ -269,7 +269,7 @@ void reconcile_active(GangContext& g, Plan& plan) {
   }
   if (g.progress.expired) return add(plan, end(g));
   add(plan, decide(g, plan));
-  // What is decided now will be the condition once it is stored.
+  // The decision of this pass becomes the condition once it is stored.
   if (plan.writes.empty()) add(plan, write_condition(g, plan));
   nudge_started(g, plan);
 }

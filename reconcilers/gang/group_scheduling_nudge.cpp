@@ -8,7 +8,7 @@ void nudge(const GangRun& run, std::string_view verdict, TimePoint now, Plan& pl
   int left = kNudgesPerPlan - static_cast<int>(plan.writes.size());
   for (const auto& [place, pod] : run.waiting) {
     const TimePoint due = place.first;
-    // What lies further ahead than the longest interval was written before the clock was set back.
+    // A time that is further ahead than the longest interval was written before the clock was set back.
     if (due > now && due <= now + kLongestNudgeInterval) return plan.wake_at(due);
     if (left-- <= 0) return plan.wake_at(now);
     const auto last = read_nudge(pod->meta.annotation(kGroupNudgeAnnotation));

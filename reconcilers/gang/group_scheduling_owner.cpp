@@ -26,7 +26,7 @@ const Workload* admitted_workload(const GangOwner& owner, const ClusterState& st
   return nullptr;
 }
 
-// Nothing when that is on its way.
+// Returns no write if the Workload is already being evicted.
 std::optional<Write> evict(const Workload& workload, const ClusterState& state, const QueueSettings& queues,
                            const std::string& message, Now now) {
   if (workload.evicted() || workload.is_true(kDeactivationTargetCondition)) return std::nullopt;

@@ -19,7 +19,7 @@ int64_t pods_of(const ReplicatedJob& target) {
   return pods_at_once(target.parallelism, target.completions);
 }
 
-// The indexes of this replicated job for which there are Jobs, in order.
+// The indexes of this replicated job that have Jobs, in order.
 const std::set<int64_t>& indexes_of(const Gang* gang, const ReplicatedJob& target) {
   static const std::set<int64_t> kNone;
   if (gang == nullptr || gang->attempts.empty()) return kNone;
@@ -28,7 +28,7 @@ const std::set<int64_t>& indexes_of(const Gang* gang, const ReplicatedJob& targe
   return found == jobs.end() ? kNone : found->second;
 }
 
-// Those beyond its replicas count for nothing.
+// Jobs beyond the replicas do not count.
 int64_t jobs_there(const Gang* gang, const ReplicatedJob& target) {
   const std::set<int64_t>& indexes = indexes_of(gang, target);
   if (indexes.empty() || *indexes.rbegin() < target.replicas) return static_cast<int64_t>(indexes.size());
@@ -125,7 +125,7 @@ struct IndexRange {
   bool operator<(const IndexRange& other) const { return first < other.first; }
 };
 
-// "0,2-4" -> {0, 0}, {2, 4}; by their first index. What is no number is 0.
+// "0,2-4" -> {0, 0}, {2, 4}; ordered by their first index. A text that is not a number is 0.
 std::vector<IndexRange> read_ranges(std::string_view text) {
   const auto number = [](std::string_view digits) { return int64_t{whole_number<int32_t>(digits).value_or(0)}; };
   std::vector<IndexRange> ranges;
@@ -140,7 +140,7 @@ std::vector<IndexRange> read_ranges(std::string_view text) {
   return ranges;
 }
 
-// Goes from gap to gap: there may be two billion indexes, but as many pods and ranges as were stored.
+// Moves from gap to gap: two billion indexes are possible, but only as many pods and ranges as are stored.
 void add_pods_not_created(const GangJob& gang_job, int64_t pods, MissingList& missing) {
   const Job& job = *gang_job.job;
   if (pods <= 0) return;
@@ -217,7 +217,7 @@ void add_missing_job(const std::string& name, int64_t pods, MissingList& missing
   missing.add("Job " + name, "not created, " + pods_text(pods), pods);
 }
 
-// Costs as much as there are Jobs, whatever number of them is asked for.
+// The cost depends on the number of existing Jobs, not on the requested number.
 void add_target(const JobSet& owner, const ReplicatedJob& target, const std::set<int64_t>& indexes,
                 const KnownJobs& jobs, MissingList& missing) {
   const int64_t pods = pods_of(target);

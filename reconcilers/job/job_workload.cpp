@@ -27,10 +27,10 @@ namespace {
 
 // A namespace or an owner that the watches have not shown yet.
 constexpr Duration kUndecidedInterval = std::chrono::seconds(5);
-// Somebody else's Workload may have been removed.
+// The Workload of another owner can be deleted later.
 constexpr Duration kTakenInterval = std::chrono::seconds(30);
 
-// Its Workloads hold back nothing: garbage collection has the job's own order.
+// The finalizers of its Workloads must not block it: garbage collection follows the job's own deletion policy.
 void let_go(const JobContext& context, Plan& plan) {
   for (const Workload* workload : context.state.workloads_of_owner(context.job.meta().uid)) {
     drop_in_use_finalizer(kWorkloads, workload->meta, plan);
@@ -40,7 +40,7 @@ void let_go(const JobContext& context, Plan& plan) {
 // --- A job without a Workload ---
 
 void create(const JobContext& context, Plan& plan) {
-  // A namespace that is going takes nothing new, and takes the job along.
+  // A namespace in deletion accepts no new objects, and the job is deleted with it.
   const TypedObject* ns = context.state.find(kNamespaces, "", context.job.meta().ns);
   if (ns != nullptr && meta_of(*ns).deleting) return;
   const std::string name = name_of_workload(context);
@@ -110,8 +110,8 @@ Step tell_reclaimable(const JobContext& context, const Workload& workload, Plan&
 
 namespace {
 
-// The scheduler has something to say of it, or will: the first word on its pods goes along
-// (reconcilers/workload/admission.cpp), which saves a write for every job.
+// The scheduler has a decision about the Workload, or will have one. The first value of PodsReady is then
+// written with this decision (reconcilers/workload/admission.cpp), which saves a write for every job.
 bool is_about_to_be_judged(const JobContext& context, const Workload& workload) {
   const SchedulerDriver& driver = context.state.scheduler_driver();
   return !workload.has_quota_reserved() &&
@@ -129,7 +129,7 @@ Step tell_ready(const JobContext& context, const Workload& workload, Plan& plan)
   if (present != nullptr && present->status == wanted.status && present->reason == wanted.reason)
     return Step::kContinue;
   if (present == nullptr && is_about_to_be_judged(context, workload)) return Step::kContinue;
-  // For its flavors the first word comes with their quota.
+  // If only flavors need PodsReady, its first value is written with the quota.
   if (present == nullptr && !for_all && !workload.has_quota_reserved()) return Step::kContinue;
   plan.writes.push_back(write_status(workload, status_with_pods(workload, std::move(wanted))));
   return Step::kDone;
@@ -137,7 +137,7 @@ Step tell_ready(const JobContext& context, const Workload& workload, Plan& plan)
 
 namespace {
 
-// What a JobSet's status says of its Jobs comes late; they themselves know.
+// A JobSet's status shows the state of its Jobs late; the Jobs themselves have the current state.
 bool has_pods(const JobContext& context) {
   if (context.job.active()) return true;
   if (context.job.type().plural != kJobSets.plural) return false;
@@ -224,14 +224,14 @@ constexpr Step (*kStepsWithWorkload[])(const JobContext&, const Workload&, Plan&
 
 // --- The pass ---
 
-// muster is the JobSet controller and does not run this one (reconcilers/jobset/jobset.cpp).
+// muster is the JobSet controller and does not run this JobSet (reconcilers/jobset/jobset.cpp).
 bool is_never_run(const QueuedJob& job, const ClusterState& state, const ReconcilerSettings& settings) {
   if (!settings.native_jobsets || job.type().plural != kJobSets.plural) return false;
   const JobSet* jobset = state.jobset(job.meta().ns, job.meta().name);
   return jobset != nullptr && (!jobset->unsupported.empty() || is_outside_webhooks(jobset->meta.ns, settings));
 }
 
-// It neither waits for quota nor holds any.
+// It does not wait for quota and holds no quota.
 void withdraw(const JobContext& context, Plan& plan) {
   for (const Workload* workload : context.state.workloads_of_owner(context.job.meta().uid)) {
     drop_in_use_finalizer(kWorkloads, workload->meta, plan);
@@ -300,7 +300,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   return plan;
 }
 
-// --- What concerns whom ---
+// --- Which jobs an event concerns ---
 
 // Visits every job: only for events that are rare.
 template <class Visit>
@@ -315,7 +315,7 @@ void add_key(const QueuedJob& job, std::vector<ObjectKey>& keys) {
   keys.push_back(key_of(job.type(), job.meta()));
 }
 
-// A Workload that nobody controls may be the one that a job names.
+// A job can name a Workload without a controller.
 void enqueue_jobs_that_name(const ClusterState& state, const ObjectMeta& workload, std::vector<ObjectKey>& keys) {
   for (ObjectKey& key : state.jobs_naming_workload(workload.ns, workload.name)) {
     if (!find_job_kind(*key.type)->has_own_reconciler()) keys.push_back(std::move(key));
@@ -329,7 +329,7 @@ void enqueue_for_workload(const ClusterState& state, const ObjectMeta& workload,
   if (kind != nullptr && !kind->has_own_reconciler()) keys.push_back({&kind->type, workload.ns, owner.name});
 }
 
-// PodsReady of Workloads with quota is told from now on, or no more.
+// From now on, PodsReady of Workloads with quota is written, or is no longer written.
 void enqueue_for_fallback(const ClusterState& state, const ClusterQueue& queue, std::vector<ObjectKey>& keys) {
   const ClusterQueue* present = state.cluster_queue(queue.meta.name);
   if (present == nullptr || present->fallback.has_value() == queue.fallback.has_value()) return;
@@ -337,7 +337,7 @@ void enqueue_for_fallback(const ClusterState& state, const ClusterQueue& queue, 
     enqueue_for_workload(state, workload->meta, keys);
 }
 
-// Jobs of which this object says what their pods are.
+// Jobs whose pods depend on this object.
 void enqueue_consulting_jobs(const ClusterState& state, const ObjectMeta& consulted, const ResourceType& type,
                              std::vector<ObjectKey>& keys) {
   for (const KindDescriptionPtr& kind : described_kinds()) {

@@ -28,7 +28,7 @@ void update(const Workload& workload, json spec, std::vector<ObjectEvent> events
   plan.writes.push_back(std::move(write));
 }
 
-// --- A Workload that the user has made ---
+// --- A Workload that the user has created ---
 
 void take(const JobContext& context, const Workload& workload, Plan& plan) {
   const ObjectMeta& job = context.job.meta();
@@ -96,7 +96,7 @@ std::optional<WorkloadChoice> choose_elastic(const JobContext& context, const Wo
   return kSettled;
 }
 
-// --- The Workloads that were made for the job ---
+// --- The Workloads that were created for the job ---
 
 struct Sorted {
   const Workload* match = nullptr;
@@ -140,7 +140,7 @@ WorkloadChoice keep_priority(const JobContext& context, const Workload& workload
 // While it runs, a job without its Workload is stopped.
 Step stop_without_match(const JobContext& context, const Workloads& others, Plan& plan) {
   if (context.job.stopped() || context.job.end()) return Step::kContinue;
-  // Of several nobody knows which one the job was started by.
+  // With several Workloads it is unknown which one the job was started by.
   const Workload* like = others.size() == 1 ? others.front() : nullptr;
   const char* note = like == nullptr ? "Missing Workload; unable to restore pod templates"
                                      : "No matching Workload; restoring pod templates according to existent Workload";

@@ -97,7 +97,7 @@ bool same_as_stored(const std::vector<PodSet>& wanted, const Workload& workload)
   return same_shapes(wanted, workload.pod_sets, &tolerations);
 }
 
-// nullopt: nothing runs by its admission, so what is stored counts.
+// nullopt: no pod runs with this admission, so the stored job counts.
 std::optional<bool> same_as_running(const JobContext& context, const std::vector<PodSet>& wanted,
                                     const Workload& workload) {
   if (!workload.has_quota_reserved() || !workload.status.admission) return std::nullopt;

@@ -119,7 +119,7 @@ json make_workload(const JobContext& context, const WorkloadPriority& priority) 
   if (const Labels annotations = annotations_for(context, name); !annotations.empty())
     metadata["annotations"] = annotations;
   json spec = remake_spec(context, priority);
-  // Null takes a field out of a Workload; a new one has nothing to take out.
+  // Null removes a field from a Workload; a new Workload has no field to remove.
   for (auto field = spec.begin(); field != spec.end();) field = field->is_null() ? spec.erase(field) : std::next(field);
   return {{"apiVersion", kWorkloads.api_version},
           {"kind", kWorkloads.kind},

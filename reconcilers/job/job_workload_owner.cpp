@@ -22,7 +22,7 @@ bool has_workload(const ClusterState& state, std::string_view ns, const OwnerRef
 
 std::optional<QueuedJob> find_job(const ObjectKey& key, const ClusterState& state) {
   const JobKind* kind = find_job_kind(*key.type);
-  // A pod is no job by itself: its group is, which its own reconciler puts together.
+  // A pod is not a job by itself: its group is the job, which another reconciler puts together.
   if (kind != nullptr && kind->has_own_reconciler()) return std::nullopt;
   const TypedObject* object = kind == nullptr ? nullptr : state.find(*key.type, key.ns, key.name);
   if (object == nullptr) return std::nullopt;

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// A flavor that is missing may come; the events of flavors do not lead to their jobs.
+// A missing flavor can be created later. Events of flavors do not lead to their jobs.
 constexpr Duration kFlavorInterval = std::chrono::seconds(5);
 constexpr std::string_view kJobStarted = "Started";
 constexpr std::string_view kJobStopped = "Stopped";
@@ -50,7 +50,7 @@ void clear_start_time(const JobContext& context, Plan& plan) {
   plan.writes.push_back(patch_job(context, Verb::kPatchStatus, {{"status", {{"startTime", nullptr}}}}));
 }
 
-// Suspended first; its templates come when no pod runs any more.
+// First the job is suspended. Its templates are restored when no pod runs any more.
 Step advance_late_stop(const JobContext& context, std::string note, Plan& plan) {
   const QueuedJob& job = context.job;
   if (!job.suspended()) {
@@ -103,7 +103,8 @@ Step advance_stop(const JobContext& context, const Workload* like, std::string n
     return Step::kDone;
   }
   if (restore.is_null() && !marked) return Step::kContinue;
-  // Until its pods have gone Kubernetes would refuse; the status that says so leads back here.
+  // Kubernetes refuses this until the pods are deleted. The status that reports their deletion triggers this
+  // again.
   if (in_steps && job.active() && restore.is_object() && restore["spec"].contains("template")) return Step::kDone;
   if (restore.is_null()) restore = json::object();
   if (marked) {

@@ -13,8 +13,8 @@
 namespace muster {
 namespace {
 
-// The Workload of a JobSet counts the Jobs that its controller makes; no controller makes
-// JobSets, so one below another is counted nowhere.
+// The Workload of a JobSet counts the Jobs that its controller creates. No controller creates JobSets, so a
+// JobSet below another JobSet is not counted.
 bool is_covered(const JobContext& context, const ManagedAncestor& ancestor) {
   if (context.job.type().plural == kJobSets.plural) return false;
   const std::vector<const Workload*> workloads = context.state.workloads_of_owner(ancestor.uid);
@@ -55,7 +55,7 @@ Result<Standing, Undecided> standing_of(const JobContext& context) {
   if (*ancestor) return is_covered(context, **ancestor) ? Standing::kCovered : Standing::kHeld;
   if (context.job.queue_name().empty() && !rules.manage_jobs_without_queue_name) return Standing::kFree;
   if (context.job.readable()) return Standing::kQueued;
-  // What it runs on is counted already.
+  // Its requests are already counted.
   const bool awaits = !context.job.awaited().empty() && runs_with_quota(context);
   return awaits ? Standing::kOutside : Standing::kHeld;
 }

@@ -23,7 +23,7 @@ json filled(const PodSpec& spec) {
   return filled;
 }
 
-// What is empty is the same as what is not there.
+// An empty value is the same as a missing value.
 void drop_empty(json& value) {
   if (!value.is_structured()) return;
   for (json& part : value) drop_empty(part);

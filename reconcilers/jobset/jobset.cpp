@@ -23,12 +23,12 @@ namespace {
 
 using nlohmann::json;
 
-// Jobs that one plan creates; the rest follow when these are there.
+// Number of Jobs that one plan creates. The remaining Jobs are created when these exist.
 constexpr size_t kCreatesAtOnce = 500;
 // And no more of their templates, as text.
 constexpr size_t kCreatedBytesAtOnce = 4 << 20;
 
-// One look at one JobSet.
+// One pass over one JobSet.
 struct JobSetContext {
   const JobSet& jobset;
   const ClusterState& state;
@@ -48,8 +48,8 @@ void delete_jobs(const std::vector<const Job*>& jobs, Plan& plan) {
 }
 
 void patch_job(const Job& job, Verb verb, json patch, Plan& plan) {
-  // All Jobs of a run are stopped or none: one that is left out, because its status has just
-  // changed, would go on as a part of the next run.
+  // A run is suspended as a whole or not at all: a Job that is skipped, because its status has just changed,
+  // would continue as a part of the next run.
   const bool stops = patch == json{{"spec", {{"suspend", true}}}};
   if (!stops) patch = with_version(job.meta, std::move(patch));
   plan.writes.push_back({.verb = verb, .target = key_of(kJobs, job.meta), .body = std::move(patch)});
@@ -57,7 +57,7 @@ void patch_job(const Job& job, Verb verb, json patch, Plan& plan) {
 
 // --- Finished JobSets ---
 
-// The zero time when nobody noted it.
+// The zero time if no time was recorded.
 Timestamp finished_at(const JobSet& jobset) {
   for (std::string_view type : {"Completed", "Failed"}) {
     const Condition* condition = find_condition(jobset.status.conditions, type);
@@ -90,7 +90,7 @@ Plan tidy_up(const JobSetContext& context) {
 
 // --- Children ---
 
-// The API server has refused it a moment ago. The rest of the JobSet does not wait for it.
+// The API server has refused it a moment ago. The other objects of the JobSet do not wait for it.
 Step wait_for_next_try(const JobSetContext& context, const ObjectKey& key, Plan& plan) {
   const auto left = context.state.refused_for(key, context.now.monotonic);
   if (!left) return Step::kContinue;
@@ -102,7 +102,7 @@ void create_service(const JobSetContext& context, Plan& plan) {
   const JobSet& jobset = context.jobset;
   const ObjectKey key{&kServices, jobset.meta.ns, jobset.subdomain};
   if (!jobset.dns_hostnames || context.state.service(key.ns, key.name) != nullptr) return;
-  // Somebody else's Service of that name is left alone, as upstream leaves it.
+  // A Service with this name that belongs to another owner is not changed, as in JobSet.
   if (context.state.taken(key, context.now.monotonic) || wait_for_next_try(context, key, plan) == Step::kDone) return;
   plan.writes.push_back({.verb = Verb::kCreate,
                          .target = key,
@@ -121,7 +121,7 @@ void tell_foreign_claim(const JobSet& jobset, const VolumeClaim& claim, const st
           "deleted; set retentionPolicy.whenDeleted to Retain, or use another name"));
 }
 
-// Made once, also while the JobSet is suspended. One that exists is used as it is.
+// Created once, also while the JobSet is suspended. An existing claim is used without changes.
 void create_claims(const JobSetContext& context, Plan& plan) {
   const JobSet& jobset = context.jobset;
   for (const VolumeClaim& claim : jobset.volume_claims) {
@@ -144,8 +144,8 @@ void create_claims(const JobSetContext& context, Plan& plan) {
   }
 }
 
-// A Job that goes by itself: one of ours that is being replaced, or what a deleted
-// JobSet of the same name has left behind.
+// A Job that will be deleted without another request: a Job of this JobSet that is being replaced, or a
+// remainder of a deleted JobSet with the same name.
 bool will_go(const Job& job, const JobSet& jobset) {
   const auto& controller = job.meta.controller;
   return controller && job_type_of(*controller) == &kJobSets && controller->name == jobset.meta.name;
@@ -159,7 +159,7 @@ void tell_blocked(const JobSet& jobset, const Job& job, Plan& plan) {
           "or create the JobSet under another name"));
 }
 
-// What the API server will make of the pods' priority class.
+// The values that the API server will set for the pods' priority class.
 int32_t priority_of(const ClusterState& state, const ReplicatedJob& replicated) {
   const PodSpecPtr& spec = replicated.pod_template.spec;
   const PriorityClass* found = spec == nullptr || spec->priority_class.empty()
@@ -182,7 +182,7 @@ void create_jobs_of(const JobSetContext& context, const ReplicatedJob& replicate
       if (!will_go(*present, jobset)) tell_blocked(jobset, *present, plan);
       continue;
     }
-    // Somebody has made one that the watch has not shown yet.
+    // Another client has created one that the watch has not shown yet.
     if (context.state.taken(key, context.now.monotonic) || wait_for_next_try(context, key, plan) == Step::kDone)
       continue;
     if (!maker) maker.emplace(jobset, replicated, options_for(context, replicated));
@@ -203,7 +203,7 @@ std::map<std::string_view, int64_t> jobs_present(const JobSetAttempt& run) {
   return present;
 }
 
-// Each Job has a template of its own, which may be as large as an object can be.
+// Each Job has its own template, which can be as large as an object can be.
 size_t creates_at_once(const JobSet& jobset) {
   size_t largest = 1;
   for (const ReplicatedJob& replicated : jobset.replicated_jobs)
@@ -216,7 +216,7 @@ void create_jobs(const JobSetContext& context, const StartupGates& gates, Plan& 
   const bool blocking = failure && failure->strategy == RestartStrategy::kBlockingRecreate;
   if (blocking && !context.run.older.empty()) return;
   const std::map<std::string_view, int64_t> present = jobs_present(context.run);
-  // Whatever is asked for: each is an object that the API server must store.
+  // A limit for any requested number: the API server must store each of these objects.
   const size_t room = kMostJobsOfAJobSet - std::min<size_t>(kMostJobsOfAJobSet, context.run.active.size());
   const size_t limit = plan.writes.size() + std::min(creates_at_once(context.jobset), room);
   for (size_t i = 0; i < gates.open.size(); ++i) {
@@ -269,8 +269,9 @@ Step judge(const JobSetContext& context, const GangFailures& failures, StatusDra
   return Step::kDone;
 }
 
-// One that asks for what muster cannot do. Jobs that are there run to their end: a restart or an end
-// by failure would be a guess. They are stopped when the JobSet is suspended, since their quota goes then.
+// A JobSet that requests a feature that muster does not support. Existing Jobs run to their end: a restart or
+// an end by failure would be a guess. They are stopped when the JobSet is suspended, since their quota is
+// released then.
 Plan hold_jobset(const JobSetContext& context) {
   Plan plan;
   const std::vector<ReplicatedJobStatus> counts = count_jobs(context.jobset, context.run);
@@ -321,8 +322,8 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   return jobset->unsupported.empty() ? run_jobset(context) : hold_jobset(context);
 }
 
-// A Job's name may be one that a JobSet wants: <jobset>-<replicated job>-<index>, each of
-// which may contain dashes.
+// A Job's name can be a name that a JobSet needs: <jobset>-<replicated job>-<index>. Each part can contain
+// dashes.
 void enqueue_by_name(const ClusterState& state, const ObjectMeta& job, std::vector<ObjectKey>& keys) {
   const std::string_view name = job.name;
   size_t end = name.rfind('-');
@@ -347,7 +348,7 @@ void requests_for(const ClusterState& state, const TypedObject& object, std::vec
   } else if (std::holds_alternative<ConfigMapPtr>(object)) {
     enqueue_controller(meta, keys);
   } else if (type_of(object).plural == kPersistentVolumeClaims.plural) {
-    // One that is deleted is made again, whether the JobSet owned it or not.
+    // A deleted object is created again, also if the JobSet did not own it.
     const std::string_view jobset = meta.label(kJobSetNameKey);
     if (!jobset.empty()) keys.push_back({&kJobSets, meta.ns, std::string(jobset)});
   } else if (std::holds_alternative<ServicePtr>(object)) {

@@ -26,22 +26,21 @@ bool runs_too_many(int32_t parallelism, std::optional<int32_t> completions, cons
   return pods_at_once(parallelism, completions) > pods_at_once(replicated.parallelism, replicated.completions);
 }
 
-// A Job that somebody has let grow beyond what the JobSet asks for, which is what quota was
-// given for.
+// A Job that a user has scaled beyond the JobSet's request. Quota was reserved for the request only.
 void shrink(const Job& job, const ReplicatedJob& replicated, json& patch) {
   if (!runs_too_many(job.parallelism, job.completions, replicated)) return;
   patch["spec"]["parallelism"] = replicated.parallelism;
   if (changes_together(job, replicated)) patch["spec"]["completions"] = *replicated.completions;
 }
 
-// The same, where Kubernetes lets nobody take the completions back: the Job is made anew.
+// The same, but Kubernetes does not allow a decrease of the completions: the Job is created again.
 bool must_be_remade(const Job& job, const ReplicatedJob& replicated) {
   return runs_too_many(job.parallelism, job.completions, replicated) && !changes_together(job, replicated) &&
          runs_too_many(replicated.parallelism, job.completions, replicated);
 }
 
-// A gang's Job that is resumed before its controller has seen the suspension keeps its
-// pods, of the run before, and gets none of the new one: the group would never be whole.
+// If a gang's Job is resumed before its controller has seen the suspension, the Job keeps the pods of the
+// previous run and gets no pods of the new run. The group would never be complete.
 bool may_resume(const Job& job, const ReplicatedJob& replicated) {
   if (!job.barrier || job.barrier == replicated.barrier) return true;
   return job.status.active == 0 && condition_is_true(job.status.conditions, "Suspended");
@@ -54,8 +53,8 @@ JobAdjustment adjustment_of(const Job& job, const ReplicatedJob& replicated, con
   json patch;
   if (job.suspended && !wanted.suspended && wanted.open) {
     if (!may_resume(job, replicated)) return {};
-    // The template of a Job that has started before cannot change: upstream takes the
-    // start time away first, and the Job controller sets it anew.
+    // The template of a Job that has started before cannot change. JobSet removes the start time first, and the
+    // Job controller sets it again.
     if (!job.status.start_time.is_zero())
       return {.verb = Verb::kPatchStatus, .patch = {{"status", {{"startTime", nullptr}}}}};
     patch = resume_patch(job, replicated);

@@ -11,8 +11,8 @@
 namespace muster {
 namespace {
 
-// The JobSet asks for a Job of this name as part of this replicated job. Others that name
-// it as their controller are forgeries, or of a JobSet that was smaller.
+// The JobSet requests a Job with this name as part of this replicated job. Other Jobs that name it as their
+// controller are forged, or belong to an earlier, larger version of the JobSet.
 bool is_wanted(const JobSet& jobset, const Job& job) {
   const ReplicatedJob* replicated = jobset.find(job.meta.label(kReplicatedJobNameKey));
   const std::optional<int32_t> index = whole_number<int32_t>(job.meta.label(kJobIndexKey));
@@ -20,7 +20,8 @@ bool is_wanted(const JobSet& jobset, const Job& job) {
          job.meta.name == child_job_name(jobset.meta.name, replicated->name, *index);
 }
 
-// Of the JobSet's attempt, and of the Job's own. A Job without the label of its own attempt was made for the first.
+// Of the current attempt of the JobSet and of the Job itself. A Job without the label of its own attempt
+// belongs to the first attempt.
 bool is_of_present_attempt(const JobSet& jobset, const Job& job) {
   const std::optional<int32_t> attempt = whole_number<int32_t>(job.meta.label(kRestartAttemptLabel));
   if (!attempt || *attempt < jobset.status.restarts) return false;
@@ -60,7 +61,7 @@ bool reached(const JobSet& jobset, const Dependency& dependency, const std::vect
   return done == awaited->replicas;
 }
 
-// Jobs that were there, and are being replaced by themselves.
+// Existing Jobs that are being replaced individually.
 int64_t being_replaced(const JobSet& jobset, const JobSetAttempt& run) {
   if (!jobset.restarts_single_jobs()) return 0;
   std::set<std::string_view> present;

@@ -83,7 +83,7 @@ json list_of(const std::string& text) {
   return list && list->is_array() ? std::move(*list) : json::array();
 }
 
-// What of `wanted` is not in the list yet, at its end.
+// The items of `wanted` that are not in the list yet, appended at its end.
 void add_missing(const std::string& present_text, const json& wanted, std::string_view key, json& pod_spec) {
   json list = list_of(present_text);
   const size_t before = list.size();

@@ -72,7 +72,7 @@ bool add_field(json& spec) {
   const FieldDefinition& wanted = own_definition();
   json rules = json::array(), present = json::array();
   for (const json& rule : array_at(spec, {kRules})) (is_about_field(rule) ? present : rules).push_back(rule);
-  // What has another shape is no schema that the API server would have taken.
+  // Another shape is not a schema that the API server would have accepted.
   json* properties = make_object(spec, {"properties"});
   if (properties == nullptr) return false;
   json& field = (*properties)[std::string(kField)];

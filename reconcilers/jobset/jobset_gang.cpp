@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-// Which Jobs of one JobSet belong to a run whose deadline has passed.
+// The Jobs of one JobSet that belong to a run whose deadline has passed.
 class Expiry {
  public:
   Expiry(const JobSet& owner, const ClusterState& state) : owner_(owner), state_(state) {}
@@ -21,7 +21,7 @@ class Expiry {
   }
 
  private:
-  // Somebody else's ConfigMap decides nothing.
+  // The ConfigMap of another owner has no effect.
   const GangDecisions& ledger_of(const std::string& config_map) {
     const auto [entry, is_new] = ledgers_.try_emplace(config_map);
     const ConfigMap* map = is_new ? state_.config_map(owner_.meta.ns, config_map) : nullptr;
@@ -40,7 +40,7 @@ bool suspends_on_timeout(const Job& job, const JobSet& owner) {
   return job.barrier->suspend_on_timeout || !owner.meta.label(kQueueNameLabel).empty();
 }
 
-// A Job that is made now would belong to another run than this one did, or wait suspended.
+// A new Job would belong to another run, or wait suspended.
 bool may_be_remade(const Job& job, const JobSet& owner) {
   if (owner.suspended) return true;
   const ReplicatedJob* replicated = owner.find(job.meta.label(kReplicatedJobNameKey));

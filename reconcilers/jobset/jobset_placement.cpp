@@ -43,7 +43,7 @@ void place_exclusively(int32_t priority, json& pod_template) {
   const std::string priority_value = label_value(priority);
   (*labels)[std::string(kJobSetPriorityLabel)] = priority_value;
 
-  // Pods of an earlier attempt that still end somewhere do not hold the new ones there.
+  // Pods of an earlier attempt that are still ending must not keep the new pods in their domain.
   json own = json::array();
   for (const std::string_view key : {kJobKeyKey, kRestartAttemptLabel, kJobRestartAttemptKey}) {
     const auto value = labels->find(std::string(key));

@@ -22,8 +22,8 @@ const Condition& failure_of(const Job& job) {
   return condition == nullptr ? kNone : *condition;
 }
 
-// RE2 is what Go's regexp package is made after: the same syntax, and time linear in
-// the message whatever the pattern. A pattern that does not compile matches nothing.
+// Go's regexp package follows RE2: the same syntax, and a time that is linear in the message for every pattern.
+// A pattern that does not compile matches no message.
 bool matches(const std::string& pattern, const std::string& message) {
   const RE2 expression(pattern, RE2::Quiet);
   return expression.ok() && RE2::PartialMatch(message, expression);
@@ -71,7 +71,7 @@ bool ignores_max(FailureAction action) {
          action == FailureAction::kRestartJobAndIgnoreMaxRestarts;
 }
 
-// The Jobs of a run are named and labelled as the JobSet asks for (reconcilers/jobset/jobset_attempt.h).
+// The names and labels of the Jobs of a run follow from the JobSet (reconcilers/jobset/jobset_attempt.h).
 int32_t index_of(const Job& job) {
   return whole_number<int32_t>(job.meta.label(kJobIndexKey)).value_or(0);
 }

@@ -18,7 +18,7 @@ constexpr std::string_view kRestarting = "RestartingJobSet";
 constexpr std::string_view kUnsupported = "Unsupported";
 
 constexpr Duration kBeat = std::chrono::seconds(1);
-// How late one may come and still be on the beat.
+// A status that is late by at most this time still counts for its beat.
 constexpr Duration kBeatLasts = std::chrono::milliseconds(50);
 
 // Time since the JobSet's last beat.
@@ -29,7 +29,7 @@ Duration since_beat(const JobSet& jobset, TimePoint time) {
   return since < Duration::zero() ? since + kBeat : since;
 }
 
-// Its first moments are given a JobSet to come to run without a word in between.
+// A new JobSet has this time to start before its first status is written.
 TimePoint first_moment(const JobSet& jobset) {
   return to_time_point(jobset.meta.created) + kBeat;
 }
@@ -137,9 +137,11 @@ void StatusDraft::restart(const Verdict& verdict) {
   for (ReplicatedJobStatus& entry : status_.replicated_jobs) {
     entry.active = entry.ready = entry.succeeded = entry.failed = entry.suspended = 0;
   }
-  // Here and not when the Jobs have gone: then nobody could tell them from Jobs that restart by themselves.
+  // Here, and not when the Jobs are deleted: then the Jobs could not be distinguished from Jobs that restart
+  // individually.
   turn_off(kStartupPolicyCompleted);
-  // Of several restarts in a row the last one is told; when the first began stays.
+  // With several restarts in a row the message names the last restart; the start time of the first restart
+  // stays.
   const Condition* present = find_condition(status_.conditions, kRestarting);
   Condition restarting{std::string(kRestarting), "True", verdict.restarting_reason, verdict.message,
                        whole_seconds(now_.wall)};

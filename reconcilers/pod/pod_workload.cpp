@@ -38,7 +38,7 @@ bool is_over(const Workload& workload) {
 Result<bool, Undecided> is_queued(const PodContext& context) {
   const ObjectMeta& meta = context.group.meta;
   const bool asks = !context.job.job.queue_name().empty() || context.rules().manage_jobs_without_queue_name;
-  // Whoever made it has been asked.
+  // The parent that created it was already checked.
   if (!meta.annotation(kSuspendingParent).empty()) return asks;
   const TypedObject* ns = context.job.state.find(kNamespaces, "", meta.ns);
   const auto managed = in_managed_namespace(context.rules(), meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
@@ -51,7 +51,7 @@ Result<bool, Undecided> is_queued(const PodContext& context) {
   return asks && !*ancestor;
 }
 
-// A namespace or an owner that is not known yet is asked for again.
+// The pass runs again when an unknown namespace or owner becomes known.
 Step leave_unqueued(const PodContext& context, Plan& plan) {
   const auto queued = is_queued(context);
   if (!queued) plan.wake_at(context.job.now.wall + kUndecidedInterval);
@@ -60,7 +60,7 @@ Step leave_unqueued(const PodContext& context, Plan& plan) {
 
 // --- Without a Workload ---
 
-// What runs was not admitted.
+// A pod that already runs was not admitted.
 Step stop_unadmitted(const PodContext& context, const char* message, Plan& plan) {
   return stop_pods(context, WhichPods::kRunning, "NoMatchingWorkload", message, plan);
 }
@@ -78,7 +78,7 @@ Step follow_without_workload(const PodContext& context, Plan& plan) {
 
 // --- Which Workload it is ---
 
-// None of these is what the pods ask for.
+// None of these Workloads matches the pods.
 Step follow_without_match(const PodContext& context, const std::vector<const Workload*>& others, Plan& plan) {
   const char* why = others.size() == 1 ? kNotMatching : kMissing;
   if (!end_of(context.group) && stop_unadmitted(context, why, plan) == Step::kDone) return Step::kDone;
@@ -132,7 +132,8 @@ Step leave_with_deleted(const PodContext& context, Plan& plan) {
   return Step::kDone;
 }
 
-// Every pod of a group owns its Workload, so that garbage collection keeps it until the last one is gone.
+// Every pod of a group owns its Workload, so that garbage collection keeps the Workload until the last pod is
+// deleted.
 void own(const std::vector<QueuedPodPtr>& pods, const Workload& workload, Plan& plan) {
   json owners = json::parse(workload.group_owners_text);
   const size_t before = owners.size();
@@ -154,12 +155,12 @@ Step follow_group(const PodContext& context, const Workload* made, Plan& plan) {
   const bool same_limit = workload.maximum_execution_seconds == context.job.job.maximum_execution_seconds();
   GroupMatch found = match(context.group, workload, context.job.stamp());
   if (!context.is_of_set() && (!same_limit || !found.suits)) return follow_without_match(context, {&workload}, plan);
-  // Pods that nobody counts: none runs.
+  // Pods that no Workload counts: none of them runs.
   if (found.kept.empty()) {
     return is_over(workload) ? follow_workload(context, workload, 0, plan)
                              : stop_unadmitted(context, kNotMatching, plan);
   }
-  // A set makes those again that are deleted, so those that are too many wait.
+  // A set creates deleted pods again, so excess pods wait.
   if (context.is_of_set()) std::erase_if(found.excess, [](const QueuedPodPtr& pod) { return pod->gated(); });
   if (!is_over(workload)) {
     own(found.kept, workload, plan);
@@ -178,7 +179,7 @@ Step follow_group(const PodContext& context, const Workload* made, Plan& plan) {
   return step;
 }
 
-// The name of the group is taken by a Workload of something else.
+// A Workload of another job has the name of the group.
 Step tell_conflict(const PodContext& context, const Workload* workload, Plan& plan) {
   if (workload->of_pod_group()) return Step::kContinue;
   plan.wake_at(context.job.now.wall + kTakenInterval);
@@ -194,7 +195,7 @@ constexpr Step (*kStepsOfPod[])(const PodContext&, Plan&) = {leave_with_deleted,
 Plan reconcile_pod(const ObjectKey& key, const ClusterState& state, const QueueSettings& settings, Now now) {
   Plan plan;
   const QueuedPodPtr pod = state.queued_pod(key.ns, key.name);
-  // Pods of a set wait until they are told their group.
+  // Pods of a set wait until they have the labels of their group.
   if (pod == nullptr || !is_managed(*pod) || !pod->group().empty() || is_of_serving_set(*pod)) return plan;
   with_context(make_pod_group({pod}, "", settings.rules, now.wall), state, settings, now,
                [&](const PodContext& context) { run_pass(kStepsOfPod, context, plan); });
@@ -213,7 +214,7 @@ Step wake_after_graces(const PodContext& context, const Workload*, Plan& plan) {
   return Step::kContinue;
 }
 
-// Ends the pass where there is no Workload.
+// Ends the pass if the group has no Workload.
 Step make_missing(const PodContext& context, const Workload* workload, Plan& plan) {
   return workload == nullptr ? follow_without_workload(context, plan) : Step::kContinue;
 }
@@ -222,7 +223,7 @@ Step make_missing(const PodContext& context, const Workload* workload, Plan& pla
 constexpr Step (*kStepsOfGroup[])(const PodContext&, const Workload*, Plan&) = {
     leave_unqueued_group, wake_after_graces, make_missing, tell_conflict, follow_group};
 
-// Nobody is left who could own it, or whom it could count.
+// No pod is left that could own the Workload or that it could count.
 Plan reconcile_empty_group(const Workload* workload) {
   Plan plan;
   if (workload != nullptr && workload->of_pod_group() && is_over(*workload))

@@ -13,12 +13,12 @@ namespace {
 
 using nlohmann::json;
 
-// A class of priority may come.
+// A missing priority class can be created later.
 constexpr Duration kPriorityInterval = std::chrono::seconds(5);
-// Somebody else's Workload may have been removed.
+// The Workload of another owner can be deleted later.
 constexpr Duration kTakenInterval = std::chrono::seconds(30);
 
-// A Workload has nothing of the metadata of pods.
+// A Workload contains no metadata of pods.
 void drop_metadata(json& pod_sets) {
   if (!pod_sets.is_array()) return;
   for (json& pod_set : pod_sets) pod_set["template"]["metadata"] = json::object();
@@ -106,7 +106,7 @@ json plain_owner(const QueuedPod& pod) {
 }
 
 void make_workload(const PodContext& context, Plan& plan) {
-  // A namespace that is going takes nothing new, and takes the pods along.
+  // A namespace in deletion accepts no new objects, and the pods are deleted with it.
   const TypedObject* ns = context.job.state.find(kNamespaces, "", context.group.meta.ns);
   if (ns != nullptr && meta_of(*ns).deleting) return;
   if (!context.is_group()) {

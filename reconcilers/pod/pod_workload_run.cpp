@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// A flavor that is missing may come; the events of flavors do not lead to pods.
+// A missing flavor can be created later. Events of flavors do not lead to pods.
 constexpr Duration kFlavorInterval = std::chrono::seconds(5);
 
 void mark(const PodContext& context, const QueuedPod& pod, const std::string& reason, const std::string& message,
@@ -42,7 +42,7 @@ ResourceList needs(const PodContext& context, const PodSpec& spec) {
   return pod_requests(adjusted_resources(spec, defaults));
 }
 
-// The resource of which it asks for more than the quota counts for a pod of its pod set; empty: none.
+// The resource of which the pod requests more than the quota counts for a pod of its pod set; empty: none.
 std::string exceeds(const PodContext& context, const QueuedPod& pod, const PodSet& pod_set) {
   const ResourceList counted = needs(context, *pod_set.pod_template.spec);
   for (const auto& [name, amount] : needs(context, *pod.spec)) {

@@ -20,7 +20,7 @@ using nlohmann::json;
 void release_evicted(const PodContext& context, const Workload& workload, const Condition& evicted, Plan& plan) {
   const Duration admitted_for = context.job.state.scheduler_driver().admitted_for(workload, context.job.now);
   WorkloadStatus status = released_status(workload, evicted, admitted_for, context.job.stamp());
-  // The pod is deleted, so the Workload goes with it.
+  // The pod is deleted, so its Workload is deleted too.
   if (!context.is_group()) {
     if (const Condition* requeued = find_condition(status.conditions, kRequeuedCondition)) {
       Condition never = *requeued;
@@ -72,7 +72,7 @@ Step tell_replacement(const PodContext& context, const Workload& workload, int32
   return Step::kDone;
 }
 
-// What a pod's end means for its group is kept in the Workload before anything else follows from it.
+// The result of a pod is stored in the Workload before any other action follows from it.
 Step record_ends(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
   if (!context.is_group()) return Step::kContinue;
   json annotations = json::object();
@@ -103,8 +103,8 @@ Step follow_end(const PodContext& context, const Workload& workload, int32_t, Pl
   return Step::kDone;
 }
 
-// Those that own the Workload, and whatever runs. A pod that came later, such as the replacement of the last one, waits
-// for the group's next Workload.
+// The pods that own the Workload, and all pods that run. A later pod, such as the replacement of the last pod,
+// waits for the group's next Workload.
 PodGroup who_goes_with(const PodGroup& group, const Workload& workload) {
   PodGroup going = group;
   std::erase_if(going.pods, [&](const QueuedPodPtr& pod) {
@@ -113,7 +113,7 @@ PodGroup who_goes_with(const PodGroup& group, const Workload& workload) {
   return going;
 }
 
-// Its Workload is being deleted: its pods go first, the ended ones too.
+// Its Workload is being deleted: its pods are deleted first, also the finished pods.
 Step stop_with_deleted(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
   if (!workload.meta.deleting) return Step::kContinue;
   const Step stop =
@@ -153,7 +153,7 @@ Step stop_or_wait(const PodContext& context, const Workload& workload, int32_t, 
   return Step::kDone;
 }
 
-// The set had another number of pods when quota was reserved, and none of them runs: the quota goes back.
+// The set had another number of pods when quota was reserved, and none of them runs: the quota is released.
 bool is_of_other_size(const PodContext& context, const Workload& workload) {
   if (!context.is_of_set()) return false;
   const auto& pods = context.group.pods;

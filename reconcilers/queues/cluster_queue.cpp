@@ -63,7 +63,7 @@ void add_all(const ClusterState& state, std::vector<ObjectKey>& keys) {
 void requests_for(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (const auto* changed = std::get_if<ClusterQueuePtr>(&object)) {
     keys.push_back(key_of(object));
-    // What it lends is part of the shares of the others.
+    // Quota that it lends is part of the shares of other ClusterQueues.
     if (!(*changed)->cohort.empty() && changes_quota(**changed, state)) add_all(state, keys);
   } else if (const auto* local_queue = std::get_if<LocalQueuePtr>(&object)) {
     add_key((*local_queue)->cluster_queue, keys);

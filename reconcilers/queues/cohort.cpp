@@ -57,7 +57,7 @@ bool is_other_spec(const Object& object, const Object* present) {
 
 bool changes_quota(const Cohort& cohort, const ClusterState& state) {
   const Cohort* present = state.cohort(cohort.meta.name);
-  // One that shows no share yet has just been made.
+  // A Cohort without a share in its status has just been created.
   return is_other_spec(cohort, present) || !present->weighted_share;
 }
 

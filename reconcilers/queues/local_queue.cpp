@@ -11,7 +11,7 @@ QueueReadiness readiness_of(const LocalQueue& queue, const ClusterQueue* cluster
   const std::string closed = "Can't submit new workloads to clusterQueue";
   if (queue.stop_policy != StopPolicy::kNone) return {false, std::string(kStoppedReason), "LocalQueue is stopped"};
   if (cluster_queue == nullptr) return {false, std::string(kClusterQueueDoesNotExistReason), closed};
-  // Its own reconciler knows why; a queue that has no condition yet is not open yet.
+  // The ClusterQueue's own reconciler knows the reason. A queue without a condition is not open yet.
   if (!condition_is_true(cluster_queue->status.conditions, kActiveCondition))
     return {false, std::string(kClusterQueueInactiveReason), closed};
   return {true, std::string(kReadyReason), "Can submit new workloads to localQueue"};
@@ -27,7 +27,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
 
   QueueStatus status = queue->status;
   status.pending_workloads = queue->stop_policy == StopPolicy::kNone ? counts.pending : 0;
-  // Without it there is nothing to count by.
+  // Without a ClusterQueue no usage can be counted.
   show_counts(status, cluster_queue == nullptr ? ClusterQueue() : *cluster_queue,
               cluster_queue == nullptr ? QueueCounts() : counts, false);
   const QueueReadiness readiness = readiness_of(*queue, cluster_queue);
@@ -36,7 +36,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   return plan;
 }
 
-// What a LocalQueue shows of its ClusterQueue.
+// Values of the ClusterQueue in the status of a LocalQueue.
 bool shows_the_same(const ClusterQueue& a, const ClusterQueue& b) {
   const bool same_state = condition_is_true(a.status.conditions, kActiveCondition) ==
                           condition_is_true(b.status.conditions, kActiveCondition);

@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-// As upstream shows it; in a merge patch, null takes the field away.
+// The form of Kueue's status; in a merge patch, null removes the field.
 void leave_out_empty_lists(nlohmann::json& status) {
   for (const char* list : {"flavorsReservation", "flavorsUsage"}) {
     if (status[list].empty()) status[list] = nullptr;
@@ -76,7 +76,7 @@ void write_queue_status(const ResourceType& type, const ObjectMeta& meta, const 
     body["status"]["fairSharing"] = {{"weightedShare", *status.weighted_share}};
   else if (before.weighted_share)
     body["status"]["fairSharing"] = nullptr;
-  // Counts may be told late; whether the queue admits is news.
+  // Counts can be written late. A change of the queue's Active condition is written at once.
   const bool only_counts = status.conditions == before.conditions;
   plan.writes.push_back({.verb = Verb::kPatchStatus,
                          .target = key_of(type, meta),

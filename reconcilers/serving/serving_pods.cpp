@@ -1,4 +1,4 @@
-// What the pods of a StatefulSet or LeaderWorkerSet are told of their group.
+// Writes the labels of their group into the pods of a StatefulSet or LeaderWorkerSet.
 #include <nlohmann/json.hpp>
 
 #include "api/kinds/serving_types.h"

@@ -25,7 +25,7 @@ Result<bool, Undecided> is_queued(const ServingContext& context) {
   return in_managed_namespace(context.rules(), meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
 }
 
-// A namespace or an owner that is not known yet is asked for again.
+// The pass runs again when an unknown namespace or owner becomes known.
 Step leave_unqueued(const ServingContext& context, Plan& plan) {
   if (!context.job.job.readable()) return Step::kDone;
   const auto queued = is_queued(context);
@@ -39,7 +39,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   if (kind != &stateful_set && kind != &leader_worker_set) return plan;
   if (!kind->is_enabled(settings.queues.rules)) return plan;
   const TypedObject* object = state.find(kind->type, key.ns, key.name);
-  // Who deletes it has its pods and its Workloads deleted; pods that wait are not started for it.
+  // The deletion of the set also deletes its pods and its Workloads; waiting pods do not start.
   if (object == nullptr || meta_of(*object).deleting) return plan;
   const DescribedJob& set = *std::get<DescribedJobPtr>(*object);
   const ServingSet wanted = serving_set_of(set);

@@ -22,13 +22,14 @@ namespace {
 
 using nlohmann::json;
 
-// A set can say that it has a million groups, and one write of a user shall not make a million Workloads. The next ones
-// come with the next plan, and those beyond so many that wait when some of these have quota.
+// A set can specify a million groups, and one write of a user must not create a million Workloads. The next
+// plan creates the next Workloads. Workloads beyond the limit of pending ones are created when some of these
+// have quota.
 constexpr size_t kMostAtOnce = 32;
 constexpr size_t kMostPending = 128;
-// As many as muster runs Jobs of one JobSet.
+// The same number as muster's limit for the Jobs of one JobSet.
 constexpr int32_t kMostGroups = 10'000;
-// A class of priority may come; somebody else's Workload may go.
+// A missing priority class can be created later; the Workload of another owner can be deleted later.
 constexpr Duration kPriorityInterval = std::chrono::seconds(5);
 constexpr Duration kTakenInterval = std::chrono::seconds(30);
 
@@ -40,7 +41,8 @@ json owner_of(const ServingContext& context) {
           {"uid", context.set.meta.uid}};
 }
 
-// A Workload has nothing of the metadata of a StatefulSet's pods, and of the others nothing that is of one group.
+// A Workload contains no metadata of a StatefulSet's pods. For other sets it contains no metadata of a single
+// group.
 void trim_metadata(const ServingContext& context, json& pod_sets) {
   for (json& pod_set : pod_sets) {
     json& metadata = pod_set["template"]["metadata"];
@@ -115,7 +117,7 @@ void make(const ServingContext& context, int32_t group, std::string name, const 
                                                       "Workload " + path + " cannot be created: ")});
 }
 
-// --- One that is there ---
+// --- An existing Workload ---
 
 bool is_ours(const ServingContext& context, const Workload& workload) {
   return workload.of_pod_group() && workload.meta.label(kJobUidLabel) == context.set.meta.uid;
@@ -142,7 +144,7 @@ class Alignment {
  public:
   Alignment(const ServingContext& context, const Workload& workload) : context_(context), workload_(workload) {}
 
-  // Nothing when the Workload is as it shall be.
+  // No write if the Workload is already correct.
   Step write_into(Plan& plan) {
     align_owner();
     align_gates();
@@ -203,7 +205,7 @@ class Alignment {
   std::vector<ObjectEvent> events_;
 };
 
-// Those that may use quota.
+// Workloads that can use quota.
 std::vector<QueuedPodPtr> using_quota(const ServingContext& context, std::vector<QueuedPodPtr> pods) {
   std::erase_if(pods, [&](const QueuedPodPtr& pod) {
     return !uses_node(*pod, context.rules(), context.job.now.wall) &&
@@ -227,7 +229,7 @@ void resume(const ServingContext& context, const Workload& workload, Plan& plan)
   draft.write_into(plan);
 }
 
-// Quota that no pod uses and that is not what the set asks for goes back.
+// Quota that no pod uses and that does not match the set is released.
 void keep_reservation(const ServingContext& context, const Workload& workload, Plan& plan) {
   const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
   const bool leaves = evicted != nullptr && evicted->is_true();
@@ -248,7 +250,7 @@ void keep_reservation(const ServingContext& context, const Workload& workload, P
     return;
   }
   if (leaves) {
-    // Where there are pods their group does it.
+    // If pods exist, the reconciler of their group does this.
     if (!pods.empty()) return;
     plan.writes.push_back(write_status(
         workload, released_status(workload, *evicted,
@@ -291,7 +293,7 @@ void drop_surplus_workloads(const ServingContext& context, Plan& plan) {
   for (const Workload* workload : context.job.state.workloads_of_serving_set(meta.ns, meta.uid)) {
     const auto index = whole_number<int32_t>(workload->meta.annotation(kComponentIndex));
     if (!index || *index < context.wanted.groups || workload->meta.deleting) continue;
-    // One that only says it is of the set is left alone.
+    // A Workload that only claims to belong to the set is not changed.
     if (workload->meta.name != context.workload_name(*index)) continue;
     plan.writes.push_back({.verb = Verb::kDelete,
                            .target = key_of(kWorkloads, workload->meta),
@@ -304,7 +306,7 @@ void keep_workloads(const ServingContext& context, Plan& plan) {
   const ObjectMeta& meta = context.set.meta;
   const TypedObject* ns = context.job.state.find(kNamespaces, "", meta.ns);
   const bool takes_more = context.wanted.groups > 0 && (ns == nullptr || !meta_of(*ns).deleting);
-  // Of those that are there each is looked at, also behind a gap.
+  // Each existing Workload is checked, also after a gap in the numbers.
   size_t unseen = context.job.state.workloads_of_serving_set(meta.ns, meta.uid).size();
   size_t made = 0, pending = 0;
   if (context.wanted.groups > kMostGroups) tell_too_many(context, plan);

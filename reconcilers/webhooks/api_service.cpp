@@ -26,7 +26,7 @@ std::optional<json> reconcile_api_service(const json& live, const WebhookRegistr
     spec["service"] = wanted;
   if (!ca_bundle_pem.empty() && string_at(live, {"spec", "caBundle"}) != base64_encode(ca_bundle_pem))
     spec["caBundle"] = base64_encode(ca_bundle_pem);
-  // The API server takes no bundle beside it, and would trust any server.
+  // The API server accepts no bundle together with insecureSkipTLSVerify, and would trust any server.
   if (!ca_bundle_pem.empty() && bool_at(live, {"spec", "insecureSkipTLSVerify"})) {
     spec["insecureSkipTLSVerify"] = nullptr;
     spec["caBundle"] = base64_encode(ca_bundle_pem);
@@ -38,7 +38,7 @@ std::optional<json> reconcile_api_service(const json& live, const WebhookRegistr
 
 std::vector<std::string> api_service_bundles_of(const json& live) {
   if (!is_own(live)) return {};
-  // What is no base64 is no bundle of anybody's: it counts as none.
+  // A text that is not base64 is not a valid bundle: it counts as missing.
   auto pem = base64_decode(string_at(live, {"spec", "caBundle"}));
   return {pem ? *pem : std::string()};
 }

@@ -14,8 +14,8 @@ bool is_own(const json& definition) {
   return label(definition, kAppNameLabel) == kAppName;
 }
 
-// How a merge patch makes one client configuration the other: what is not wanted must
-// be named, since of service and URL there may be only one.
+// The merge patch that changes one client configuration into the other. Fields that must be removed are named,
+// since only one of service and URL is allowed.
 json difference(const json& live, json wanted) {
   for (const auto& [key, value] : live.items()) {
     if (!wanted.contains(key)) wanted[key] = nullptr;
@@ -46,7 +46,7 @@ std::optional<json> reconcile_conversion(const json& live, const WebhookRegistra
 
 std::vector<std::string> conversion_bundles_of(const json& definition) {
   if (!is_own(definition)) return {};
-  // What is no base64 is no bundle of anybody's: it counts as none.
+  // A text that is not base64 is not a valid bundle: it counts as missing.
   auto pem = base64_decode(string_at(definition, {"spec", "conversion", "webhook", "clientConfig", "caBundle"}));
   return {pem ? *pem : std::string()};
 }

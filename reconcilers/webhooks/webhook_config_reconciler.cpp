@@ -18,7 +18,7 @@ bool is_definition(const ResourceType& type) {
 bool is_api_service(const ResourceType& type) {
   return type.plural == kApiServices.plural;
 }
-// Without one of these the API server asks muster about no job.
+// Without one of these the API server sends muster no job.
 bool is_configuration(const ResourceType& type) {
   return type.group == kMutatingWebhookConfigurations.group;
 }
@@ -78,8 +78,8 @@ void WebhookConfigReconciler::relist(const ResourceType& type, std::string_view 
   for (const TypedObject& object : objects) put(*std::get<PlainObjectPtr>(object));
 }
 
-// A configuration that somebody else has written is no reason to write over a bundle
-// of theirs: ask for ours again first.
+// Another client can have written its own bundle into the configuration. muster asks for its own bundle again
+// before it overwrites the other one.
 void WebhookConfigReconciler::set_live(const ObjectKey& key, std::shared_ptr<const nlohmann::json> live) {
   const auto found = targets_.find(key);
   if (found == targets_.end()) return;
@@ -126,7 +126,7 @@ std::optional<nlohmann::json> WebhookConfigReconciler::patch_for(const ObjectKey
                                                                  const ClusterView* view) const {
   if (is_definition(*key.type)) return reconcile_conversion(live, registration_, *ca_bundle_);
   if (is_api_service(*key.type)) return reconcile_api_service(live, registration_, *ca_bundle_);
-  // Half a picture of the namespaces would take entries away.
+  // With only a part of the namespaces, muster would remove entries.
   if (view == nullptr) return std::nullopt;
   return reconcile_webhook_configuration(live, *view, registration_, *ca_bundle_);
 }

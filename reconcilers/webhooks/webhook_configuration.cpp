@@ -11,8 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-// Somebody else injects bundles into entries by their name; a new entry takes
-// whatever the others have until then.
+// Another component injects bundles into entries by their name. A new entry uses the bundle of the other
+// entries until then.
 void keep_bundles(const json& live, json& wanted) {
   for (json& entry : wanted) {
     std::string bundle;
@@ -43,7 +43,7 @@ std::optional<json> reconcile_webhook_configuration(const json& live, const Clus
 std::vector<std::string> ca_bundles_of(const json& configuration) {
   std::set<std::string> bundles;
   for (const json& entry : array_at(configuration, {"webhooks"})) {
-    // What is no base64 is no bundle of anybody's: it counts as none.
+    // A text that is not base64 is not a valid bundle: it counts as missing.
     auto pem = base64_decode(string_at(entry, {"clientConfig", "caBundle"}));
     bundles.insert(pem ? *pem : std::string());
   }

@@ -18,10 +18,10 @@ namespace {
 
 using nlohmann::json;
 
-// Refusals come and go while a queue moves; who looks for the reason looks later.
+// Refusals change often while a queue moves. Users who need the reason read it later.
 constexpr Duration kRefusalStands = std::chrono::seconds(1);
 
-// What an earlier eviction said stays readable.
+// The message of an earlier eviction stays in the status.
 void end_eviction(WorkloadDraft& draft, std::string_view type) {
   const Condition* condition = draft.find(type);
   if (condition == nullptr || !condition->is_true()) return;
@@ -36,8 +36,7 @@ std::string waited(const WorkloadDraft& draft) {
   return std::to_string(std::max<int64_t>(seconds, 0)) + "s";
 }
 
-// Rides on a write that is due anyway. Of an earlier admission a Workload may still say that
-// its pods are ready.
+// Written together with another write. The status can still have PodsReady of an earlier admission.
 void await_pods(WorkloadDraft& draft) {
   draft.set(kPodsReadyCondition, false, kWaitForStartReason, std::string(kNotAllPodsReady));
 }
@@ -69,7 +68,7 @@ void admit(const Admitted& admitted, const ClusterState& state, const QueueSetti
              "Admitted by ClusterQueue " + queue + ", wait time since reservation was 0s");
 }
 
-// Told of the Workload that gets the room. Nothing boosts a priority in muster.
+// An event on the preemptor. muster never raises a priority.
 ObjectEvent preemption_for(const Preempted& preempted) {
   const Workload& victim = *preempted.workload;
   const auto priority = [](const Workload& workload) {
@@ -89,7 +88,8 @@ void evict(const Preempted& preempted, WorkloadDraft& draft) {
   draft.tell(preemption_for(preempted));
 }
 
-// What quota was sought for: after defaults, limits and the configured transformations, for all pods of each set.
+// The requests for which quota was needed: after defaults, limits and the configured transformations, for all
+// pods of each set.
 json requested(const Workload& workload, const ClusterState& state, const QueueSettings& settings) {
   json pod_sets = json::array();
   const std::vector<Requests> per_pod = quota_requests_of(workload, state, settings);

@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// Without a cap: 146 years, the most that can be doubled once more. As upstream.
+// Without a limit: 146 years, the longest delay that can be doubled once more. As in Kueue.
 constexpr Duration kLongest{int64_t{1} << 62};
 
 Timestamp round_up(TimePoint time) {
@@ -58,7 +58,7 @@ Timestamp backoff_end(int32_t count, const RequeuingStrategy& strategy, std::str
   const Duration delay = backoff_delay(count, strategy.backoff_base_seconds, strategy.backoff_max_seconds);
   const double stretch = jitter_share(uid, count) * std::max(strategy.backoff_jitter, 0.0);
   Timestamp wanted = round_up(now + delay);
-  // Stored times are whole seconds, so what is added is cut to them.
+  // Stored times are whole seconds, so the added time is rounded down to whole seconds.
   wanted.seconds += static_cast<int64_t>(std::chrono::duration<double>(delay).count() * stretch);
   return wanted;
 }

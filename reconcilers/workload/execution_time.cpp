@@ -21,7 +21,7 @@ void end_execution(WorkloadStatus& status, Duration admitted_for) {
 void obey_execution_time(WorkloadDraft& draft, Plan& plan) {
   const auto& allowed = draft.workload().maximum_execution_seconds;
   if (!allowed || !draft.is_true(kAdmittedCondition)) return;
-  // It has to go already; to say so again and again would keep its job from releasing it.
+  // The Workload must already stop. Writing this again and again would prevent the job from releasing it.
   if (!draft.workload().active || draft.is_true(kEvictedCondition)) return;
   const Duration all = std::chrono::seconds(int64_t{*allowed} - draft.status.accumulated_past_execution_seconds);
   if (draft.admitted_for() < all) return plan.wake_at(draft.time() + (all - draft.admitted_for()));

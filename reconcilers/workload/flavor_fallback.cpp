@@ -46,7 +46,7 @@ bool can_be_left(std::string_view flavor, const Options& all, const Names& faile
   return concerned;
 }
 
-// Of those that fail now, one after the other, the ones that can be left.
+// Of the flavors that fail now, the ones that can be left, checked one after another.
 Names flavors_to_leave(const Names& failing, const Options& options, Names failed) {
   Names left;
   for (const std::string& flavor : failing) {
@@ -63,7 +63,7 @@ bool nothing_left(const Options& all, const Names& failed) {
   });
 }
 
-// Some flavors that fail at one moment.
+// The flavors that fail at the same time.
 struct Failing {
   FallbackTrigger trigger = FallbackTrigger::kTimeout;
   Names flavors{};
@@ -120,7 +120,7 @@ void Fallback::mark(const Names& flavors, FallbackTrigger trigger) {
 void Fallback::leave(const Failing& failing, const Names& left) {
   draft_.evict(kFlavorFallbackReason, to_text(failing.trigger), "Falls back from " + failing.why);
   mark(left, failing.trigger);
-  // What cannot be left is tried again beside another flavor of the other group, from the beginning.
+  // A flavor that cannot be left is tried again with another flavor of the other group, from the beginning.
   for (const std::string& flavor : failing.flavors) {
     FlavorAttempt* attempt = history().find(flavor);
     if (attempt != nullptr && !contains(left, flavor)) attempt->used_seconds = 0;
@@ -211,7 +211,7 @@ Step Fallback::obey_timeouts(Plan& plan) {
   if (!left.empty()) {
     leave(failing, left);
   } else if (next_way_out) {
-    // A flavor of another group can still be left, when its own time is over.
+    // A flavor of another group can still be left, when its own timeout has passed.
     plan.wake_at(draft_.time() + *next_way_out);
     return Step::kContinue;
   } else {
@@ -234,8 +234,8 @@ void Fallback::drop_void_failures() {
   }
 }
 
-// Time can run out without an eviction by the rules: another eviction came at the same moment, or a
-// timeout was shortened. And the flavors that were left may have gone.
+// A timeout can pass without an eviction by these rules: another eviction came at the same time, or the timeout
+// was shortened. The flavors that were left can also have been removed.
 void Fallback::note_spent_flavors() {
   const Names failed = failed_flavors(history());
   Failing failing;
@@ -304,7 +304,7 @@ std::optional<TimePoint> next_round_at(const WorkloadStatus& status, const Clust
     return std::nullopt;
   const auto longest = queue->fallback->longest_timeout();
   if (queue->fallback->failure_policy != FallbackFailurePolicy::kRetryAllFlavors || !longest) return std::nullopt;
-  // There is a place for it, which comes with time.
+  // Quota for it exists and becomes free later.
   if (reserved->reason == kWaitingForPreemptedWorkloadsReason ||
       reserved->reason == kWaitingForProtectedWorkloadsReason || reserved->reason == kWaitingForPodsReadyReason)
     return std::nullopt;

@@ -25,14 +25,14 @@ void set_inactive(const Workload& workload, Plan& plan) {
                          .decisions = {deactivation_of(workload)}});
 }
 
-// Lets an evicted Workload come again, as soon as the reason for which it may not is over.
+// Lets an evicted Workload return to its queue as soon as the reason that prevents this is over.
 void requeue(WorkloadDraft& draft) {
   const Condition* requeued = draft.find(kRequeuedCondition);
   if (requeued == nullptr || requeued->is_true()) return;
   const std::string reason = requeued->reason;
   if (says_deactivated(reason)) {
-    // What the limit of tries has been reached with is history now; a person's pause is not
-    // an attempt, and leaves the count as it is.
+    // The attempts up to the limit no longer count. A pause by a user is not an attempt, and does not change
+    // the count.
     if (deactivation_cause(reason)) draft.status.requeue_state.reset();
     draft.set(kRequeuedCondition, true, kReactivatedReason, "The workload was reactivated");
   } else if (reason == kPodsReadyTimeoutReason || reason == kAdmissionCheckReason || reason == kFlavorFallbackReason) {
@@ -52,8 +52,8 @@ Step await_backoff(WorkloadDraft& draft, Plan& plan) {
   return Step::kDone;
 }
 
-// The requeueState of a Workload that ran out of tries tells people why, and a person's
-// pause shall not cost or grant tries. Every other cause ends the history.
+// The requeueState of a Workload that has reached the limit of attempts shows users the reason. A pause by a
+// user must not cost or add attempts. Every other cause deletes the requeueState.
 bool keeps_requeue_state(const WorkloadDraft& draft) {
   const auto cause = deactivation_cause(draft.find(kEvictedCondition)->reason);
   return !cause || *cause == kRequeuingLimitExceededReason;
@@ -84,21 +84,21 @@ void tell_admitted(WorkloadDraft& draft) {
              "Admitted by ClusterQueue " + queue + ", wait time since reservation was " + std::to_string(waited) + "s");
 }
 
-// Until there is a first word on its reservation, a Workload has none on its admission.
+// Without a QuotaReserved condition, a Workload has no Admitted condition.
 void sync_admission(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
                     const QueueSettings& settings) {
   const ObjectMeta& meta = draft.workload().meta;
   const PendingDecision* decision = state.scheduler_driver().pending_decision_on(meta.ns, meta.name);
   const Inadmissible* found = decision == nullptr ? nullptr : std::get_if<Inadmissible>(decision);
   if (!draft.is_true(kQuotaReservedCondition)) set_blocked_condition(draft, queues, found);
-  // What the scheduler has decided is written by the reconciler of admissions.
+  // The reconciler of admissions writes the decisions of the scheduler.
   if (decision == nullptr && settings.rules.enabled("UnadmittedWorkloadsExplicitStatus")) say_pending(draft);
   if (draft.find(kQuotaReservedCondition) == nullptr) return;
   draft.sync_admitted();
   if (draft.is_true(kAdmittedCondition)) tell_admitted(draft);
 }
 
-// Nothing happens to the Workload itself then, but others may be admitted.
+// The Workload itself does not change then, but other Workloads can be admitted.
 void wake_when_block_ends(const WorkloadDraft& draft, const QueueSettings& settings, Plan& plan) {
   if (!settings.wait_for_pods_ready || !settings.wait_for_pods_ready->block_admission) return;
   const auto block = admission_block(draft.workload(), *settings.wait_for_pods_ready);
@@ -107,7 +107,7 @@ void wake_when_block_ends(const WorkloadDraft& draft, const QueueSettings& setti
 
 // --- The pass over its status ---
 
-// What a Workload lives with.
+// The objects on which a Workload depends.
 struct Surroundings {
   const ClusterState& state;
   const QueueSettings& settings;
@@ -154,7 +154,7 @@ Step follow_failed_flavors(WorkloadDraft& draft, const Surroundings& around, Pla
   return review_failed_flavors(draft, around.queues, around.state, around.settings, plan);
 }
 
-// Without quota nothing is left to do.
+// Without quota no step is left.
 Step follow_admission(WorkloadDraft& draft, const Surroundings& around, Plan& plan) {
   const bool reserved = draft.is_true(kQuotaReservedCondition);
   if (!draft.is_true(kAdmittedCondition) || !reserved)
@@ -229,8 +229,8 @@ bool same_for_workloads(const LocalQueue& a, const LocalQueue& b) {
   return a.stop_policy == b.stop_policy && a.meta.deleting == b.meta.deleting && a.cluster_queue == b.cluster_queue;
 }
 
-// `queue` is what is there now, or what was there before or is gone. A queue that has no
-// condition yet has just been made.
+// `queue` is the current queue, the previous queue or a deleted queue. A queue without a condition has just
+// been created.
 template <class Queue>
 bool is_news(const Queue& queue, const Queue* present) {
   if (present == nullptr) return true;
@@ -250,7 +250,7 @@ void enqueue_for_cluster_queue(const ClusterState& state, const ClusterQueue& qu
     add_keys(state.workloads_in_queue(local->meta.ns, local->meta.name), keys);
 }
 
-// Whether flavors that have failed have left others may be answered otherwise now.
+// The answer to the question whether a failed flavor leaves other flavors can change now.
 void enqueue_those_with_failed_flavors(const ClusterState& state, const TypedObject& object,
                                        std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = meta_of(object);
@@ -292,7 +292,7 @@ WorkloadPass pass_over(const Workload& workload, const ClusterState& state, cons
   WorkloadDraft draft(workload, state, now);
   const Surroundings around{state, settings.queues, queues_of(workload, state)};
   run_pass(kStepsOfStatus, draft, around, plan);
-  // The only write of a pass beside that of the status is the one that deactivates.
+  // A pass writes the status; only the deactivation is a second write.
   WorkloadPass passed{.deactivates = !plan.writes.empty(), .again_at = plan.again_at};
   if (draft.changed()) passed.status = std::move(draft.status);
   return passed;

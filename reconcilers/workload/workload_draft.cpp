@@ -14,14 +14,14 @@
 namespace muster {
 namespace {
 
-// What the API server takes for a condition's message.
+// The API server's limit for the message of a condition.
 constexpr size_t kLongestMessage = 32'768;
 
 bool waits(const WorkloadStatus& status) {
   return !condition_is_true(status.conditions, kQuotaReservedCondition);
 }
 
-// Whether nothing differs but what is said of a reservation that is not there, before and after.
+// Whether only the description of a missing reservation differs, before and after.
 bool only_says_why_it_waits(const WorkloadStatus& before, const WorkloadStatus& after) {
   if (!waits(before) || !waits(after)) return false;
   const auto without_words = [](WorkloadStatus status) {
@@ -65,7 +65,7 @@ void WorkloadDraft::evict(std::string_view reason, std::string_view cause, const
   set(kEvictedCondition, true, full_reason, message);
   reset_checks();
   count_eviction_of(reason, cause);
-  // Who had nothing loses nothing worth telling.
+  // For a Workload without quota the eviction is not worth an event.
   if (status.admission) tell(kNormalEvent, "EvictedDueTo" + full_reason, message);
 }
 

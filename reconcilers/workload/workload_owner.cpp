@@ -17,9 +17,9 @@ enum class Owner { kNone, kThere, kGone };
 Owner owner_of(const Workload& workload, const ClusterState& state, const RuleSettings& rules) {
   const auto& owner = workload.meta.controller;
   if (!owner) return Owner::kNone;
-  // Its controller stops the pods first and takes the finalizer away then; until that the quota is in use.
+  // Its controller stops the pods first and then removes the finalizer. Until then the quota is in use.
   if (rules.is_external(owner->api_version, owner->kind)) return Owner::kThere;
-  // Nobody else looks after Workloads of other kinds.
+  // No other controller processes Workloads of other kinds.
   const JobKind* kind = find_owner_kind(*owner, rules);
   if (kind == nullptr) return Owner::kGone;
   const TypedObject* object = state.find(kind->type, workload.meta.ns, owner->name);
@@ -41,7 +41,7 @@ Step await_retention(Timestamp since, Duration kept, Now now, Plan& plan) {
   return Step::kDone;
 }
 
-// A finished one.
+// A finished Workload.
 void delete_when_over(const Workload& workload, const QueueSettings& settings, Now now, Plan& plan) {
   const Condition* finished = find_condition(workload.status.conditions, kFinishedCondition);
   if (!settings.retain_finished || workload.meta.deleting ||
@@ -70,7 +70,8 @@ Step reconcile_ownerless(const Workload& workload, const ClusterState& state, co
     drop_in_use_finalizer(kWorkloads, workload.meta, plan);
     return Step::kDone;
   }
-  // Without an owner that garbage collection could miss, only one that had one is an orphan.
+  // Garbage collection ignores a Workload without an owner reference. It is an orphan only if it had an owner,
+  // whose uid is in its label.
   if (owner != Owner::kNone || workload.meta.label(kJobUidLabel).empty()) return Step::kContinue;
   if (workload.finished()) {
     drop_in_use_finalizer(kWorkloads, workload.meta, plan);
@@ -102,7 +103,7 @@ Step reconcile_retention(const Workload& workload, const ClusterState& state, co
                                      .uid = owner->uid},
                        .reason = "Deleted",
                        .note = "Deleted job: deactivation retention period expired"};
-  // Who has activated it in between may have started it.
+  // If a user has activated it in the meantime, it can have started.
   const TypedObject* job = state.find(kind->type, workload.meta.ns, owner->name);
   plan.writes.push_back({.verb = Verb::kDelete,
                          .target = {&kind->type, workload.meta.ns, owner->name},

@@ -13,13 +13,13 @@ namespace {
 constexpr std::string_view kIsPending = "Workload is pending evaluation in the scheduling queue";
 
 struct Blocker {
-  std::string_view reason;  // empty: nothing blocks
+  std::string_view reason;  // empty: no reason blocks it
   std::string message;
 };
 
 Blocker blocker_of(const Workload& workload, const QueuesOf& queues) {
   if (!workload.active) return {kDeactivatedReason, "The workload is deactivated"};
-  // Its owner says when it asks again.
+  // Its owner decides when it requests quota again.
   if (is_on_hold(workload))
     return {kOnHoldReason, find_condition(workload.status.conditions, kQuotaReservedCondition)->message};
   if (queues.local == nullptr)
@@ -35,8 +35,8 @@ Blocker blocker_of(const Workload& workload, const QueuesOf& queues) {
   return {};
 }
 
-// Set by blocker_of() at some time, and not by the scheduler, which uses some of the
-// reasons for troubles of its own.
+// Set by blocker_of() at some time, and not by the scheduler, which uses some of the reasons for its own
+// problems.
 bool is_queue_block_reason(const Condition& condition) {
   if (condition.reason == kDeactivatedReason || condition.reason == kAdmissionGatedReason) return true;
   return (condition.reason == kMisconfiguredReason || condition.reason == kSuspendedReason) &&

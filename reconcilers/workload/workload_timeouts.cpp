@@ -5,13 +5,13 @@
 namespace muster {
 namespace {
 
-// Notes the first admission where that counts, without a write of its own.
+// Records the first admission if it counts, without a separate write.
 void note_first_admission(RequeueState& state, const WorkloadDraft& draft, const RequeuingStrategy& strategy) {
   if (!strategy.backoff_limit_timeout || !state.first_admitted_at.is_zero()) return;
   state.first_admitted_at = draft.find(kAdmittedCondition)->last_transition;
 }
 
-// Why there is no further try; empty when there is one.
+// The reason why no attempt is left; empty if an attempt is left.
 std::string limit_reached(const RequeueState& state, const RequeuingStrategy& strategy, TimePoint now) {
   if (strategy.backoff_limit_count && state.count.value_or(0) >= *strategy.backoff_limit_count)
     return "exceeding the maximum number of re-queuing retries";
@@ -20,7 +20,7 @@ std::string limit_reached(const RequeueState& state, const RequeuingStrategy& st
   return "";
 }
 
-// One more eviction and its backoff, or deactivation when there is no further try.
+// One more eviction and its backoff, or deactivation if no attempt is left.
 void evict_or_give_up(WorkloadDraft& draft, const RequeuingStrategy& strategy, std::string_view cause,
                       const std::string& message) {
   RequeueState state = draft.status.requeue_state.value_or(RequeueState());
@@ -40,7 +40,7 @@ std::optional<PodsReadyWait> pods_ready_wait(const Conditions& conditions, const
   const Condition* admitted = find_condition(conditions, kAdmittedCondition);
   const Condition* ready = find_condition(conditions, kPodsReadyCondition);
   if (admitted == nullptr || !admitted->is_true() || (ready != nullptr && ready->is_true())) return std::nullopt;
-  // "PodsReady" is what old versions of Kueue wrote instead of WaitForStart.
+  // Old versions of Kueue wrote "PodsReady" instead of WaitForStart.
   if (ready == nullptr || ready->reason == kWaitForStartReason || ready->reason == kPodsReadyCondition)
     return PodsReadyWait{kWaitForStartReason, to_time_point(admitted->last_transition) + settings.timeout};
   if (ready->reason == kWaitForRecoveryReason && settings.recovery_timeout)

@@ -33,8 +33,8 @@ void CertificateKeeper::bundles_seen(std::vector<std::string> bundles) {
 
 void CertificateKeeper::run() {
   std::optional<std::vector<std::string>> bundles;  // the last that were seen
-  std::string issued;                               // the last bundle that was handed out
-  bool asked = false;                               // somebody waits for an answer to `bundles`
+  std::string issued;                               // the last bundle that was returned
+  bool asked = false;                               // a caller waits for an answer to `bundles`
   for (;;) {
     const CertificateManager::Tick tick = manager_.tick(clock_.now());
     if (!tick.did.empty()) log_info("certificates changed", {{"what", tick.did}});
@@ -42,7 +42,7 @@ void CertificateKeeper::run() {
       log_warning("certificates need attention", {{"problem", tick.problem}});
     }
     last_problem_ = tick.problem;
-    // Told after every tick: how long a bundle has been in place decides when a new CA may sign.
+    // Called after every tick: the time since a bundle is in place decides when a new CA can sign.
     const bool wanted = bundles && manager_.injected(*bundles, clock_.now());
     if (manager_.current() && (wanted || asked || manager_.current()->bundle != issued)) {
       issued = manager_.current()->bundle;

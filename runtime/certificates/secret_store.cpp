@@ -34,8 +34,8 @@ Result<StoreOutcome> SecretStore::write(const CertificateState& state, const std
     return StoreOutcome::kWritten;
   }
   const kube::StatusError& error = written.error();
-  // Deleted in between is a conflict too: what was read is no longer what is there. A
-  // create answers 404 only when the namespace is missing.
+  // A deletion in the meantime is a conflict too: the object that was read no longer exists. A create answers
+  // 404 only if the namespace is missing.
   if (error.conflict() || error.already_exists() || (error.not_found() && !expected_version.empty())) {
     return StoreOutcome::kConflict;
   }

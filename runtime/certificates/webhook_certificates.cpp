@@ -7,7 +7,7 @@
 namespace muster {
 namespace {
 
-// "10.0.0.5" of "https://10.0.0.5:9443/x"; empty when there is no host.
+// "10.0.0.5" of "https://10.0.0.5:9443/x"; empty if the URL has no host.
 std::string host_of(std::string_view url) {
   if (auto scheme = url.find("://"); scheme != std::string_view::npos) url.remove_prefix(scheme + 3);
   url = url.substr(0, url.find('/'));
@@ -15,7 +15,7 @@ std::string host_of(std::string_view url) {
   return std::string(url.substr(0, url.find(':')));
 }
 
-// The Services' names, and what a webhook URL or a client on this machine would call muster.
+// The Services' names, and the names by which a webhook URL or a client on this machine reaches muster.
 ServingNames serving_names(const Configuration& kueue, const WebhookCertificates::Options& options) {
   ServingNames names = service_names(kueue.cert_management.webhook_service_name, options.own_namespace);
   for (std::string& name : service_names(kConversionServiceName, options.own_namespace).dns)
@@ -28,7 +28,7 @@ ServingNames serving_names(const Configuration& kueue, const WebhookCertificates
   return canonical(std::move(names));
 }
 
-// A Secret of muster's namespace where there is a cluster and nobody named a directory.
+// A Secret in muster's namespace if muster has a cluster and no directory is set.
 std::unique_ptr<CertificateStore> store_of(const Configuration& kueue, const WebhookCertificates::Options& options,
                                            const std::stop_token& stop) {
   if (options.api == nullptr || options.directory)

@@ -72,7 +72,7 @@ Result<KueueTraces> KueueTraceReader::read(MonotonicTime now, std::stop_token st
     if (!there) return fail(there.error().message);
     if (*there) traces.webhooks.emplace_back(name);
   }
-  // From the API server's memory: there are many Leases, and this one is asked for often.
+  // Read from the API server's memory: the cluster has many Leases, and this one is read often.
   kube::KubeRequest request;
   request.path = kube::collection_path(kube::leases(), "");
   request.query = {{"fieldSelector", "metadata.name=" + std::string(kKueueLeaseName)}, {"resourceVersion", "0"}};

@@ -7,7 +7,7 @@
 namespace muster {
 namespace {
 
-// A Lease without a duration, or with one that is longer than any that elects a leader.
+// Limit for a Lease without a duration, or with a longer duration than any leader election uses.
 constexpr Duration kShortest = std::chrono::seconds(1), kLongest = std::chrono::minutes(10);
 
 bool is_hex(char c) {

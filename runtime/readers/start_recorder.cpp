@@ -48,7 +48,7 @@ bool StartRecorder::ending() const {
 }
 
 void StartRecorder::record() {
-  // Where the kernel refuses it, the thread is one as all others.
+  // If the kernel refuses this, the thread runs with normal priority.
   const sched_param none{};
   if (times_.gives_way) pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
   Round round;
@@ -105,7 +105,7 @@ std::optional<StartRecorder::Took> StartRecorder::make(Round& round) {
   return Took{.seconds = cpu_seconds() - began, .leads = scene->leads};
 }
 
-// What has come, and what has finished, since the last round.
+// Workloads that arrived, and Workloads that finished, since the last round.
 bool StartRecorder::observe(Round& round, const starts::StartScene& scene) {
   const Timestamp at = to_timestamp(scene.now.wall);
   round.history.arrivals.begin(at);

@@ -21,7 +21,7 @@ std::optional<Result<nlohmann::json>> UsageRecorder::of_cluster_queue(std::strin
 
 void UsageRecorder::record() {
   for (;;) {
-    // The engine is asked without the lock: readers do not wait for it.
+    // The engine is asked without the lock, so that readers do not wait for it.
     const std::optional<QueueListing> listed = take_();
     const MutexLock lock(mutex_);
     if (listed && !history_) history_.emplace();

@@ -13,7 +13,7 @@
 namespace muster {
 namespace {
 
-// 256 bits that are in no file, and gone with the process. Empty: there is no chance to be had.
+// 256 bits that are in no file and are lost with the process. Empty: no random numbers are available.
 recording::Close make_close() {
   std::string key(32, '\0');
   if (getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size())) return {};
@@ -64,7 +64,7 @@ std::string FileRecorder::text_of(const ResourceType& type, const nlohmann::json
 
 void FileRecorder::saw(ObservedBatch batch) {
   if (!records_) return;
-  // The API server's sentence can quote what a user wrote.
+  // The message of the API server can quote a text of a user.
   for (ObservedEvent& event : batch.events) {
     if (event.what == ObservedEvent::What::kAnswer && !event.text.empty()) event.text = close_(event.text);
   }

@@ -20,7 +20,7 @@ Failure<Error> failed(const std::string& path, const std::string& what) {
   return fail(path + " " + what + ": " + std::strerror(errno));
 }
 
-// Whether the file begins as a recording does. An empty one is what a process leaves that was killed at once.
+// Whether the file begins like a recording. A process that was killed at once leaves an empty file.
 bool is_recording(int file) {
   std::array<char, 1024> begin{};
   const ssize_t size = read(file, begin.data(), begin.size());

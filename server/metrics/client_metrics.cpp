@@ -54,8 +54,8 @@ ClientMetrics::ClientMetrics(const Clock& clock)
     : families_(std::make_unique<Families>()), watch_ages_(std::make_shared<WatchAges>(clock)) {}
 ClientMetrics::~ClientMetrics() = default;
 
-// Labels need no bounds of their own: methods are muster's, there is one host, and
-// status codes come from the API server, not from strangers.
+// Labels need no limits here: the methods are muster's, there is one host, and the status codes come from the
+// API server, not from untrusted clients.
 void ClientMetrics::request_done(std::string_view method, std::string_view host, std::string_view code,
                                  Duration latency) {
   const std::string verb(method), where(host);

@@ -24,7 +24,7 @@ using prometheus::Histogram;
 constexpr std::array<std::string_view, 5> kOperations = {"CREATE", "UPDATE", "DELETE", "CONNECT", "unknown"};
 constexpr size_t kUnknownOperation = 4;
 
-// A review takes some 100 µs, and the API server gives up after seconds.
+// A review takes about 100 µs, and the timeout of the API server is seconds.
 const Histogram::BucketBoundaries kRequestBuckets = {0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
                                                      0.01,    0.025,  0.05,    0.1,    0.25,  1,      5};
 const Histogram::BucketBoundaries kRuleBuckets = {0.000001, 0.0000025, 0.000005, 0.00001, 0.000025,
@@ -36,8 +36,8 @@ double seconds(Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-// Children made at their first use. Two threads may make the same one at once; the
-// family then gives both of them the same object.
+// Children are created at their first use. If two threads create the same child at the same time, the family
+// returns the same object to both.
 template <class Child>
 class Slots {
  public:
@@ -55,7 +55,7 @@ class Slots {
   std::vector<std::atomic<Child*>> slots_;
 };
 
-// The index of a name in a fixed list; the list's size, "other", when it is not there.
+// The index of a name in a fixed list. If the name is missing, the size of the list, "other".
 size_t index_of(const std::vector<std::string>& list, std::string_view name) {
   return static_cast<size_t>(std::find(list.begin(), list.end(), name) - list.begin());
 }
@@ -123,7 +123,7 @@ struct Metrics::Families {
       family(prometheus::BuildGauge(), *registry, "controller_runtime_webhook_requests_in_flight",
              "Current number of admission requests being served.");
 
-  // One more than there are names: the last is "other".
+  // One more than the number of names: the last is "other".
   const size_t path_count, kind_count, rule_count;
   Slots<prometheus::Counter> request_slots;
   Slots<Histogram> rule_slots;

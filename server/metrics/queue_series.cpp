@@ -20,7 +20,7 @@ using prometheus::Labels;
 
 // Whose series it is: it ends with its owner.
 enum class Owner : size_t { kNobody, kClusterQueue, kPreemptor, kLocalQueue, kCohort, kJobSet };
-// Beside those that name the owner.
+// Labels in addition to the labels that name the owner.
 enum LabelSet : unsigned { kNone = 0, kResult = 1, kClass = 2, kReason = 4, kCause = 8, kFlavor = 16 };
 
 enum class Buckets {
@@ -185,7 +185,7 @@ class QueueSeries::Recorder {
 
   static std::string jobset_name(const Measurement& measurement) { return measurement.ns + "/" + measurement.jobset; }
 
-  // Names; none where there is nothing that a series could end with.
+  // Names of the owner; empty if the measurement does not name the owner.
   static std::vector<std::string> owners_of(Owner owner, const Measurement& measurement) {
     const auto unless_empty = [](const std::string& given, std::string name) {
       return given.empty() ? std::vector<std::string>() : std::vector<std::string>{std::move(name)};

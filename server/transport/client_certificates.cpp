@@ -13,7 +13,7 @@
 namespace muster {
 namespace {
 
-// What a client may send in certificates before it is known; three usual ones take 5 kB.
+// Limit for the certificates of an unknown client; three usual certificates take 5 kB.
 constexpr long kMaxChainBytes = 16 * 1024;
 constexpr int kMaxChainDepth = 5;
 

@@ -60,7 +60,7 @@ Need Connection::expire() {
       return Need::kClosed;
   }
   settings_.report(ServerEvent::kTimedOut, late_with);
-  give_back_held();  // before those that wait for memory are looked for
+  give_back_held();  // before the search for connections that wait for memory
   return Need::kClosed;
 }
 
@@ -96,7 +96,7 @@ Connection::Pause Connection::handshake() {
     return Need::kClosed;
   }
   begin(Phase::kReading, settings_.timeouts.idle);
-  return Need::kTurn;  // beside those that have had their handshake
+  return Need::kTurn;  // beside the connections that have finished their handshake
 }
 
 Connection::Pause Connection::read_request() {
@@ -112,8 +112,8 @@ Connection::Pause Connection::read_request() {
 }
 
 Connection::Pause Connection::receive() {
-  // Read beside the buffer, which so is never larger than what has come: a byte from
-  // each of many slow peers must not book 16 KiB each.
+  // Read beside the buffer, so that the buffer is never larger than the received bytes: one byte from each of
+  // many slow peers must not reserve 16 KiB for each.
   std::array<char, kReadSize> chunk;
   const auto result = channel_->read(chunk);
   const size_t before = input_.size();
@@ -132,7 +132,7 @@ Connection::Pause Connection::receive() {
       }
       return need_of(result.state);
     case IoState::kAgain:
-      return std::nullopt;  // counts as if bytes had come
+      return std::nullopt;  // counts like received bytes
     case IoState::kAbused:
       settings_.report(ServerEvent::kConnectionAbused, channel_->error());
       return Need::kClosed;
@@ -150,13 +150,13 @@ Connection::Pause Connection::receive() {
 void Connection::make_room(size_t bytes) {
   if (!head_ || input_.size() + bytes <= input_.capacity()) return;
   const size_t whole = std::max(head_->size + head_->content_length, input_.size() + bytes);
-  std::string larger;  // a string that has a buffer at least doubles it, whatever it is asked for
+  std::string larger;  // a string with a buffer at least doubles its capacity for every requested size
   larger.reserve(std::min(whole, 2 * (input_.size() + bytes)));
   larger.append(input_);
   input_.swap(larger);
 }
 
-// Looks at what has come so far: head, then body, then the whole.
+// Checks the received bytes: first the head, then the body, then the whole request.
 void Connection::consider_input() {
   if (!head_) {
     const auto end = find_head_end(input_, searched_, settings_.limits);
@@ -203,13 +203,14 @@ void Connection::serve(size_t memory) {
   close_after_answer_ = head_->wants_close || settings_.drain_phase != DrainPhase::kServing;
   output_ = settings_.answer(*head_, body, close_after_answer_);
   if (memory > 0) {
-    // What the answer takes is given back with it: peers that read slowly must not hold more than is counted.
+    // Memory of the answer is released together with it: slow readers must not hold more memory than is
+    // counted.
     const size_t kept = head_->route->large_answers ? std::min(memory, output_.capacity()) : 0;
     held_ = kept;
     if (settings_.after_large) settings_.after_large();
     settings_.work_memory.give_back(memory - kept);
   }
-  // What follows is the next request, never a rest of this one.
+  // The bytes that follow are the next request, never a remainder of this request.
   input_.erase(0, head_->size + head_->content_length);
   if (input_.capacity() > kTurnBytes) input_.shrink_to_fit();
   book_memory();
@@ -257,8 +258,8 @@ Connection::Pause Connection::write_answer() {
   return Need::kReadable;
 }
 
-// Closing a socket while the peer still sends would reset the connection and could
-// take our last answer with it, so: say goodbye, then read to the end.
+// Closing a socket while the peer still sends would reset the connection and could discard our last answer. So
+// the connection ends TLS first, and then reads to the end.
 Connection::Pause Connection::start_lingering() {
   channel_->finish_writing();
   release_input();

@@ -37,7 +37,8 @@ uint32_t events_of(Need need) {
       return EPOLLIN;
     case Need::kWritable:
       return EPOLLOUT;
-    // A socket that is read from nearly always can be written, so this comes back at once, behind the others.
+    // A socket that can be read can nearly always be written, so this returns at once, after the other
+    // connections.
     case Need::kTurn:
       return EPOLLIN | EPOLLOUT;
     case Need::kMemory:
@@ -47,14 +48,13 @@ uint32_t events_of(Need need) {
   return 0;
 }
 
-// Bytes of the peer, or its farewell; of a listener, somebody who wants in.
+// Bytes of the peer or its end of the connection; for a listener, a new connection.
 bool has_input(int fd) {
   pollfd polled{.fd = fd, .events = POLLIN, .revents = 0};
   return ::poll(&polled, 1, 0) > 0;
 }
 
-// A write to a peer that has gone must be an error, not the end of the process;
-// OpenSSL writes without MSG_NOSIGNAL.
+// A write to a closed peer must be an error, not the end of the process; OpenSSL writes without MSG_NOSIGNAL.
 void block_sigpipe() {
   sigset_t set;
   sigemptyset(&set);
@@ -83,7 +83,7 @@ Outcome<> ConnectionLoop::watch(const FileDescriptor& epoll, int fd, uint64_t id
   return fail(std::string("cannot watch a descriptor: ") + std::strerror(errno));
 }
 
-// Fine enough for the shortest limit, rare enough to cost nothing.
+// Short enough for the shortest limit, and long enough to cost almost no CPU.
 Duration ConnectionLoop::tick_interval() const {
   const auto& t = settings_.timeouts;
   const auto shortest = std::min({t.handshake, t.request, t.response, t.idle, t.linger});
@@ -97,7 +97,7 @@ Outcome<> ConnectionLoop::start(std::vector<FileDescriptor> listeners, size_t wo
   stop_signal_ = FileDescriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!epoll_.valid() || !arrivals_.valid())
     return fail(std::string("cannot make an epoll instance: ") + std::strerror(errno));
-  // One worker a tick, and one for all arrivals.
+  // One worker handles each tick, and one worker accepts all new connections.
   if (auto done = watch(epoll_, timer_.get(), kTimerId, EPOLLIN | EPOLLONESHOT); !done) return done;
   if (auto done = watch(epoll_, arrivals_.get(), kArrivalsId, EPOLLIN | EPOLLONESHOT); !done) return done;
   if (auto done = watch(epoll_, stop_signal_.get(), kStopId, EPOLLIN); !done) return done;
@@ -142,7 +142,7 @@ void ConnectionLoop::work() {
   }
 }
 
-// One of those that have not had their handshake, or a listener.
+// A connection before its handshake, or a listener.
 void ConnectionLoop::on_arrival() {
   epoll_event event{};
   if (::epoll_wait(arrivals_.get(), &event, 1, 0) == 1) {
@@ -178,7 +178,7 @@ void ConnectionLoop::give_back(uint64_t id, Connection& connection, Need need) {
     if (std::exchange(it->second.kicked, false)) need = Need::kTurn;
     it->second.owned = false;
     it->second.deadline = connection.deadline();
-    // Under the lock: nobody may close this descriptor between the two lines.
+    // Under the lock: no other thread can close this descriptor between these two lines.
     const bool armed = rearm(id, it->second, need);
     wake_parked();
     if (armed) return;
@@ -195,7 +195,7 @@ bool ConnectionLoop::rearm(uint64_t id, Entry& entry, Need need) {
   entry.has_turn = need == Need::kMemory || need == Need::kTurn;
   if (need == Need::kMemory) {
     parked_.push_back(id);
-    // What was given back in the meantime has woken nobody.
+    // Memory that was released in the meantime has woken no connection.
     if (connection.returns_seen() != settings_.work_memory.returns()) returns_seen_ = connection.returns_seen();
     return true;
   }
@@ -208,8 +208,8 @@ bool ConnectionLoop::rearm(uint64_t id, Entry& entry, Need need) {
   return arm(epoll_, EPOLL_CTL_ADD, connection.fd(), id, events);
 }
 
-// Once for whatever was given back. All of them ask again, in their order; those for whom it
-// is not enough come back.
+// Runs once for all released memory. All waiting connections try again, in their order; a connection for which
+// the memory is not enough waits again.
 void ConnectionLoop::wake_parked() {
   if (parked_.empty()) return;
   const size_t returns = settings_.work_memory.returns();
@@ -244,7 +244,7 @@ void ConnectionLoop::expire_overdue() {
 }
 
 void ConnectionLoop::accept_from(size_t listener, int at_most) {
-  std::shared_ptr<FileDescriptor> source;  // drain() may take it off the list meanwhile
+  std::shared_ptr<FileDescriptor> source;  // drain() can remove it from the list in the meantime
   {
     MutexLock lock(mutex_);
     if (listener >= listeners_.size()) return;
@@ -291,8 +291,8 @@ void ConnectionLoop::add(FileDescriptor socket) {
 }
 
 std::vector<uint64_t> ConnectionLoop::candidates() {
-  // One that has just been answered is in its client's hand: closed now, it may fail a request
-  // that is on its way.
+  // The client can still use a connection that has just been answered: closing it now can fail a request that
+  // is on its way.
   const Duration idle = settings_.timeouts.idle;
   const MonotonicTime just_answered = settings_.clock->now().monotonic + idle - std::min(kInHand, idle / 2);
   std::vector<std::pair<MonotonicTime, uint64_t>> waiting;
@@ -307,10 +307,10 @@ std::vector<uint64_t> ConnectionLoop::candidates() {
   return ids;
 }
 
-// Gives up the connection that is nearest to its deadline among those that wait for their peers.
-// Those that never finish a handshake or a request come first, so a flood of them mostly evicts
-// itself. One that has sent something which no worker has come to read is never given up: under
-// load that is a request, and the API server would answer its user with an error.
+// Closes the connection that is nearest to its deadline among the connections that wait for their peers.
+// Connections that never finish a handshake or a request come first, so a flood of them mostly closes its own
+// connections. A connection with bytes that no worker has read yet is never closed: under load these bytes are
+// a request, and the API server would answer its user with an error.
 bool ConnectionLoop::evict_one() {
   std::unique_ptr<Connection> victim;
   {
@@ -338,8 +338,8 @@ void ConnectionLoop::arm_listeners() {
     arm(arrivals_, EPOLL_CTL_MOD, listeners_[i]->get(), kFirstListenerId + i, EPOLLIN | EPOLLONESHOT);
 }
 
-// Connections that the kernel has already accepted for us belong to clients that may
-// have sent a request, so they are taken before the listener goes.
+// Connections that the kernel has already accepted belong to clients that can have sent a request, so they are
+// accepted before the listener is closed.
 void ConnectionLoop::stop_accepting() {
   size_t count = 0;
   {
@@ -351,7 +351,7 @@ void ConnectionLoop::stop_accepting() {
   listeners_.clear();
 }
 
-// Makes every waiting connection advance once, to see the new drain phase.
+// Lets every waiting connection run once, so that it sees the new drain phase.
 void ConnectionLoop::kick_all() {
   MutexLock lock(mutex_);
   for (auto& [id, entry] : connections_) {

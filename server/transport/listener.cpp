@@ -60,7 +60,7 @@ Result<FileDescriptor> listen_on(const BindAddress& address) {
   const std::string port = std::to_string(address.port);
   const std::string shown = address.host + ":" + port;
   for (const int family : {AF_INET6, AF_INET}) {
-    if (family == AF_INET6 && !address.host.empty()) continue;  // a host brings its own families
+    if (family == AF_INET6 && !address.host.empty()) continue;  // a host determines its own address families
     addrinfo hints{};
     hints.ai_family = address.host.empty() ? family : AF_UNSPEC;
     hints.ai_socktype = SOCK_STREAM;

@@ -20,7 +20,7 @@ MemoryBudgets budgets_of(size_t memory_limit) {
   MemoryBudgets budgets;
   budgets.reviews = limit / 2;
   budgets.buffers = limit / 8;
-  // A mutating review holds the object twice: as it came, and as it goes.
+  // A mutating review holds the object twice: in the received and in the changed form.
   budgets.review_tree = (budgets.reviews - kTextsOfReview * kLargestReview) / 2;
   budgets.conversion_tree = budgets.reviews * 3 / 8;
   return budgets;
@@ -35,7 +35,7 @@ size_t memory_of_review(size_t body_bytes, size_t review_tree) {
 }
 
 ConversionNeeds needs_of_conversion(size_t body_bytes, size_t conversion_tree) {
-  // The list of a Workload's domains takes some ten times the text of its slices, and more as a tree.
+  // The list of a Workload's domains takes about ten times the text of its slices, and more as a tree.
   constexpr size_t kSmallTree = 6 * kMiB;
   ConversionNeeds needs;
   needs.tree = std::min(std::max(kSmallTree, 4 * kTreeBytesPerByte * body_bytes), conversion_tree);

@@ -40,7 +40,7 @@ int write_socket(BIO* bio, const char* bytes, int size) {
 
 long control(BIO* bio, int command, long, void*) {
   switch (command) {
-    case BIO_CTRL_FLUSH:  // a socket keeps nothing back
+    case BIO_CTRL_FLUSH:  // a socket buffers no bytes
       return 1;
     case BIO_CTRL_EOF:
       return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0;

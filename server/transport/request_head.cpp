@@ -51,8 +51,8 @@ bool lists_word(std::string_view list, std::string_view word) {
   return false;
 }
 
-// The headers that decide anything. Each may appear once: two values for one of
-// these is how requests are smuggled past a proxy that takes the other one.
+// The headers on which decisions depend. Each can occur only once: with two values for one of them, requests
+// can be smuggled past a proxy that uses the other value.
 struct KnownHeaders {
   std::optional<std::string_view> host, content_length, transfer_encoding, content_encoding, content_type, expect,
       connection, authorization, own_token;

@@ -40,31 +40,31 @@ using BioPtr = std::unique_ptr<BIO, BioFree>;
 using X509Ptr = std::unique_ptr<X509, X509Free>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, KeyFree>;
 
-// OpenSSL refuses a null pointer even for no bytes, and an empty view may be one.
+// OpenSSL refuses a null pointer even for zero bytes, and an empty view can have a null pointer.
 BioPtr reader_of(std::string_view text) {
   return BioPtr(
       BIO_new_mem_buf(text.empty() ? "" : text.data(), static_cast<int>(std::min<size_t>(text.size(), INT_MAX))));
 }
 
-// How often one call may read from the socket. A whole handshake of a client that waits for
-// answers takes three.
+// How often one call can read from the socket. The whole handshake of a client that waits for answers needs
+// three reads.
 constexpr int kReadsOfHandshake = 4;
-constexpr int kReadsOfCall = 2;  // a record, and the rest of it
+constexpr int kReadsOfCall = 2;  // a record, and the remainder of it
 
-// Key updates, alerts and refused renegotiations on one connection. A client has no need of
-// any: keys last for 2^24 records.
+// Key updates, alerts and refused renegotiations on one connection. A client needs none: keys last for 2^24
+// records.
 constexpr int kMaxMessagesWithoutData = 64;
 
 class TlsChannel final : public Channel {
  public:
-  // Takes `ssl`, which has no socket yet.
+  // Takes ownership of `ssl`, which has no socket yet.
   TlsChannel(FileDescriptor socket, SSL* ssl, std::shared_ptr<const ClientCertificates> clients)
       : Channel(std::move(socket)), ssl_(ssl), clients_(std::move(clients)) {
     meter_.fd = fd();
     SSL_set_msg_callback(ssl, count_message);
     SSL_set_msg_callback_arg(ssl, this);
   }
-  // Before anything else. False when memory runs out.
+  // Must be called first. False if no memory is left.
   bool open(bool identified) {
     BIO* bio = new_metered_bio(meter_);
     if (bio == nullptr) return false;
@@ -140,7 +140,7 @@ class TlsChannel final : public Channel {
     return {IoState::kFailed};
   }
 
-  // Also what OpenSSL answers is counted: of a refused renegotiation nothing else is seen.
+  // OpenSSL's own answers are also counted: they are the only sign of a refused renegotiation.
   static void count_message(int, int, int content_type, const void*, size_t, SSL*, void* channel) {
     auto& self = *static_cast<TlsChannel*>(channel);
     if (!self.established_ || (content_type != SSL3_RT_HANDSHAKE && content_type != SSL3_RT_ALERT)) return;
@@ -150,12 +150,12 @@ class TlsChannel final : public Channel {
 
   ReadMeter meter_;  // outlives the BIO in ssl_
   std::unique_ptr<SSL, SslFree> ssl_;
-  const std::shared_ptr<const ClientCertificates> clients_;  // null: nobody is asked
+  const std::shared_ptr<const ClientCertificates> clients_;  // null: no client certificate is requested
   std::shared_ptr<const ClientAuthorities> judges_;          // whose judgement this is:
   std::string stranger_because_;
   bool broken_ = false;
   bool established_ = false;
-  bool message_came_ = false;  // OpenSSL may stop behind one with more at hand
+  bool message_came_ = false;  // OpenSSL can stop after a message with more bytes available
   int messages_ = 0;
 };
 
@@ -217,7 +217,7 @@ Result<TlsContext::ContextPtr> TlsContext::make_context() const {
   // Buffers only while bytes are in them: an idle connection costs about 10 kB instead of 40.
   SSL_CTX_set_mode(context.get(),
                    SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  // Records without data end a call, where there is no other one behind them in the buffer.
+  // A record without data ends a call, unless another record follows in the buffer.
   SSL_CTX_clear_mode(context.get(), SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_read_ahead(context.get(), 1);
   if (auto done = set_min_version(context.get(), options_.min_version); !done) return fail(done.error().message);
@@ -240,7 +240,7 @@ Outcome<> TlsContext::set_certificate(std::string_view chain_pem, std::string_vi
   const auto chain = reader_of(chain_pem);
   const X509Ptr leaf(PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr));
   if (!leaf) return fail("the serving certificate is not a PEM certificate: " + openssl_reason());
-  // No passphrase callback: an encrypted key must fail, not ask on a terminal.
+  // No passphrase callback: an encrypted key must fail, not wait for input on a terminal.
   char no_passphrase[] = "";
   const KeyPtr key(PEM_read_bio_PrivateKey(reader_of(key_pem).get(), nullptr, nullptr, no_passphrase));
   if (!key) return fail("the serving key is not an unencrypted PEM private key: " + openssl_reason());

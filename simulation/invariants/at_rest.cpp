@@ -12,7 +12,7 @@
 namespace muster::simulation {
 namespace {
 
-// For what is decided at the last moment, and stamps of whole seconds.
+// Tolerance for decisions at the last moment, and for timestamps of whole seconds.
 constexpr Duration kGrace = std::chrono::minutes(1);
 
 class Rest {

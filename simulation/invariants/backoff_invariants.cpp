@@ -24,7 +24,7 @@ void BackoffInvariants::see(const Change& change) {
   if (count_of(after.get()) > count_of(before.get())) check_length(*after);
   if (after->has_quota_reserved() && (before == nullptr || !before->has_quota_reserved())) check_return(*after);
   const auto& state = after->status.requeue_state;
-  // Who is activated again begins without a history.
+  // A Workload that is activated again begins without a history.
   if (!state) return void(backoffs_.erase(after->meta.uid));
   if (state->requeue_at.is_zero()) return;
   Backoff& known = backoffs_[after->meta.uid];
@@ -50,7 +50,7 @@ void BackoffInvariants::check_return(const Workload& workload) {
   if (found == backoffs_.end()) return;
   const Backoff backoff = found->second;
   backoffs_.erase(found);
-  // A second for a decision that was made in time and whose stamp is cut.
+  // One second for a decision that was made in time and whose timestamp is rounded down.
   const bool early = timeline_.elapsed() + seconds(1) < backoff.elapsed_until &&
                      timeline_.now().wall + seconds(1) < to_time_point(backoff.until);
   if (early)

@@ -153,8 +153,7 @@ void Invariants::evaluate(const std::string& token) {
   tokens_of_owner_[owner_in(token)].erase(token);
 }
 
-// Every Job that the run must have is there, and has as many started pods as it still
-// expects.
+// Every required Job of the run exists, and has the number of started pods that it still expects.
 bool Invariants::jobs_complete(const std::string& token) const {
   const auto jobs = jobs_of_owner_.find(owner_in(token));
   const auto started = started_.find(token);
@@ -210,7 +209,7 @@ void Invariants::see_verdicts(const json& config_map, const ObjectPtr& before) {
 void Invariants::see_write(const std::string& process, const Write& write, const Answer& answer,
                            const ObjectPtr& before, bool heard) {
   const bool is_change = write.verb == Verb::kPatch || write.verb == Verb::kPatchStatus;
-  // Who stops a Job that somebody has started again does no more than delay it.
+  // If a Job that a user has started again is stopped, this only delays it.
   const bool stops = write.body == json{{"spec", {{"suspend", true}}}};
   if (is_change && !stops && string_at(write.body, {"metadata", "resourceVersion"}).empty())
     violated(process + " patches " + to_text(write.target) + " whatever it is by then: " + to_text(write.body));

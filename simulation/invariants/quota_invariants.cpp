@@ -26,7 +26,7 @@ const ResourceQuota* find_quota(const std::vector<ResourceGroup>& groups, const 
   return nullptr;
 }
 
-// Of a pod set's pods so many have ended, and give back their part.
+// The number of a pod set's pods that have ended and release their part.
 int64_t without_ended(int64_t amount, const Workload& workload, const PodSetAssignment& pod_set) {
   const int64_t count = pod_set.count.value_or(1);
   for (const ReclaimablePod& ended : workload.status.reclaimable_pods) {

@@ -12,7 +12,7 @@ using nlohmann::json;
 constexpr size_t kQuietLength = 4;
 constexpr size_t kBusyLength = 8;
 
-// What an administrator changes, and what every Workload may have to follow.
+// Fields that an administrator changes, and to which every Workload can have to react.
 bool is_queue_kind(const ResourceType& type) {
   for (const ResourceType* kind : {&kClusterQueues, &kLocalQueues, &kCohorts, &kResourceFlavors, &kAdmissionChecks,
                                    &kWorkloadPriorityClasses, &kNamespaces}) {
@@ -48,7 +48,7 @@ size_t rough_digest(const json& object) {
   return digest(rough);
 }
 
-// The last so many values are two that take turns.
+// The last values, in this number, are two values in turns.
 template <class Values, class Digest>
 bool alternates(const Values& values, size_t length, Digest digest_of) {
   if (values.size() < length) return false;

@@ -12,7 +12,7 @@ double seconds_between(Timestamp from, Timestamp to) {
   return std::max(0.0, static_cast<double>(to.seconds - from.seconds));
 }
 
-// An example keeps nothing of the one that it was.
+// An example keeps no data of the Workload that it was made from.
 WorkloadPtr example_of(const Workload& workload) {
   Workload example;
   example.meta.ns = workload.meta.ns;
@@ -55,7 +55,7 @@ std::vector<ArrivalRates::Stream> ArrivalRates::streams(Timestamp now) const {
   std::vector<Stream> streams;
   if (begun_.is_zero()) return streams;
   const double observed = seconds_between(begun_, now);
-  // What `weight` would be for one arrival in a second.
+  // The value of `weight` for one arrival per second.
   const double span = kMemory * (1 - std::exp(-observed / kMemory));
   if (span < 60) return streams;
   for (const auto& [queue, shapes] : queues_) {

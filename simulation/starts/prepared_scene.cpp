@@ -1,4 +1,4 @@
-// What is the same in all courses.
+// The part that is the same in all courses.
 #include <algorithm>
 #include <map>
 
@@ -12,7 +12,7 @@ double seconds_since(Timestamp then, TimePoint now) {
   return std::max(0.0, std::chrono::duration<double>(now - to_time_point(then)).count());
 }
 
-// How many of each queue are taken, so that there are `most` in all: the longest queues lose their ends first.
+// The number of Workloads from each queue, `most` in total: the longest queues lose their ends first.
 size_t share_of_each(const std::vector<ListedClusterQueue>& queues, size_t most) {
   size_t low = 0, high = most;
   const auto total = [&](size_t share) {
@@ -81,7 +81,7 @@ void PreparedScene::add_streams(const ArrivalRates& arrivals) {
     if (queue == cluster_queues.end()) continue;
     const auto tree = trees.find(queue->second);
     if (tree == trees.end() || !waits[tree->second]) continue;
-    // Those that never end would take all quota.
+    // Workloads that never end would take all quota.
     const RunTimeGuess run_time = run_times_.guess(*stream.example, queue->second, std::nullopt);
     if (run_time.source == RunTimeSource::kUnknown) continue;
     streams_.push_back({.example = stream.example,
@@ -93,7 +93,7 @@ void PreparedScene::add_streams(const ArrivalRates& arrivals) {
 
 uint32_t PreparedScene::tree_of(const ListedClusterQueue& queue) {
   std::string root = queue.cohort.empty() ? "queue/" + queue.object->meta.name : queue.cohort;
-  // Cohorts can be a circle; then nothing is admitted in it.
+  // Cohorts can form a cycle; then no Workload is admitted in it.
   for (size_t i = 0; i < parents_.size(); ++i) {
     const auto parent = parents_.find(root);
     if (parent == parents_.end() || parent->second.empty()) break;
@@ -124,7 +124,7 @@ void PreparedScene::add(const ListedClusterQueue& queue, const WorkloadPtr& work
   members_.push_back(std::move(member));
 }
 
-// Its conditions say nothing of what kept it out before.
+// Its conditions do not contain the earlier reason for its wait.
 WorkloadPtr PreparedScene::as_waiting(const Workload& workload) {
   Workload waiting = workload;
   waiting.status.admission.reset();

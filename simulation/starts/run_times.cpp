@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kRunTimeAnnotation = "simulate.muster.batch/run-time";
 constexpr double kShortest = 1;  // seconds
-// Of annotations about which nothing was observed yet: the ratios of run times to them.
+// For annotations without an observation: the ratios of run times to them.
 const Sample& usual_ratios() {
   static const Sample usual = [] {
     Sample ratios;
@@ -20,7 +20,7 @@ const Sample& usual_ratios() {
   }();
   return usual;
 }
-// The longest that an annotation can say where nothing was observed anywhere.
+// The longest value of an annotation if no run time was observed.
 constexpr double kLongestUnproved = 24 * 3600;
 
 void mix(uint64_t& hash, uint64_t value) {
@@ -32,7 +32,7 @@ void mix(uint64_t& hash, std::string_view text) {
   mix(hash, std::hash<std::string_view>()(text));
 }
 
-// Makes room in a map whose values have a turn: the one that was used longest ago goes.
+// Makes space in a map whose values have a turn: removes the value with the oldest use.
 template <class Map, class Turn>
 void keep_at_most(Map& map, size_t most, Turn turn) {
   if (map.size() <= most) return;

@@ -12,12 +12,13 @@ namespace {
 
 // From an eviction until the quota is free.
 constexpr int64_t kStopTime = 10'000'000'000;
-// Of the Workloads that run so many end together, where there are many: turns of the scheduler are what a course
-// costs. What starts then has the time of an end for its start, so that nothing adds up.
+// If many Workloads run, groups of them end together, in this number: the turns of the scheduler are the cost
+// of a course. A Workload that starts at such an end uses the time of this end as its start, so that errors do
+// not add up.
 constexpr size_t kEndsOfRunning = 64;
 constexpr int kEventsBetweenQuestions = 32;
 constexpr double kMostSeconds = 1e9;
-// That come in one course: as many as wait, and some more.
+// Arrivals in one course: the number of pending Workloads, and this number more.
 constexpr size_t kComingBesides = 1000;
 
 class CourseRun {
@@ -132,8 +133,8 @@ class CourseRun {
     if (left) plan(started + static_cast<int64_t>(std::min(*left, kMostSeconds) * 1e9), index, What::kEnd);
   }
 
-  // A short history is not the truth: each course takes it for longer or shorter than it was, as far as it can be
-  // wrong.
+  // A short history is uncertain: each course uses longer or shorter times than the history, within the
+  // possible error.
   double stretch_of(const Sample* observed) {
     if (observed == nullptr) return 1;
     const auto [known, is_new] = stretches_.try_emplace(observed, 1.0);
@@ -186,7 +187,7 @@ class CourseRun {
       events_due_.pop();
       elapsed_ = std::max(elapsed_, event.at);
       if (event.what == What::kArrives) {
-        // It is its own time that counts for what starts because of it.
+        // Its own time counts as the start of Workloads that start because of it.
         arrive(event.member, event.at);
         break;
       }
@@ -213,7 +214,7 @@ class CourseRun {
     }
   }
 
-  // It waits again, unless nobody wants it to.
+  // It waits again, unless it was deactivated.
   void take_stopped(uint32_t index) {
     Live& live = live_[index];
     const ObjectMeta& meta = workload_of(index)->meta;
@@ -241,7 +242,7 @@ class CourseRun {
     for (size_t i = 0; i < admitted.size(); ++i) start(admitted[i], time_of(i, admitted.size()));
   }
 
-  // The i-th of those that start has waited for the i-th part of the ends.
+  // The i-th of the Workloads that start has waited for the i-th part of the ends.
   int64_t time_of(size_t i, size_t count) const {
     if (ends_.empty()) return 0;
     return ends_[((i + 1) * ends_.size() + count - 1) / count - 1];

@@ -9,9 +9,9 @@
 namespace muster::starts {
 namespace {
 
-// With fewer courses nothing is said.
+// With fewer courses there is no estimate.
 constexpr size_t kFewestCourses = 3;
-// From so many on the range is between starts that were seen; with fewer it is computed from their spread.
+// From this number on, the range is between starts that were seen; with fewer it is computed from their spread.
 constexpr size_t kEnoughCourses = 9;
 
 struct Range {
@@ -31,7 +31,8 @@ Range between_seen(const std::vector<double>& starts) {
   return {at(0.1 * parts), at(0.9 * parts)};
 }
 
-// The same from few: logarithms of waits are taken to be normal, and Student's t tells how far one more can be.
+// The same from few starts: the logarithms of waits are assumed to be normal, and Student's t gives the range
+// of one more start.
 Range from_spread(const std::vector<double>& starts) {
   constexpr double kQuantiles[] = {0, 0, 0, 1.886, 1.638, 1.533, 1.476, 1.440, 1.415};  // of 0.9, by the count
   constexpr double kAside = 5;  // seconds: waits near 0 do not differ much
@@ -85,7 +86,7 @@ class Estimation {
  private:
   double used() const { return options_.cpu_seconds ? options_.cpu_seconds() - began_ : 0; }
 
-  // The first course has a quarter of the time, and what it reaches is the horizon of all.
+  // The first course has a quarter of the time, and its end is the horizon of all courses.
   void run_courses() {
     began_ = options_.cpu_seconds ? options_.cpu_seconds() : 0;
     for (size_t number = 0; number < options_.courses; ++number) {
@@ -94,7 +95,7 @@ class Estimation {
       if (number >= kFewestCourses && before / static_cast<double>(number) > options_.budget - before) break;
       Course course = run_course(prepared_, options_.seed, number,
                                  {.horizon = horizon_, .may_go_on = [&] { return used() - before < share; }});
-      // One that was cut short although the first one was not tells nothing.
+      // A course that was cut short, although the first course was not, contains no information.
       if (!course.ended && course.reached < horizon_ && number > 0) break;
       if (!course.ended) horizon_ = std::min(horizon_, course.reached);
       courses_.push_back(std::move(course));
@@ -181,7 +182,7 @@ class Estimation {
   double began_ = 0;
   std::vector<Course> courses_;
   std::vector<StartBasis> bases_;  // by tree
-  std::vector<bool> unknown_;      // by tree: nothing is known of the run time of one of it
+  std::vector<bool> unknown_;      // by tree: the run time of one of its Workloads is unknown
   StartEstimates estimates_;
 };
 

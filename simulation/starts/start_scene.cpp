@@ -11,7 +11,7 @@
 namespace muster::starts {
 namespace {
 
-// The Workload's own annotation, else its job's.
+// The Workload's own annotation, otherwise its job's annotation.
 std::optional<double> annotated(const Workload& workload, const ClusterState& state, const QueueSettings& settings) {
   if (const auto seconds = annotated_seconds(workload.meta.annotations)) return seconds;
   const auto& owner = workload.meta.controller;
@@ -54,7 +54,7 @@ std::vector<FinishedRun> finished_among(const Unfinished& workloads, const Clust
 
 std::vector<FinishedRun> finished_before(const ClusterState& state, const QueueSettings& settings, size_t most) {
   std::vector<std::pair<Timestamp, const Workload*>> finished;
-  // None is selected, since there can be very many, and those that are selected are sorted by name.
+  // No Workload is selected, since there can be very many, and selected Workloads are sorted by name.
   state.select(kWorkloads, [&](const TypedObject& object) {
     const Workload& workload = *std::get<WorkloadPtr>(object);
     const Condition* condition = find_condition(workload.status.conditions, kFinishedCondition);

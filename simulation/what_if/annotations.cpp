@@ -16,7 +16,7 @@ struct Known {
   Take take;
 };
 
-// Ten years: sums stay far from the end of 64-bit nanoseconds.
+// Ten years: sums stay far below the limit of 64-bit nanoseconds.
 constexpr Duration kLongest = std::chrono::hours(24 * 3650);
 
 Outcome<> read(const Labels& annotations, const std::vector<Known>& known) {

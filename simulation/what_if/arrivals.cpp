@@ -13,7 +13,7 @@
 namespace muster::what_if {
 namespace {
 
-// A job runs at least so long, whatever chance says: no job ends before it has begun.
+// A job runs at least this long with any random number: no job ends before it begins.
 constexpr Duration kShortestRun = std::chrono::seconds(1);
 constexpr Duration kLongestRun = std::chrono::hours(24 * 3650);
 
@@ -111,7 +111,7 @@ std::vector<Arrival> random_arrivals(const RandomArrivals& random, const std::ve
   std::vector<Arrival> arrivals;
   if (sum <= 0 || random.jobs == 0) return arrivals;
   arrivals.reserve(random.jobs);
-  // Streams of their own: another spread does not change when jobs come.
+  // Separate random streams: another spread does not change the arrivals of jobs.
   Chance when(random.seed, 1), which(random.seed, 2), how_long(random.seed, 3);
   const double mean = static_cast<double>(random.over.count()) / random.jobs;
   double at = 0;

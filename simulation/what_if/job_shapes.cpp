@@ -23,7 +23,7 @@ JobShape shape_with(json workload, const ObjectMeta& job, std::string_view kind)
   return {.workload = read_workload(workload), .kind = std::string(kind), .job = job.name};
 }
 
-// Of one object that serves; a number with too many zeros must not fill the memory.
+// For one serving object; a number with too many zeros must not fill the memory.
 constexpr int64_t kMostPods = 10'000;
 
 std::string sentences(const Plan& plan, std::string otherwise) {

@@ -65,7 +65,7 @@ Seen look_at(const std::vector<SourceObject>& objects) {
   return seen;
 }
 
-// What its status counts and no Workload holds that is seen.
+// Usage in the status that no visible Workload holds.
 Holding unseen(const ClusterQueue& queue, const Seen& seen) {
   Holding rest;
   const auto held = seen.held.find(queue.meta.name);

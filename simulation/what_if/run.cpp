@@ -10,17 +10,17 @@
 namespace muster::what_if {
 namespace {
 
-// Deadlines of objects that are older than the simulation lie before its start.
+// Deadlines of objects that are older than the simulation are before its start.
 constexpr MonotonicTime kStart{std::chrono::hours(24 * 365 * 20)};
-// A decision that wants to be made at a time that is over must not stop the time.
+// A decision for a time in the past must not stop the time.
 constexpr int64_t kShortestWait = 100'000'000;
-// In one moment. Whoever is evicted needs time to stop, so it ends long before.
+// Limit of passes in one moment. An evicted job needs time to stop, so the passes end long before.
 constexpr int kMostRounds = 100'000;
 constexpr uint64_t kStepsBetweenWords = 4096;
 // Holders of quota that are named for each queue.
 constexpr size_t kMostHolders = 5;
-// Of so many Workloads that wait the scheduler is asked why: it counts those ahead of each. The others say what was
-// last written into them.
+// The scheduler gives the reason for this number of pending Workloads, since it counts the Workloads ahead of
+// each. The others show the last written reason.
 constexpr size_t kMostExplained = 100;
 
 }  // namespace
@@ -103,7 +103,7 @@ void Runner::note_preemption(uint32_t victim, const PendingDecision& decision) {
     history_.preemptions.push_back({.victim = victim, .preemptor = preemptor->second, .at = elapsed_});
 }
 
-// Until nothing changes at this moment any more.
+// Until nothing changes at this time any more.
 void Runner::settle() {
   std::vector<ObjectKey> decided;
   for (int round = 0; round < kMostRounds; ++round) {
@@ -189,7 +189,7 @@ void Runner::describe_waiting() {
   }
 }
 
-// Whoever holds quota of the tree of a queue in which somebody waits.
+// The Workloads that hold quota in the tree of a queue with pending Workloads.
 void Runner::describe_queues() {
   if (history_.waiting.empty()) return;
   std::map<std::string, size_t> pending;

@@ -1,4 +1,4 @@
-// The course of one job, as far as the product's reconcilers do not decide it.
+// The course of one job, except for the decisions of the product's reconcilers.
 #include <algorithm>
 #include <set>
 
@@ -13,7 +13,7 @@
 namespace muster::what_if {
 namespace {
 
-// Passes over one Workload in one moment; each changes something.
+// Limit of passes over one Workload in one moment; each pass changes something.
 constexpr int kMostPasses = 32;
 
 }  // namespace
@@ -99,7 +99,7 @@ bool Runner::awaits_pods(const Workload& workload) const {
          tracks_flavors(workload, queues_of(workload, state_).cluster);
 }
 
-// A number that is made from the seed, the job and the attempt: what else happens does not change it.
+// A number that depends only on the seed, the job and the attempt: other events do not change it.
 bool Runner::fails(uint32_t job, const JobRecord& record, const std::vector<std::string>& flavors) const {
   double odds = 0;
   for (const std::string& flavor : flavors) {
@@ -166,7 +166,7 @@ void Runner::stop(uint32_t job, Live& live) {
   live.stopping = true;
   live.checking = false;
   ++live.epoch;
-  // Without pods there is nothing to stop.
+  // Without pods no stop is needed.
   const int64_t stop_time = live.running ? scenario_.stop_time.count() : 0;
   if (live.running && live.left && scenario_.shapes[scenario_.arrivals[job].shape].keeps_progress)
     live.left = std::max<Duration>(*live.left - Duration(std::max<int64_t>(elapsed_ - live.started, 0)), Duration(1));

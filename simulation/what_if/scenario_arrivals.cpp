@@ -1,4 +1,4 @@
-// When jobs come, and what is left of those that are there.
+// The arrivals of jobs, and the remaining work of existing jobs.
 #include <algorithm>
 
 #include "api/meta/names.h"

@@ -1,4 +1,4 @@
-// Workloads that a cluster holds, and jobs of every kind.
+// Workloads of a cluster, and jobs of every kind.
 #include "api/meta/constants.h"
 #include "jobs/prebuilt_workload.h"
 #include "simulation/what_if/scenario_build.h"

@@ -122,7 +122,7 @@ Outcome<> ScenarioBuild::take_traits(const ResourceType& type, SourceObject& sou
   } else if (type.plural == kAdmissionChecks.plural) {
     const auto after = check_traits(annotations);
     if (after) read_.scenario.checks[name_in(source.value)] = *after;
-    // Its controller would say so.
+    // Its controller would set this.
     if (!source.value.contains("status"))
       source.value["status"]["conditions"] = {
           {{"type", "Active"}, {"status", "True"}, {"reason", "Active"}, {"message", "simulated"}}};

@@ -55,7 +55,7 @@ class Groups {
     group.evictions += record.evictions;
     group.preemptions += record.preemptions;
     group.fallbacks += record.fallbacks;
-    // One that was admitted before the simulation began did not wait in it.
+    // A job that was admitted before the simulation began did not wait in the simulation.
     const bool ran_before = arrival.stored && arrival.stored->admitted();
     if (record.first_start == kNever)
       ++group.never_started;
@@ -107,7 +107,7 @@ std::map<Key, int64_t> nominal_quotas(const Scenario& scenario) {
   };
   for (const TypedObject& object : scenario.objects) {
     if (const auto* queue = std::get_if<ClusterQueuePtr>(&object)) read((*queue)->meta.name, (*queue)->resource_groups);
-    // Quota of a Cohort is nobody's own; it counts in the sums.
+    // Quota of a Cohort belongs to no queue; it counts in the sums.
     if (const auto* cohort = std::get_if<CohortPtr>(&object))
       read("cohort " + (*cohort)->meta.name, (*cohort)->resource_groups);
   }

@@ -30,7 +30,7 @@ std::optional<int64_t> seconds_of(std::string_view text) {
   return time->seconds;
 }
 
-// What virtual clusters and jobs are called here. Two of them with one name would be one queue.
+// The names of virtual clusters and jobs in the simulation. Two with the same name would be one queue.
 class Names {
  public:
   Result<std::string> queue_of(const std::string& virtual_cluster) {
@@ -60,7 +60,7 @@ class Names {
   std::map<std::string, std::string> queues_;
 };
 
-// Rows with their times since 1970, which become times since the first one.
+// Rows with times since 1970, which are converted to times since the first row.
 class Rows {
  public:
   void add(int64_t submitted, ArrivalRow row) { rows_.emplace_back(submitted, std::move(row)); }
@@ -167,7 +167,7 @@ Outcome<> add_philly(const json& entry, size_t number, Rows& rows, Names& names,
     const auto started = seconds_of(string_at(attempt, {"start_time"}));
     const auto ended = seconds_of(string_at(attempt, {"end_time"}));
     is_timed = started && ended && *ended >= *started;
-    // Of an attempt before the last one that was not recorded nothing is known; of the last one: it still ran.
+    // An unrecorded attempt before the last one is unknown; an unrecorded last attempt was still running.
     if (!is_timed) continue;
     ran += std::min(*ended - *started, kLongestRun);
     if (auto used = gpus_of(attempt); !used.empty()) servers = std::move(used);

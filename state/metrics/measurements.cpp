@@ -34,7 +34,7 @@ class StatusChange {
     return condition_is_true(status.conditions, type);
   }
   bool became_true(std::string_view type) const { return is_true(after_, type) && !is_true(workload_.status, type); }
-  // The last change of a condition that is there afterwards.
+  // The last change of a condition that exists after the change.
   Timestamp stamp(std::string_view type) const { return find_condition(after_.conditions, type)->last_transition; }
   // Since it was created or last requeued.
   double waited(std::string_view until) const {
@@ -110,7 +110,7 @@ class StatusChange {
   std::vector<Measurement> measurements_;
 };
 
-// By an object of its own, or by those that name it.
+// A Cohort exists if it has an object, or if other objects name it.
 bool cohort_exists(const ClusterState& state, std::string_view name) {
   if (state.cohort(name) != nullptr) return true;
   const auto joins = [&](const TypedObject& object) { return std::get<ClusterQueuePtr>(object)->cohort == name; };
@@ -171,7 +171,7 @@ void note_ended_series(const TypedObject& before, const ClusterState& state, con
       measurements.push_back({.what = Measured::kLocalQueueGone, .ns = meta.ns, .local_queue = meta.name});
   } else if (const auto* cohort = std::get_if<CohortPtr>(&before)) {
     const Cohort* present = state.cohort(meta.name);
-    // Also where ClusterQueues still name it: as with Kueue, what was counted ends with the object.
+    // Also if ClusterQueues still name the Cohort: as in Kueue, the counts end with the object.
     if (present == nullptr) measurements.push_back({.what = Measured::kCohortGone, .cohorts = {meta.name}});
     if (present == nullptr || present->parent != (*cohort)->parent) end_cohort((*cohort)->parent, state, measurements);
   } else if (std::holds_alternative<JobSetPtr>(before) && state.jobset(meta.ns, meta.name) == nullptr) {

@@ -29,7 +29,7 @@ GaugeLabels with(GaugeLabels labels, const char* name, std::string value) {
   return labels;
 }
 
-// Where it stands in the tree of Cohorts.
+// Position in the tree of Cohorts.
 GaugeLabels place_of(const char* kind, const std::string& name, const TreeReading& tree) {
   return {{kind, name}, {"parent_cohort", tree.parent}, {"root_cohort", tree.root}};
 }
@@ -71,7 +71,7 @@ class GaugeReader {
   }
 
  private:
-  // What a Cohort shows of the ClusterQueues below it.
+  // Values of a Cohort that come from the ClusterQueues below it.
   struct Subtree {
     int64_t admitted = 0;
     Sums reserved;
@@ -103,7 +103,7 @@ class GaugeReader {
     if (shows_cohorts_) add_to_cohorts(*queue, counts);
   }
 
-  // What is counted by LocalQueue only.
+  // Values that are counted by LocalQueue only.
   void read_local_counts(const std::string& cluster_queue) {
     int64_t finished = 0;
     UnadmittedCounts unadmitted;
@@ -181,8 +181,8 @@ class GaugeReader {
     });
   }
 
-  // Of Workloads that name a LocalQueue, or through it a ClusterQueue, that does not exist:
-  // in one sum, since anybody may invent names.
+  // Workloads that name a LocalQueue, or through it a ClusterQueue, that does not exist. They are counted in
+  // one sum, since every user can invent names.
   void read_homeless() {
     UnadmittedCounts unadmitted;
     for (const auto& [path, counts] : state_.queue_counts().local_queues()) {

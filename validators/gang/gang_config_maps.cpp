@@ -1,6 +1,6 @@
-// A start barrier opens by what stands in its gang's ConfigMap, so nobody but muster writes that.
-// Rejected: a ConfigMap whose name ends in -group-scheduling, with a key `started`, `expired` or
-// `deadlines` that a user has made or changed; also under a name for which there is no gang yet.
+// The content of a gang's ConfigMap opens the start barrier, so only muster can write it. Rejected: a ConfigMap
+// whose name ends in -group-scheduling, with a key `started`, `expired` or `deadlines` that a user has created
+// or changed; also with a name that has no gang yet.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"

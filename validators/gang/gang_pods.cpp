@@ -1,10 +1,10 @@
-// The pods of a gang are made by the Job controller: muster opens a start barrier when it has
-// seen all of them wait, so a pod that somebody else made, or changed into one, must not be
-// among them. Rejected: a pod with the label muster.batch/group-scheduling that a user creates,
-// and an update that changes which run, Job or index a pod counts for, or the image of its waiter.
+// The Job controller creates the pods of a gang. muster opens a start barrier when it has seen all of them
+// wait, so the group must not contain a pod that another user created, or changed to look like one. Rejected: a
+// pod with the label muster.batch/group-scheduling that a user creates, and an update that changes which run,
+// Job or index a pod counts for, or the image of its waiter.
 //
-// Owner references and labels of pods are anybody's to write who may create pods, so they
-// alone prove nothing. Nor could the pod be told later: Kubernetes stores not who made it.
+// Every user who can create pods can write owner references and labels of pods, so they alone prove nothing. A
+// later check is not possible either: Kubernetes does not store the creator of a pod.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -23,7 +23,7 @@ bool is_member(const json& pod) {
   return find_path(pod, {"metadata", "labels", kGroupLabel}) != nullptr;
 }
 
-// What says for whom it counts, and what its waiter's exit is worth.
+// The fields that decide for which gang a pod counts, and the meaning of its waiter's exit.
 json membership(const json& pod) {
   json told = json::array();
   for (const std::string_view label :
@@ -39,7 +39,7 @@ json membership(const json& pod) {
 
 bool same_controller(const json& before, const json& after) {
   const ObjectMeta old_meta = read_meta(before), meta = read_meta(after);
-  // Without one it counts for nothing: that is how a pod is orphaned.
+  // A pod without this field does not count: this is how a pod is orphaned.
   if (!meta.controller) return true;
   return old_meta.controller && old_meta.controller->uid == meta.controller->uid;
 }

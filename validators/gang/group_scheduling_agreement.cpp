@@ -1,6 +1,5 @@
-// A JobSet may say the same in spec.groupSchedulingConfig and in annotations (so that
-// one manifest serves clusters with and without the field), but not two different
-// things. Rejected, for example:
+// A JobSet can have the same values in spec.groupSchedulingConfig and in annotations (so that one manifest
+// serves clusters with and without the field), but not two different values. Rejected, for example:
 //
 //   metadata: {annotations: {muster.batch/group-scheduling-timeout-seconds: "300"}}
 //   spec: {groupSchedulingConfig: {timeoutAfterSeconds: 600}}

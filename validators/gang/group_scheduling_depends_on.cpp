@@ -1,6 +1,6 @@
-// dependsOn holds a replicated job back until another is ready or complete, which a
-// member of a gang never is before the whole gang has started. That holds over a job
-// between the two as well. Rejected, for example, where both are targets:
+// dependsOn makes a replicated job wait until another is ready or complete. A member of a gang is never ready
+// before the whole gang has started. This is also true for a chain over other jobs. Rejected, for example, if
+// both are targets:
 //
 //   replicatedJobs: [{name: driver, ...}, {name: workers, dependsOn: [{name: driver, status: Ready}], ...}]
 #include <map>
@@ -26,7 +26,8 @@ Dependencies dependencies_of(const json& replicated_jobs) {
   return dependencies;
 }
 
-// A target that `from` is or waits for, over any number of steps; empty when there is none.
+// A target that is `from` itself or for which `from` waits, over any number of steps; empty if no target
+// exists.
 std::string_view reachable_target(const Dependencies& dependencies, const GroupConfig& config, std::string_view from) {
   std::set<std::string_view> seen;
   std::vector<std::string_view> open = {from};

@@ -1,11 +1,10 @@
-// Whether and how a job starts as a group is settled when it is created: pods that
-// exist have a barrier or have none, and the deadline of a run may have begun. Spec
-// field and annotations alike may be neither added nor removed nor changed. Rejected,
-// for example:
+// The creation of a job decides whether and how it starts as a group: existing pods have a barrier or have
+// none, and the deadline of a run can have begun. The spec field and the annotations cannot be added, removed
+// or changed. Rejected, for example:
 //
 //   kubectl annotate job train muster.batch/group-scheduling-timeout-seconds=300
 //
-// A configuration that was never usable had no effect and may be removed.
+// A configuration that was never usable had no effect and can be removed.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"

@@ -1,5 +1,5 @@
-// Where group scheduling is off (groupScheduling: false), muster may not see pods and would
-// never open a barrier, so no job may ask for one. Rejected there, for example:
+// If group scheduling is off (groupScheduling: false), muster has no right to see pods and would never open a
+// barrier, so no job can request a barrier. Rejected there, for example:
 //
 //   groupSchedulingConfig: {timeoutAfterSeconds: 300}
 #include <nlohmann/json.hpp>

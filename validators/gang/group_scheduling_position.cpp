@@ -1,9 +1,8 @@
-// The waiter is the last init container: what came after it would run, and pull its
-// image, once the group has started, so that the pods would not start together. The
-// mutator puts it last; another webhook may have added one behind it. An object that
-// was stored so may still be changed otherwise.
+// The waiter is the last init container: a container after it would run, and pull its image, after the group
+// has started, so that the pods would not start together. The mutator puts it last; another webhook can have
+// added a container after it. A stored object with this order can still change in other fields.
 //
-// A gang without its barrier is allowed, with a warning: it runs, as if it were none.
+// A gang without its barrier is allowed, with a warning: it runs like a job that is not a gang.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"

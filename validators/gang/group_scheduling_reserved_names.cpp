@@ -1,12 +1,11 @@
-// The names of the start barrier (KEP-498) are muster's: no container or volume of a
-// user may have them, and no other volume may be mounted where the waiter looks.
-// Rejected, for example:
+// The names of the start barrier (KEP-498) belong to muster: no container or volume of a user can have them,
+// and no other volume can be mounted at the waiter's path. Rejected, for example:
 //
 //   containers: [{name: group-scheduling-init, image: busybox}]
 //
-// What runs our waiter on our mount is ours. It stands in templates of a gang's
-// targets, and in Jobs that a controller has made of such a template; in any other new
-// object it was copied from there, and nobody would ever release it.
+// A container that runs muster's waiter with muster's mount was added by muster. It occurs in templates of a
+// gang's targets, and in Jobs that a controller has created from such a template. In any other new object it is
+// a copy, and no controller would ever release it.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
@@ -31,7 +30,7 @@ void check_mounts(const json& container, const FieldPath& path, FieldErrors& err
   }
 }
 
-// `waits_here`: whether a barrier may stand in this template.
+// `waits_here`: whether this template can have a barrier.
 FieldErrors check_template(const ConstPodTemplateRef& ref, bool waits_here) {
   FieldErrors errors;
   const FieldPath spec = ref.path.child("spec");

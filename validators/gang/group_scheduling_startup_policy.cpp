@@ -1,13 +1,12 @@
-// An InOrder startup policy makes the next replicated job wait until the one before
-// is ready, and behind a barrier that spans both none ever is (KEP-498, Constraints).
+// An InOrder startup policy makes the next replicated job wait until the previous one is ready. Behind a
+// barrier for both, none ever becomes ready (KEP-498, Constraints).
 // A gang of one replicated job has no such conflict. Rejected, for example:
 //
 //   startupPolicy: {startupPolicyOrder: InOrder}
 //   groupSchedulingConfig: {timeoutAfterSeconds: 300}
 //   replicatedJobs: [{name: driver, ...}, {name: workers, ...}]
 //
-// The API server lets startupPolicy be added to a JobSet that has none, so updates are
-// checked too.
+// The API server allows adding startupPolicy to a JobSet without one, so updates are checked too.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"

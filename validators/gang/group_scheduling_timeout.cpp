@@ -1,10 +1,10 @@
-// A gang says how long its pods may take to start: a whole number of seconds, at
-// least 1 (KEP-498's timeoutAfterSeconds). Rejected, for example:
+// A gang specifies how long its pods can take to start: a whole number of seconds, at least 1 (KEP-498's
+// timeoutAfterSeconds). Rejected, for example:
 //
 //   groupSchedulingConfig: {timeoutAfterSeconds: 0}
 //
-// Kubernetes' own deadlines run while the gang waits; one that ends first is allowed,
-// and the user is told.
+// Kubernetes' own deadlines run while the gang waits. A deadline that ends first is allowed, and the user gets
+// a warning.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"

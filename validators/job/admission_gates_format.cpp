@@ -35,7 +35,7 @@ FieldErrors check(const Review& review) {
   const bool concerned = enabled_kind(review) || review.request.resource == "workloads";
   if (!concerned || !review.settings.enabled("AdmissionGatedBy")) return {};
   FieldErrors errors = complaints_about(annotation(review.request.object, kAdmissionGatedByAnnotation).value_or(""));
-  // Kueue looks twice on UPDATE of most kinds; whoever counts causes finds as many here.
+  // Kueue checks most kinds twice on UPDATE; so tools that count causes find the same number here.
   const JobKind* kind = enabled_kind(review);
   const bool twice = kind == nullptr || (kind->forms_are_checked_on_update() && !kind->is_serving());
   if (review.request.operation == Operation::kUpdate && twice) append(errors, FieldErrors(errors));

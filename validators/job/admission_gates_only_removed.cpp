@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-// A gate that came later could hold back what is admitted already.
+// A gate that is added later could block a job that is already admitted.
 FieldErrors check(const Review& review) {
   const bool concerned = enabled_kind(review) || review.request.resource == "workloads";
   if (!concerned || !review.settings.enabled("AdmissionGatedBy")) return {};

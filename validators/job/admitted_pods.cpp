@@ -1,11 +1,11 @@
-// What runs with quota does not ask for more than that: neither a queued job while it runs,
-// nor at any time a Job of a queued JobSet, whose quota is the JobSet's. Rejected, for
-// example, is an UPDATE by a user of a running Job in a LocalQueue from
+// A job that runs with quota cannot request more than its quota: this applies to a queued job while it runs,
+// and always to a Job of a queued JobSet, whose quota is the quota of the JobSet. Rejected, for example, is an
+// UPDATE by a user of a running Job in a LocalQueue from
 //
 //   spec: {parallelism: 1}    to    spec: {parallelism: 50}
 //
-// A Job that is suspended in the same request may grow: it is queued anew. Elastic jobs may
-// grow, too: new pods wait behind a scheduling gate.
+// A Job that is suspended in the same request can grow: it is queued again. Elastic jobs can grow, too: new
+// pods wait behind a scheduling gate.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// What of a pod template decides about the pods' requests.
+// The parts of a pod template that decide about the pods' requests.
 json requests_of(const json& pod_template) {
   const json& spec = object_at(pod_template, {"spec"});
   json asked = {{"pod", object_at(spec, {"resources"})}, {"overhead", object_at(spec, {"overhead"})}};
@@ -40,10 +40,10 @@ struct Growth {
   bool part = false;  // of a queued job
 };
 
-// nullopt: the pods are counted anew before they run, or are nobody's business.
+// nullopt: the pods are counted again before they run, or no quota counts them.
 std::optional<Growth> runs_with_quota(const Review& review) {
   const JobKind* kind = enabled_kind(review);
-  // Each pod more is a Workload, or a part of one, that waits for its own quota.
+  // Each additional pod is a Workload, or a part of one, that waits for its own quota.
   if (!kind || kind->is_serving() || is_admitter(review)) return std::nullopt;
   const json &before = review.request.old_object, &after = review.request.object;
   const std::string self = "this " + review.request.kind;
@@ -55,7 +55,7 @@ std::optional<Growth> runs_with_quota(const Review& review) {
   return Growth{self + " is queued and runs with the quota for the pods that it had", false};
 }
 
-// Its own controller may put new pods in the place of those that run.
+// Its own controller can replace running pods by new pods.
 bool is_described(const JobKind& kind) {
   return &kind != &batch_job && &kind != &jobset;
 }

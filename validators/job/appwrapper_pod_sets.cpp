@@ -1,11 +1,11 @@
-// The pod sets that an AppWrapper declares are what its quota is counted by, so they count all of its pods. Rejected,
-// for example:
+// The quota of an AppWrapper is computed from its declared pod sets, so they must count all of its pods.
+// Rejected, for example:
 //
 //   components:
 //   - podSets: [{path: template.spec.template, replicas: 1}]
 //     template: {apiVersion: batch/v1, kind: Job, spec: {parallelism: 50, ...}}
 //
-// The webhook of AppWrapper itself has such a rule as well; it need not be there.
+// The webhook of AppWrapper itself has such a rule too, but it is not always installed.
 #include <nlohmann/json.hpp>
 
 #include "api/kinds/hooks/hooks.h"

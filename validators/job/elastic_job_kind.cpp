@@ -1,6 +1,6 @@
 // Only some kinds can grow and shrink while they run. On an update the rule that the annotation is immutable
-// (elastic_job_immutable) says enough; Kueue's webhooks of MPIJobs and SparkApplications say both. Rejected, for
-// example:
+// (elastic_job_immutable) is enough; Kueue's webhooks of MPIJobs and SparkApplications report both. Rejected,
+// for example:
 //
 //   kind: PyTorchJob
 //   metadata: {annotations: {kueue.x-k8s.io/elastic-job: "true"}}

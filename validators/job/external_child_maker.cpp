@@ -16,7 +16,7 @@
 namespace muster {
 namespace {
 
-// Why the user cannot make this job; empty: nothing is against it.
+// The reason why the user cannot create this job; empty: no reason.
 std::string claim(const Review& review) {
   if (!enabled_kind(review) || review.settings.admitters.empty() || is_admitter(review)) return "";
   if (!is_queued_by_itself(review, review.request.object)) return "";

@@ -1,7 +1,7 @@
-// A queue name on a Job or a JobSet has no effect where integrations.frameworks leaves the kind out: the
-// object runs at once and without quota, as in Kueue. Whoever asks for a queue is told so; of an update
-// only when it brings the name. With unqueuedKinds: Deny the request is refused. Told, for example, with
-// frameworks: [batch/job]:
+// A queue name on a Job or a JobSet has no effect if integrations.frameworks does not contain the kind: the
+// object runs at once and without quota, as in Kueue. A user who requests a queue gets a warning; for an update
+// only if it adds the name. With unqueuedKinds: Deny the request is refused. A warning is given, for example,
+// with frameworks: [batch/job]:
 //
 //   kind: JobSet
 //   metadata: {labels: {kueue.x-k8s.io/queue-name: main}}
@@ -20,7 +20,7 @@ bool names_queue(const nlohmann::json& object) {
   return label(object, kQueueNameLabel).has_value();
 }
 
-// What is to be said; empty: nothing.
+// The warning; empty: no warning.
 std::string notice(const Review& review) {
   const AdmissionRequest& request = review.request;
   const JobKind* kind = find_job_kind(request.group, request.kind);

@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-// Partial admission: a Job may start with fewer pods, down to this number. On
-// UPDATE only a changed value is looked at, for Jobs that were there before the rule.
+// Partial admission: a Job can start with fewer pods, down to this number. On UPDATE only a changed value is
+// checked, because of Jobs that are older than the rule.
 FieldErrors check(const Review& review) {
   const json& object = review.request.object;
   const auto text = annotation(object, kMinParallelismAnnotation);

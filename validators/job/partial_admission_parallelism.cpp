@@ -10,8 +10,8 @@ namespace {
 
 using nlohmann::json;
 
-// While a partially admitted Job runs, spec.parallelism is what was admitted, and
-// whoever changes it changes that.
+// While a partially admitted Job runs, spec.parallelism is the admitted number, and a change of the field
+// changes this number.
 FieldErrors check(const Review& review) {
   const JobKind* kind = enabled_kind(review);
   const json& object = review.request.object;

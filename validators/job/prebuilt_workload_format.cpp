@@ -8,8 +8,8 @@
 namespace muster {
 namespace {
 
-// An update that may change the name has Kueue look at it a second time; whoever
-// counts causes finds as many here.
+// For an update that can change the name, Kueue checks it a second time; so tools that count causes find the
+// same number here.
 size_t times_looked_at(const Review& review, const JobKind& kind) {
   if (review.request.operation != Operation::kUpdate) return 1;
   const bool may_change = kind.stopped(review.request.object) || is_elastic(review.settings, review.request.old_object);

@@ -11,7 +11,7 @@ std::string_view name_in(const std::optional<PrebuiltWorkloadName>& prebuilt) {
   return prebuilt ? prebuilt->name : std::string_view();
 }
 
-// A running job keeps its Workload; an elastic one goes from slice to slice.
+// A running job keeps its Workload; an elastic job moves from slice to slice.
 FieldErrors check(const Review& review) {
   const JobKind* kind = enabled_kind(review);
   const nlohmann::json& object = review.request.object;

@@ -8,8 +8,8 @@
 namespace muster {
 namespace {
 
-// One priority class may become another at any time, but none may not become one
-// while the job runs, and one never becomes none.
+// A priority class can change to another class at any time. It cannot be added while the job runs, and it can
+// never be removed.
 FieldErrors check(const Review& review) {
   const JobKind* kind = enabled_kind(review);
   if (!kind) return {};

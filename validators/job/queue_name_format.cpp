@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-// A queue name is the name of a LocalQueue; an empty label is no way to say "none".
+// A queue name is the name of a LocalQueue; an empty label does not mean "no queue".
 FieldErrors check(const Review& review) {
   const auto queue = label(review.request.object, kQueueNameLabel);
   if (kind_of_checked_forms(review) == nullptr || !queue) return {};

@@ -7,13 +7,13 @@
 namespace muster {
 namespace {
 
-// A job that runs uses the quota of its queue; only a stopped one may move.
+// A running job uses the quota of its queue; only a stopped job can move to another queue.
 FieldErrors check(const Review& review) {
   const JobKind* kind = enabled_kind(review);
   const nlohmann::json& object = review.request.object;
   if (!kind || is_unchecked_update(review)) return {};
   const std::string_view queue = queue_name_of(object);
-  // What serves stays in some queue.
+  // A serving object can change its queue, but it cannot leave the queues.
   if (kind->stopped(object) && !(kind->is_serving() && queue.empty())) return {};
   if (queue == queue_name_of(review.request.old_object)) return {};
   return {invalid(FieldPath("metadata.labels").key(kQueueNameLabel), queue, "field is immutable")};

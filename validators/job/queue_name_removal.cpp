@@ -8,8 +8,7 @@
 namespace muster {
 namespace {
 
-// Where every job without a queue name would have got the default one, removing the
-// name is a way around the queues.
+// If every job without a queue name would get the default queue, removing the name would bypass the queues.
 FieldErrors check(const Review& review) {
   const nlohmann::json& old_object = review.request.old_object;
   if (!enabled_kind(review) || queue_name_of(old_object).empty()) return {};

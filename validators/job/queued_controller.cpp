@@ -1,10 +1,10 @@
-// Whose quota a job uses follows from its controller (metadata.ownerReferences), which only
-// those may choose who start queued jobs or make the Jobs of JobSets. Rejected, for example,
-// is an UPDATE that gives a Job in a LocalQueue this controller:
+// The controller of a job (metadata.ownerReferences) determines which quota the job uses. Only users who can
+// start queued jobs or create the Jobs of JobSets can choose it. Rejected, for example, is an UPDATE that gives
+// a Job in a LocalQueue this controller:
 //
 //   ownerReferences: [{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, name: other, controller: true}]
 //
-// Taking a controller away is allowed: garbage collection does so.
+// Removing a controller is allowed: garbage collection does so.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"

@@ -1,10 +1,10 @@
-// Ray's autoscaler makes pods while a job runs, without asking the queue. Rejected, for example:
+// Ray's autoscaler creates pods while a job runs, without a request to the queue. Rejected, for example:
 //
 //   kind: RayCluster
 //   spec: {enableInTreeAutoscaling: true}
 //
-// Kueue lets elastic jobs scale, since it counts their new pods in slices and holds them back until then; muster has
-// no slices.
+// Kueue lets elastic jobs scale, since it counts their new pods in slices and makes them wait until then;
+// muster has no slices.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"

@@ -1,10 +1,10 @@
-// A queued object of Ray's: its worker groups are pod sets beside the head, and it brings a cluster of its own, which
+// A queued object of Ray: its worker groups are pod sets beside the head, and it creates its own cluster, which
 // ends with it. Rejected, for example:
 //
 //   kind: RayJob
 //   spec: {clusterSelector: {ray.io/cluster: mine}, rayClusterSpec: {...}}
 //
-// One with a clusterSelector alone runs on a cluster that is there already, and is left alone.
+// A RayJob with only a clusterSelector runs on an existing cluster, and muster ignores it.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"

@@ -1,4 +1,4 @@
-// A queued SparkApplication runs in pods of the cluster, and as many as it says. Rejected, for example:
+// A queued SparkApplication runs in pods of the cluster, with a fixed number of pods. Rejected, for example:
 //
 //   kind: SparkApplication
 //   spec: {mode: client}
@@ -18,7 +18,7 @@ FieldErrors check(const Review& review) {
   if (string_at(object, {"spec", "mode"}) != "cluster")
     errors.push_back(invalid("spec.mode", string_at(object, {"spec", "mode"}),
                              "only Cluster mode is supported for a kueue managed job"));
-  // An elastic one is refused for that.
+  // Another rule refuses elastic applications.
   if (bool_at(object, {"spec", "dynamicAllocation", "enabled"}) && !is_elastic(review.settings, object))
     errors.push_back(invalid("spec.dynamicAllocation.enabled", true,
                              "executors that Spark adds by itself would run beyond the quota; set "

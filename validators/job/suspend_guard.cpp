@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-// Why a job may not start now, and what its owner can do.
+// The reason why a job cannot start now, and the remedy for its owner.
 struct Obstacle {
   std::string state;  // 'this Job is queued in LocalQueue "q"'
   std::string advice;
@@ -27,16 +27,15 @@ Obstacle queued_by_itself(const Review& review, std::string_view queue) {
           keep + "without the label " + std::string(kQueueNameLabel)};
 }
 
-// Whether the Workload of the topmost controller lets a part of it run. It counts what its controller makes: the Jobs
-// of a JobSet, the JobSet of a TrainJob.
+// Whether the Workload of the topmost controller lets a part of it run. It counts the objects that its
+// controller creates: the Jobs of a JobSet, the JobSet of a TrainJob.
 bool covers(const ManagedAncestor& ancestor, const Review& review) {
   return review.view.is_admitted(ancestor.uid);
 }
 
-// What was queued before the request is what counts: a request cannot take a job out of
-// its queue and start it in one. When the owners leave it open whether an ancestor is
-// managed, the job's own label or namespace decides. Of the jobs that are created, the
-// mutators suspend all but parts of others.
+// The state before the request counts: a request cannot remove a job from its queue and start it at the same
+// time. If the owners do not decide whether an ancestor is managed, the job's own label or namespace decides.
+// When jobs are created, the mutators suspend all jobs except parts of others.
 std::optional<Obstacle> starts_past_the_queue(const Review& review) {
   const JobKind* kind = enabled_kind(review);
   const AdmissionRequest& request = review.request;

@@ -1,7 +1,6 @@
-// Typing mistakes in Job and pod templates, which the API server stores as they come inside of
-// JobSets: a field of a wrong type is rejected where it stands, and one that no template has is told
-// of in Kubernetes' own words. A newer API server can know more fields, so these are let through.
-// Rejected, for example:
+// Typing mistakes in Job and pod templates, which the API server does not check inside of JobSets. A field of a
+// wrong type is rejected with its path, and an unknown field causes a warning with Kubernetes' own message. A
+// newer API server can know more fields, so unknown fields are allowed. Rejected, for example:
 //
 //   containers: [{name: main, image: 5}]
 #include <nlohmann/json.hpp>

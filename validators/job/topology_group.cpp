@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-// A pod set that names a group and says where it wants to be. Required beats preferred.
+// A pod set that names a group and requests a topology. Required has precedence over preferred.
 struct Member {
   const ConstPodTemplateRef* pod_template;
   std::optional<std::string_view> required, preferred;
@@ -42,7 +42,7 @@ FieldErrors blame_all(const Group& group, const std::string& detail) {
   return errors;
 }
 
-// Each is told where the other one stands.
+// The error at each of them names the path of the other one.
 FieldError inconsistent(const Group& group, const Member& blamed, const Member& other) {
   return {annotations_path(*blamed.pod_template), FieldErrorType::kInvalid, "",
           "must specify '" + std::string(kRequiredTopology) + "' or '" + std::string(kPreferredTopology) +
@@ -50,7 +50,8 @@ FieldError inconsistent(const Group& group, const Member& blamed, const Member& 
               std::string(group.first) + "'"};
 }
 
-// A group is a leader and its workers: two pod sets in the same place, one of a single pod.
+// A group is a leader and its workers: two pod sets with the same topology request, one of them with a single
+// pod.
 FieldErrors check_group(const Group& group) {
   const auto& members = group.second;
   if (members.size() != 2) {

@@ -14,7 +14,7 @@ FieldErrors check(const Review& review) {
   if (!kind || !review.settings.enabled("TopologyAwareScheduling") || !kind->checks_topology_requests()) return {};
   const auto templates = kind->read_pod_templates(review.request.object, namespace_of(review.request), review.view);
   if (!templates) {
-    // Outside of the queues it is its own controller's business.
+    // Outside of the queues only its own controller checks it.
     if (!is_queued_by_itself(review, review.request.object)) return {};
     return {{"spec", FieldErrorType::kInvalid, "", "its pods cannot be counted: " + templates.error().message}};
   }

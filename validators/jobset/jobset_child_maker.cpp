@@ -1,10 +1,9 @@
-// Where muster is the JobSet controller, nobody else makes Jobs of a queued JobSet: its
-// Workload counts the Jobs that its spec asks for. Rejected, for example, is the creation of
-// a Job by a user with
+// If muster is the JobSet controller, no other user can create Jobs of a queued JobSet: its Workload counts the
+// Jobs of its spec. Rejected, for example, is the creation of a Job by a user with
 //
 //   ownerReferences: [{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, name: train, controller: true}]
 //
-// when JobSet `train` is in a LocalQueue. Not in force without admitters: a person runs muster.
+// when JobSet `train` is in a LocalQueue. The rule is off without admitters: a person runs muster.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
@@ -24,7 +23,7 @@ std::optional<ManagedAncestor> claimed_by(const Review& review) {
   if (!enabled_kind(review) || review.settings.admitters.empty() || is_admitter(review)) return std::nullopt;
   if (!says_it_is_of_a_jobset(review)) return std::nullopt;
   const MaybeAncestor ancestor = managed_ancestor(review, review.request.object);
-  // Those of other controllers: validators/job/external_child_maker.cpp.
+  // For children of other controllers see validators/job/external_child_maker.cpp.
   if (!ancestor.ok() || !*ancestor || (*ancestor)->external) return std::nullopt;
   return *ancestor;
 }

@@ -1,6 +1,5 @@
-// The coordinator is one pod: its replicated job, Job and index must exist, and its
-// address, which becomes a label of every pod, must fit into one. Rejected, for
-// example, where leader has one replica:
+// The coordinator is one pod. Its replicated job, Job and index must exist, and its address, which becomes a
+// label of every pod, must fit into a label. Rejected, for example, if leader has one replica:
 //
 //   coordinator: {replicatedJob: leader, jobIndex: 1}
 #include <nlohmann/json.hpp>
@@ -21,7 +20,7 @@ struct Coordinator {
   int64_t job_index, pod_index;
 };
 
-// The first thing that is wrong; each question makes sense only after the one before.
+// The first error; each check makes sense only after the previous one.
 std::optional<FieldError> check_place(const json& jobset, const Coordinator& coordinator) {
   const std::string& name = coordinator.replicated_job;
   const json* replicated_job = find_replicated_job(jobset, name);

@@ -1,6 +1,5 @@
-// A replicated job depends only on those that are listed before it (the API lets it
-// name itself, too); so the first has none, not even an empty list. Rejected, for
-// example, where ps comes last:
+// A replicated job can depend only on replicated jobs that are listed before it (the API also lets it name
+// itself). So the first has no dependency, not even an empty list. Rejected, for example, if ps is last:
 //
 //   replicatedJobs: [{name: leader, ...}, {name: worker, dependsOn: [{name: ps, status: Ready}], ...}, {name: ps, ...}]
 #include <nlohmann/json.hpp>

@@ -1,6 +1,5 @@
-// With JobSet's gate ElasticJobSet the number of pods of Indexed Jobs may change while
-// the JobSet runs: parallelism and completions together, to one at least. Rejected, for
-// example:
+// With JobSet's gate ElasticJobSet the number of pods of Indexed Jobs can change while the JobSet runs:
+// parallelism and completions together, down to one. Rejected, for example:
 //
 //   parallelism: 4, completions: 4 -> parallelism: 2, completions: 4
 #include <nlohmann/json.hpp>

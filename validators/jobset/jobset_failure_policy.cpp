@@ -88,7 +88,7 @@ void check_names_are_unique(const json& rules, const FieldPath& path, FieldError
   }
 }
 
-// False when the gate is off: then the other rules are not looked at, as in JobSet.
+// False when the gate is off: then the other rules are not checked, as in JobSet.
 bool check_restart_job(const Review& review, const json& rules, FieldErrors& errors) {
   const auto first = std::find_if(rules.begin(), rules.end(), restarts_single_job);
   if (first == rules.end()) return true;

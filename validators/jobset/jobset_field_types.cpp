@@ -1,7 +1,6 @@
-// Fields of a wrong type, and quantities that are none, said where they stand: the other
-// rules read them as left out, and muster's schema does not look into pod templates. The types of
-// the fields of templates are another rule's (template_fields.cpp).
-// Rejected, for example:
+// Fields of a wrong type and invalid quantities are reported with their path. The other rules treat them as
+// missing, and muster's schema does not check pod templates. Another rule checks the types of the fields of
+// templates (template_fields.cpp). Rejected, for example:
 //
 //   containers: [{name: main, resources: {requests: {cpu: abc}}}]
 #include <limits>

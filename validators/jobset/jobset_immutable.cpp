@@ -1,8 +1,7 @@
-// What a JobSet runs, and who runs it, is settled when it is created. Three things may
-// change: of a suspended JobSet, or with the change that suspends it, the parts of the
-// pod templates by which a queue places pods; with JobSet's gate ElasticJobSet the
-// number of pods, on the terms of jobset_elastic; and what is not in the templates.
-// Rejected, for example:
+// The content of a JobSet and its controller are fixed at its creation. Three things can change: in a suspended
+// JobSet, or with the change that suspends it, the parts of the pod templates by which a queue places pods;
+// with JobSet's gate ElasticJobSet the number of pods, under the rules of jobset_elastic; and the fields
+// outside of the templates. Rejected, for example:
 //
 //   replicas: 1 -> replicas: 2
 #include <nlohmann/json.hpp>
@@ -49,7 +48,7 @@ void copy_placement(const json& old_job, json& job) {
   }
 }
 
-// The new list, with what may change as it was.
+// The new list, with the old values of the fields that can change.
 json without_allowed_changes(const Review& review) {
   const json& old_object = review.request.old_object;
   const json& object = review.request.object;

@@ -1,6 +1,5 @@
-// Restarting pods in place needs JobSet's feature gate InPlaceRestart, and Jobs that
-// never fail by themselves and whose pods are all there at once. Rejected, for example,
-// without the gate:
+// An in-place restart of pods needs JobSet's feature gate InPlaceRestart. Its Jobs must never fail by
+// themselves, and all their pods must exist at the same time. Rejected, for example, without the gate:
 //
 //   failurePolicy: {restartStrategy: InPlaceRestart}
 #include <limits>

@@ -21,7 +21,7 @@ constexpr std::string_view kJobTooLong =
 constexpr std::string_view kPodTooLong =
     "JobSet name is too long, pod names generated for this JobSet will exceed 63 characters";
 
-// What the API server adds to the name of a Job's pod.
+// The characters that the API server adds to the name of a Job's pod.
 constexpr std::string_view kPodSuffix = "-abcde";
 
 void check_one(const std::string& jobset_name, const json& replicated_job, const FieldPath& path, FieldErrors& errors) {

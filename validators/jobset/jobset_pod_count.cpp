@@ -31,7 +31,7 @@ FieldErrors check(const Review& review) {
   return errors;
 }
 
-// What is allowed may still be more than muster runs at a time.
+// The allowed number can still be larger than muster's limit of running Jobs.
 std::vector<std::string> warn(const Review& review) {
   if (is_managed_elsewhere(review.request.object)) return {};
   int64_t jobs = 0;

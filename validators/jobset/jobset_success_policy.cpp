@@ -1,5 +1,5 @@
-// A success policy names replicated jobs of its own JobSet. Rejected, for example,
-// where none is called nobody:
+// A success policy names replicated jobs of its own JobSet. Rejected, for example, if the JobSet has no
+// replicated job with the name nobody:
 //
 //   successPolicy: {operator: Any, targetReplicatedJobs: [nobody]}
 #include <nlohmann/json.hpp>

@@ -1,10 +1,9 @@
-// What JobSet's own controller can do and muster cannot is refused by name, rather than
-// left undone: in-place restart. Rejected, for example:
-//
+// A feature of JobSet's own controller that muster does not support is refused by name, and is not ignored:
+// in-place restart. Rejected, for example:
 //   failurePolicy: {restartStrategy: InPlaceRestart}
 //
-// A JobSet that another controller manages is not muster's to run; and one that came
-// with such a feature, from a time before muster, can still be changed and ended.
+// muster does not run a JobSet that another controller manages. A JobSet with such a feature that is older than
+// muster can still be changed and ended.
 #include <nlohmann/json.hpp>
 
 #include "jobs/jobset/jobset_fields.h"

@@ -1,13 +1,12 @@
-// A claim of volumeClaimPolicies is named <template>-<jobset>, and somebody must mount
-// it; no volume of a pod template may bear its name. Rejected, for example, where no
-// container mounts data:
+// A claim of volumeClaimPolicies has the name <template>-<jobset>, and a container must mount it; no volume of
+// a pod template can have its name. Rejected, for example, if no container mounts data:
 //
 //   volumeClaimPolicies: [{templates: [{metadata: {name: data}, spec: {...}}]}]
 //
-// A claim of that name that exists already (with JobSet's label; muster knows no others) is used
-// as it is and cannot go with the JobSet, so whenDeleted must be Retain. JobSet's webhook also
-// wants the stored spec to be the template, letter for letter. No claim has such a spec once the
-// API server has set its defaults and a volume is bound, so muster does not ask for it.
+// An existing claim with this name (with JobSet's label; muster knows no others) is used without changes and
+// cannot be deleted with the JobSet, so whenDeleted must be Retain. JobSet's webhook also requires that the
+// stored spec is exactly equal to the template. No claim has such a spec after the API server has set its
+// defaults and a volume is bound, so muster does not require it.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>

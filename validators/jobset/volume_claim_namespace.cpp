@@ -1,5 +1,5 @@
-// A claim of volumeClaimPolicies is made in the namespace of its JobSet; the template names
-// no other. In JobSet this is a rule of the schema. Rejected, for example:
+// A claim of volumeClaimPolicies is created in the namespace of its JobSet; the template cannot name another
+// namespace. In JobSet this is a rule of the schema. Rejected, for example:
 //
 //   volumeClaimPolicies: [{templates: [{metadata: {name: data, namespace: other}}]}]
 #include <nlohmann/json.hpp>

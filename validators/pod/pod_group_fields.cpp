@@ -1,5 +1,5 @@
-// A pod of a group names its group and how many pods it has, both or neither. The group's name is the name of its
-// Workload, so a Workload that somebody else has made must have it too.
+// A pod of a group has the name of its group and the number of its pods, both or neither. The group's name is
+// the name of its Workload, so a Workload that another user has created must have this name too.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/go_strconv.h"

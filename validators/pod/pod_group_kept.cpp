@@ -1,4 +1,4 @@
-// A pod stays in its group, and a group that one failed pod ends stays so.
+// A pod cannot leave its group, and a group that ends with one failed pod keeps this setting.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"

@@ -1,5 +1,5 @@
-// The label by which muster knows its pods stays as long as a pod may run: a pod that muster does not see uses no
-// quota.
+// The label by which muster finds its pods cannot be removed while a pod is allowed to run: muster counts no
+// quota for a pod that it does not see.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"

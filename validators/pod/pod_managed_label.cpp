@@ -1,4 +1,5 @@
-// The label by which muster knows its pods has one value. On a pod whose controller is queued it means nothing.
+// The label by which muster finds its pods has one value. It has no meaning on a pod whose controller is
+// queued.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"

@@ -1,6 +1,5 @@
-// The policy for concurrent admission stays as it was made. (muster refuses new ones:
+// The policy for concurrent admission cannot change after the creation. (muster refuses new policies:
 // clusterqueue_unsupported.) Rejected, for example:
-//
 //   concurrentAdmissionPolicy: {migration: {mode: RetainFirstAdmission}} -> none
 #include <nlohmann/json.hpp>
 

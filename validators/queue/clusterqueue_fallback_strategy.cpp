@@ -1,6 +1,6 @@
-// The rules by which a Workload leaves a flavor on which it does not start (KEP-2560): of the two
-// spellings of a timeout one, and only where a timeout is what triggers; flavors that the
-// queue has, or '*'; and nothing that would have no effect. Rejected, for example:
+// The rules by which a Workload leaves a flavor on which it does not start (KEP-2560). A timeout has only one
+// of its two forms, and only if the trigger is a timeout; the flavors must be flavors of the queue, or '*'; and
+// every field must have an effect. Rejected, for example:
 //
 //   fallbackStrategy: {rules: [{name: spot, trigger: AdmissionCheckRejected, timeoutMinutes: 5}]}
 #include <algorithm>

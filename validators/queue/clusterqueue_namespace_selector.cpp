@@ -1,4 +1,4 @@
-// The selector of namespaces is one that can be evaluated. Rejected, for example:
+// The selector of namespaces must be valid. Rejected, for example:
 //
 //   namespaceSelector: {matchExpressions: [{key: team, operator: Exists, values: [a]}]}
 #include <nlohmann/json.hpp>

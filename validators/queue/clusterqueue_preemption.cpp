@@ -1,4 +1,4 @@
-// Who borrows may preempt in other queues only where the queue may reclaim. Rejected, for example:
+// A queue that borrows can preempt in other queues only if the queue can also reclaim. Rejected, for example:
 //
 //   preemption: {reclaimWithinCohort: Never, borrowWithinCohort: {policy: LowerPriority}}
 #include <nlohmann/json.hpp>

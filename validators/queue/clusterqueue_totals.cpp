@@ -1,6 +1,5 @@
-// How much one queue may cover: the scheduler looks at each flavor and resource for each
-// Workload. Rejected: more than 256 flavors or resources in all groups together, or more
-// than 512 quotas in one group.
+// Limits of the size of one queue: the scheduler checks each flavor and resource for each Workload. Rejected:
+// more than 256 flavors or resources in all groups together, or more than 512 quotas in one group.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"

@@ -1,5 +1,5 @@
-// What a queue can say and muster does not do is refused by name, rather than left undone.
-// Rejected, for example:
+// A setting of a queue that muster does not support is refused by name, and is not ignored. Rejected, for
+// example:
 //
 //   concurrentAdmissionPolicy: {migration: {mode: TryPreferredFlavors}}
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ FieldErrors unsupported_in(const json& queue) {
                                "concurrent admission is not supported by muster; leave the policy out, Workloads then "
                                "try the flavors one after the other"));
   }
-  // The other mode asks for what muster does anyway.
+  // The other mode requests muster's normal behavior.
   constexpr std::string_view kByUsage = "UsageBasedAdmissionFairSharing";
   if (string_at(queue, {"spec", "admissionScope", "admissionMode"}) == kByUsage) {
     errors.push_back(invalid("spec.admissionScope.admissionMode", kByUsage,

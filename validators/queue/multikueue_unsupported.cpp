@@ -1,5 +1,5 @@
-// A queued job that MultiKueue manages runs on another cluster; here nobody would ever start it.
-// Rejected, for example:
+// A queued job that MultiKueue manages runs on another cluster; in this cluster no controller would ever start
+// it. Rejected, for example:
 //
 //   managedBy: kueue.x-k8s.io/multikueue
 #include <nlohmann/json.hpp>

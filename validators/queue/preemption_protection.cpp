@@ -1,10 +1,10 @@
-// Protection from early preemption is an administrator's word, on a ClusterQueue or a WorkloadPriorityClass, and
-// a duration; its limit stands on the preemptor's ClusterQueue. On any other object it would have no effect,
-// whatever its author expects. Rejected, for example, on a ClusterQueue:
+// Only an administrator can set protection from early preemption, on a ClusterQueue or a WorkloadPriorityClass.
+// The value is a duration; its limit is on the preemptor's ClusterQueue. On any other object it would have no
+// effect. Rejected, for example, on a ClusterQueue:
 //
 //   muster.batch/preemption-protection: "10"
 //
-// and on a Job, whatever the value.
+// and on a Job, with any value.
 #include <array>
 #include <nlohmann/json.hpp>
 

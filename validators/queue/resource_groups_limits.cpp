@@ -1,6 +1,5 @@
-// Only who has others to borrow from and to lend to can limit that; and a queue lends no more
-// than it has. (A cohort lends what its members have, too.) Rejected, for example:
-//
+// Only a queue with other queues to borrow from and to lend to can have these limits, and a queue cannot lend
+// more than it has. (A cohort also lends the quota of its members.) Rejected, for example:
 //   spec without cohortName, resources: [{name: cpu, nominalQuota: 10, borrowingLimit: 5}]
 #include <nlohmann/json.hpp>
 
@@ -39,7 +38,7 @@ FieldErrors check(const Review& review) {
   return errors;
 }
 
-// Kueue's CRD says so of what a ClusterQueue borrows; the rest is its webhook's.
+// Kueue's CRD checks the borrowing limit of a ClusterQueue; its webhook checks the other limits.
 bool in_schema(const FieldError& error) {
   return error.field.ends_with(".borrowingLimit") && error.detail == "must be nil when cohort is empty";
 }

@@ -1,5 +1,5 @@
-// A covered resource is named as resources are, and neither a resource nor a flavor stands
-// twice in a queue or cohort. Rejected, for example:
+// A covered resource must have the name of a resource, and neither a resource nor a flavor can occur twice in a
+// queue or cohort. Rejected, for example:
 //
 //   coveredResources: [cpu, cpu]
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// The quotas of a flavor stand in the order of the covered resources. Rejected, for example:
+// The quotas of a flavor must have the order of the covered resources. Rejected, for example:
 //
 //   coveredResources: [cpu, memory], flavors: [{name: spot, resources: [{name: memory, ...}, {name: cpu, ...}]}]
 #include <nlohmann/json.hpp>

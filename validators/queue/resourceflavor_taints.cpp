@@ -46,7 +46,7 @@ FieldErrors check(const Review& review) {
   return errors;
 }
 
-// Which effects there are, Kueue says in its CRD.
+// Kueue's CRD checks the effects.
 bool in_schema(const FieldError& error) {
   return error.field == "spec.nodeTaints";
 }

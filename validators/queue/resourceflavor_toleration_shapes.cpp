@@ -1,4 +1,4 @@
-// What a flavor tolerates is what a pod can tolerate. (Kueue says so in its CRD.) Rejected, for example:
+// The tolerations of a flavor must be valid for a pod. (Kueue has this rule in its CRD.) Rejected, for example:
 //
 //   tolerations: [{key: spot, operator: Exists, value: "true"}]
 #include <nlohmann/json.hpp>

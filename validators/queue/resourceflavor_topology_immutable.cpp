@@ -1,4 +1,5 @@
-// The topology of a flavor stays: Workloads were placed by it. (Kueue says so in its CRD.) Rejected, for example:
+// The topology of a flavor cannot change: Workloads were placed by it. (Kueue has this rule in its CRD.)
+// Rejected, for example:
 //
 //   topologyName: a -> topologyName: b
 #include <nlohmann/json.hpp>
@@ -10,7 +11,7 @@ namespace muster {
 namespace {
 
 FieldErrors check(const Review& review) {
-  // Kueue's rule is about the spec, and is not asked when there is none any more.
+  // Kueue's rule belongs to the spec, and does not run if the spec is removed.
   if (!find_path(review.request.object, {"spec"})) return {};
   const std::string_view before = string_at(review.request.old_object, {"spec", "topologyName"});
   if (before.empty() || before == string_at(review.request.object, {"spec", "topologyName"})) return {};

@@ -1,5 +1,6 @@
-// A StatefulSet in a queue has one Workload for all of its pods, so it is scaled to zero and from zero only, and comes
-// back when the pods of its last time have gone. A LeaderWorkerSet has one for each group, and no more than a million.
+// A StatefulSet in a queue has one Workload for all of its pods, so it can be scaled only to zero and from
+// zero, and only after the pods of its last run are deleted. A LeaderWorkerSet has one Workload for each group,
+// and at most a million groups.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"

@@ -1,5 +1,6 @@
-// The Workloads of a StatefulSet and of a LeaderWorkerSet count pods of one shape: what the pods ask for and where they
-// can run stays while the object is in a queue, and so does the size of a LeaderWorkerSet's groups.
+// The Workloads of a StatefulSet and of a LeaderWorkerSet count pods of one shape. So the requests of the pods
+// and their placement cannot change while the object is in a queue, and neither can the size of a
+// LeaderWorkerSet's groups.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"

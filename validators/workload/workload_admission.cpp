@@ -1,5 +1,5 @@
-// Reserved quota is that of the Workload's pod sets: an admission is there, names pod sets
-// that exist, and what it counts can be divided among the pods. Rejected, for example:
+// Reserved quota belongs to the Workload's pod sets: the admission exists, it names existing pod sets, and its
+// amounts can be divided among the pods. Rejected, for example:
 //
 //   conditions: [{type: QuotaReserved, status: "True"}], admission: null
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// An admission is made or taken away, never edited. Rejected, for example:
+// An admission can be added or removed, but not changed. Rejected, for example:
 //
 //   admission: {clusterQueue: a} -> admission: {clusterQueue: b}
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// What an admission check makes pods tolerate is what a pod can tolerate. (Kueue says so in its
-// CRD.) Rejected, for example:
+// The tolerations that an admission check adds must be valid for a pod. (Kueue has this rule in its CRD.)
+// Rejected, for example:
 //
 //   podSetUpdates: [{name: main, tolerations: [{key: spot, operator: Exists, value: "true"}]}]
 #include <nlohmann/json.hpp>

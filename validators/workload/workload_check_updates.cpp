@@ -1,5 +1,5 @@
-// What an admission check wants in the pods is for a pod set that there is, and can be written
-// into a pod template. Rejected, for example:
+// The pod updates of an admission check name an existing pod set, and can be written into a pod template.
+// Rejected, for example:
 //
 //   podSetUpdates: [{name: workesr, labels: {"a b": c}}]
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Once a check is Ready, jobs may have been started with what it wants in their pods. Rejected, for example:
+// Once a check is Ready, jobs can have been started with the check's updates in their pods. Rejected, for
+// example:
 //
 //   {name: budget, state: Ready, podSetUpdates: []} -> {name: budget, state: Ready, podSetUpdates: [{name: main, ...}]}
 #include <nlohmann/json.hpp>

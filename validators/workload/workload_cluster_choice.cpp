@@ -1,4 +1,5 @@
-// A cluster that was chosen stays, and ends the nomination. (Kueue says so in its CRD.) Rejected, for example:
+// The chosen cluster cannot change, and it ends the nomination. (Kueue has this rule in its CRD.) Rejected, for
+// example:
 //
 //   clusterName: a, nominatedClusterNames: [a, b]
 #include <nlohmann/json.hpp>

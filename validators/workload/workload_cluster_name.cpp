@@ -1,4 +1,4 @@
-// Another cluster is chosen from those that were nominated, and the choice stands. Rejected, for example:
+// The cluster is chosen from the nominated clusters, and the choice cannot change. Rejected, for example:
 //
 //   clusterName: a -> clusterName: b
 #include <algorithm>

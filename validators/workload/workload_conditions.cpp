@@ -1,4 +1,4 @@
-// Conditions are such, one of each type. Rejected, for example:
+// Conditions must be valid, with one condition of each type. Rejected, for example:
 //
 //   conditions: [{type: PodsReady, status: "True", reason: ""}]
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
-// Which flavors have failed for a Workload, and for how long it has tried them, is what muster
-// has seen (KEP-2560). Otherwise a user could take a Workload past a flavor, give it more time
-// on one, or begin a round early. Rejected, for example, is a change of the status by a user to
+// muster records which flavors have failed for a Workload, and for how long it has tried them (KEP-2560). If a
+// user could change this, the Workload could skip a flavor, get more time on a flavor, or begin a round early.
+// Rejected, for example, is a change of the status by a user to
 //
 //   flavorAssignmentHistory: []
 #include <nlohmann/json.hpp>

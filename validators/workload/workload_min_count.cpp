@@ -1,4 +1,5 @@
-// Fewer pods than all are not more. (Kueue says so in its CRD.) Rejected, for example:
+// The smaller number of pods cannot be larger than the whole number. (Kueue has this rule in its CRD.)
+// Rejected, for example:
 //
 //   podSets: [{name: main, count: 2, minCount: 3}]
 #include <nlohmann/json.hpp>

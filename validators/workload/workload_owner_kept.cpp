@@ -1,11 +1,11 @@
-// A Workload that holds quota gets no controller (metadata.ownerReferences) of a kind that muster does
-// not run. An ownerReference is only text, and muster preempts no Workload whose pods it cannot stop:
-// with one word of it the quota would be the user's for ever. Rejected, for example:
+// A Workload that holds quota cannot get a controller (metadata.ownerReferences) of a kind that muster does not
+// run. An ownerReference is only text, and muster does not preempt a Workload whose pods it cannot stop: with
+// such an ownerReference a user could keep the quota permanently. Rejected, for example:
 //
 //   ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: mine, controller: true}]
 //
-// Taking a controller away is allowed: garbage collection does so. An external controller that adopts
-// such Workloads is named in `admitters`. Not in force without admitters: a person runs muster.
+// Removing a controller is allowed: garbage collection does so. An external controller that adopts such
+// Workloads is named in `admitters`. The rule is off without admitters: a person runs muster.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"

@@ -1,4 +1,4 @@
-// What quota is reserved for does not change, but for fewer pods. Rejected, for example, while
+// The pod sets for which quota is reserved cannot change, except to fewer pods. Rejected, for example, while
 // quota is reserved:
 //
 //   podSets: [{name: main, count: 2}] -> podSets: [{name: main, count: 3}]

@@ -1,5 +1,5 @@
-// A class of priorities is of the kind that its group has, and comes with the priority that
-// was read from it. (Kueue says so in its CRD.) Rejected, for example:
+// A priority class must have the kind of its group, and needs the priority that was read from it. (Kueue has
+// this rule in its CRD.) Rejected, for example:
 //
 //   priorityClassRef: {group: kueue.x-k8s.io, kind: PriorityClass, name: high}
 #include <nlohmann/json.hpp>

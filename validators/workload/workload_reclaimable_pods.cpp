@@ -1,4 +1,5 @@
-// Pods can be reclaimed from pod sets that there are, and no more than they have. Rejected, for example:
+// Pods can be reclaimed only from existing pod sets, and not more pods than a pod set has. Rejected, for
+// example:
 //
 //   podSets: [{name: main, count: 2}], reclaimablePods: [{name: main, count: 3}]
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Quota that was given back while the rest is in use cannot be taken again. Rejected, for example:
+// Quota that was released while the remaining quota is in use cannot be taken back. Rejected, for example:
 //
 //   reclaimablePods: [{name: main, count: 2}] -> reclaimablePods: [{name: main, count: 1}]
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
-// Where a Workload stands in which queue does not change while it holds quota: its queue, the
-// class of its priority (another WorkloadPriorityClass is allowed), and, while it is
-// admitted, how long it may run. (Kueue says so in its CRD.) Rejected, for example:
+// The position of a Workload in its queue cannot change while it holds quota: its queue, the class of its
+// priority (another WorkloadPriorityClass is allowed), and, while it is admitted, its maximum execution time.
+// (Kueue has this rule in its CRD.) Rejected, for example:
 //
 //   queueName: a -> queueName: b
 //   queueName: a -> (none)

@@ -1,5 +1,5 @@
-// What the pods request can be counted: quantities, none negative, and not the resource
-// `pods`, which the queues count by themselves. Rejected, for example:
+// The requests of the pods must be countable: valid quantities, not negative, and not the resource `pods`,
+// which the queues count by themselves. Rejected, for example:
 //
 //   resources: {requests: {pods: 1}}
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// One pod set at most can start with fewer pods. Rejected, for example:
+// At most one pod set can start with fewer pods. Rejected, for example:
 //
 //   podSets: [{name: driver, minCount: 1}, {name: workers, minCount: 2}]
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A request for slices of pods says how large a slice is. Rejected, for example:
+// A request for slices of pods must contain the size of a slice. Rejected, for example:
 //
 //   topologyRequest: {podSetSliceRequiredTopology: rack}
 #include <nlohmann/json.hpp>

@@ -1,7 +1,6 @@
-// What a Workload can ask for and muster does not do is refused by name, rather than left undone:
-// an assigned place in a topology, another cluster, gates on preemption. A request for a place is
-// no error: such a Workload stays pending, as in a ClusterQueue of Kueue whose flavors have no
-// topology. Rejected, for example:
+// A feature of a Workload that muster does not support is refused by name, and is not ignored: an assigned
+// topology, another cluster, preemption gates. A topology request is not an error: such a Workload stays
+// pending, as in a ClusterQueue of Kueue whose flavors have no topology. Rejected, for example:
 //
 //   preemptionGates: [{name: example.com/later}]
 #include <nlohmann/json.hpp>

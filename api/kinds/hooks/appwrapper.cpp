@@ -1,5 +1,5 @@
-// AppWrapper: objects of any kind in one. Its pod sets are those that it declares, or those of the kinds that are known
-// here; they are called "<name>-<number>".
+// AppWrapper: one object that contains objects of any kind. Its pod sets are the declared pod sets, or the pod
+// sets of the kinds that this code knows. Their names are "<name>-<number>".
 // Source: AppWrapper v1beta2 (its controller and webhook), as facts.
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -103,7 +103,8 @@ std::vector<Part> declared_parts(const json& pod_sets) {
   return parts;
 }
 
-// The controller writes down what it found. A tenant may be able to write there, so it never makes the job smaller.
+// The controller writes the pod sets that it found. A tenant can have the right to write there, so this value
+// never makes the job smaller.
 std::vector<Part> parts_of(const json& component, const json* noted) {
   const json& declared = array_at(component, {"podSets"});
   std::vector<Part> parts =
@@ -150,7 +151,8 @@ void fill(json& object, const char* field, json value) {
   if (!object.contains(field) || object[field].is_null()) object[field] = std::move(value);
 }
 
-// As the API server would store the pod, with what decides where it can run. Gates are left out: nobody opens them.
+// The pod in the form in which the API server would store it, with the fields that decide where it can run.
+// Gates are left out: no controller removes them.
 json pod_template_of(const json& written) {
   json metadata = json::object();
   for (const char* map : {"labels", "annotations"}) {

@@ -1,4 +1,5 @@
-// RayJob, RayCluster, RayService: what KubeRay adds to the head's pod, and the pod that submits a RayJob.
+// RayJob, RayCluster, RayService: the containers that KubeRay adds to the head's pod, and the pod that submits
+// a RayJob.
 //
 // The first pod set of such a kind is the head, the second the worker groups; a RayJob's third is the submitter.
 // Source: KubeRay's controllers, as facts.
@@ -41,7 +42,7 @@ json submitter_container() {
   return {{"name", kSubmitterContainer}, {"resources", resources("500m", "200Mi", "1", "1Gi")}};
 }
 
-// In a pod of its own it runs the head's image.
+// In a separate pod it runs the head's image.
 json submitter_container_of(const json& head_template) {
   json container = submitter_container();
   const json& containers = array_at(head_template, {"spec", "containers"});
@@ -56,8 +57,8 @@ json autoscaler_container(const json& cluster) {
   return {{"name", "autoscaler"}, {"resources", given ? *own : resources("500m", "512Mi", "500m", "512Mi")}};
 }
 
-// At the end Redis is cleaned up with at least so much, in a pod like the head's. What has no request asks for its
-// limit.
+// At the end a pod like the head's cleans up Redis with at least these requests. A resource without a request
+// uses its limit.
 void raise_request(json& container, const char* resource, const char* least) {
   json& asked = container["resources"];
   if (!asked.is_object()) asked = json::object();
@@ -107,7 +108,8 @@ void read_head(const json& object, const json& cluster, DescribedJob& job) {
   }
 }
 
-// KubeRay makes one where the job has none; so that it can be told where to run, a start writes it.
+// KubeRay creates a template if the job has none. A start writes the template, so that it can contain the
+// placement.
 void read_submitter(const json& object, DescribedJob& job) {
   for (DescribedPodSet& pod_set : job.pod_sets) {
     if (pod_set.source != kSubmitter || pod_set.pod_template.spec != nullptr) continue;

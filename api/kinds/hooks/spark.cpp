@@ -17,7 +17,8 @@ using nlohmann::json;
 
 constexpr const char* kRoles[] = {"driver", "executor"};
 
-// A size of the Java world, "512m" or "2gb", as Kubernetes writes it. One of Kubernetes ("1Gi") stays.
+// Converts a size in Java's form, "512m" or "2gb", to Kubernetes' form. A size in Kubernetes' form ("1Gi") does
+// not change.
 Result<Quantity> parse_memory(std::string_view text) {
   std::string_view number = text;
   if (number.ends_with('b')) number.remove_suffix(1);
@@ -32,7 +33,7 @@ Result<Quantity> parse_memory(std::string_view text) {
   return quantity;
 }
 
-// Puts a field of the role into the container's resources; what is wrong makes the job unreadable.
+// Puts a field of the role into the container's resources; a wrong value makes the job unreadable.
 void put_amount(const json& role, const char* field, bool memory, json& amounts, DescribedJob& job) {
   const std::string_view text = string_at(role, {field});
   if (text.empty()) return;
@@ -68,7 +69,7 @@ json main_container(const json& role, const char* name, const json& volumes, Des
   return container;
 }
 
-// Those that the role mounts, without Spark's own scratch space.
+// The volumes that the role mounts, without Spark's own scratch space.
 json volumes_of(const json& spec, const json& role) {
   std::set<std::string_view> mounted;
   for (const json& mount : array_at(role, {"volumeMounts"})) mounted.insert(string_at(mount, {"name"}));
@@ -111,7 +112,7 @@ json pod_template_of(const json& spec, const char* name, DescribedJob& job) {
   return {{"metadata", metadata_of(role)}, {"spec", std::move(pod)}};
 }
 
-// What a start and a stop edit.
+// The fields that a start and a stop edit.
 json kept_of(const json& spec) {
   json kept = {{"nodeSelector", object_at(spec, {"nodeSelector"})}};
   for (const char* name : kRoles) {

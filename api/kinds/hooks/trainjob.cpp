@@ -31,7 +31,7 @@ void read(const json& object, DescribedJob& job) {
   job.awaited = "its runtime is not known yet";
 }
 
-// The object below these keys, which is made where there is nothing; nullptr: something else stands there.
+// The object below these keys, which is created if it is missing; nullptr: another value is there.
 json* inside(json& value, std::initializer_list<const char*> keys) {
   json* place = &value;
   for (const char* key : keys) {
@@ -55,8 +55,8 @@ json* find_named(json& list, std::string_view name) {
   return found == list.end() ? nullptr : &*found;
 }
 
-// As Kubernetes merges: maps by key, lists of things with names by name, what else there is as a whole. A request is
-// bounded in depth by the API server; nobody counts on more than this.
+// Merges like Kubernetes: maps by key, lists of named items by name, all other values as a whole. The API
+// server limits the depth of a request, so the recursion is limited.
 void merge_into(json& target, const json& patch, int depth = 0) {
   constexpr int kMostDepth = 30;
   if (depth > kMostDepth || patch.is_null()) return;
@@ -110,7 +110,7 @@ int32_t pods_of(const json& replicated, const json& runtime, const json& trainer
   return saturated_count(own ? *own : of_runtime ? *of_runtime : parallelism.value_or(1));
 }
 
-// --- What it comes to ---
+// --- The resulting pod sets ---
 
 int32_t status_of(const json& kept, std::string_view name, const char* field) {
   for (const json& status : array_at(kept, {"jobsStatus"})) {

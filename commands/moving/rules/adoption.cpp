@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// client-go respects a Lease for as long as the Lease itself says: this one for 68 years.
+// client-go respects a Lease for the duration in the Lease: this Lease for 68 years.
 constexpr int64_t kForGood = 2147483647;
 
 std::vector<const json*> removed_objects(const FoundComponent& found) {
@@ -32,7 +32,7 @@ std::vector<std::string> namespaces_of(const std::vector<const json*>& deploymen
   return namespaces;
 }
 
-// What must be known to put everything back.
+// The data that is needed to restore everything.
 json record_for(const ClusterDump& state, const Component& component, const FoundComponent& found) {
   json deployments = json::array(), objects = json::array(), definitions = json::object();
   for (const json* deployment : found.deployments)
@@ -100,7 +100,7 @@ AdoptionStep register_step(const ClusterDump& state, const AdoptionOptions& opti
   for (json object : options.webhooks) {
     if (state.find("admissionregistration.k8s.io", string_at(object, {"kind"}), "", kWebhookConfigurationName))
       continue;
-    // So that Helm takes it for a part of its release.
+    // So that Helm treats it as a part of its release.
     for (const char* key : {"meta.helm.sh/release-name", "meta.helm.sh/release-namespace"}) {
       const auto value = deployment == nullptr ? std::nullopt : annotation(*deployment, key);
       if (!value) continue;
@@ -210,7 +210,7 @@ void add_storage_steps(const ClusterDump& state, std::vector<AdoptionStep>& step
   steps.push_back(std::move(rewrite));
 }
 
-// muster finds out at its start who runs JobSets.
+// At its start muster detects which controller runs JobSets.
 void add_restart_steps(const ClusterDump& state, const AdoptionOptions& options, std::vector<AdoptionStep>& steps) {
   constexpr const char* kMark = "muster.batch/adopted";
   const json* deployment = muster_deployment(state, options.muster_namespace);
@@ -233,7 +233,7 @@ void add_restart_steps(const ClusterDump& state, const AdoptionOptions& options,
   steps.push_back(std::move(rollout));
 }
 
-// Once there is a record, what it names is meant and nothing else.
+// With a record, only the objects in the record are used.
 void keep_recorded(const json& record, FoundComponent& found) {
   if (record.is_null()) return;
   std::erase_if(found.deployments, [&](const json* deployment) {

@@ -1,4 +1,4 @@
-// What keeps a move from beginning, on muster's side.
+// Reasons on muster's side that prevent a move.
 #include "api/codec/json.h"
 #include "commands/moving/rules/adoption.h"
 #include "runtime/load_settings.h"
@@ -58,7 +58,7 @@ void compare_settings(const ClusterDump& state, const std::string& ns, bool keep
   }
   if (kueue == nullptr || keep_configuration) return;
   auto theirs = settings_of_text(string_at(*kueue, {"data", kKueueConfigKey}), ns);
-  if (!theirs) return;  // preflight says so
+  if (!theirs) return;  // preflight reports this
   const std::string names = differences(*theirs, *muster);
   if (names.empty()) return;
   findings.push_back({Severity::kBlocker,

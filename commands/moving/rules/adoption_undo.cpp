@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// How a merge patch makes one value the other: what is not wanted is named as null.
+// The merge patch that changes one value into the other: fields to remove are null.
 json difference(const json& live, const json& wanted) {
   if (!live.is_object() || !wanted.is_object()) return wanted;
   json patch = wanted;

@@ -25,15 +25,16 @@ std::vector<const json*> named(const std::vector<const json*>& objects, const st
   return found;
 }
 
-// Its own Deployment, or that of a Helm release; not the viewer or the populator that Kueue's chart can add.
+// Its own Deployment, or the Deployment of a Helm release; not the viewer or the populator that Kueue's chart
+// can add.
 bool is_deployment_of(const json& deployment, const Component& component) {
   const std::string_view name = string_at(deployment, {"metadata", "name"});
   if (name == component.deployment) return true;
   return label(deployment, kAppNameLabel) == component.label && name.ends_with("controller-manager");
 }
 
-// Everybody can make a Deployment of that name in some namespace; only an administrator can write the webhook
-// configurations, which say in which namespace it runs.
+// Every user can create a Deployment with this name in some namespace. Only an administrator can write the
+// webhook configurations, which contain the namespace of the real one.
 void keep_where_webhooks_lead(FoundComponent& found) {
   std::set<std::string_view> namespaces;
   for (const std::vector<const json*>* configurations : {&found.mutating, &found.validating}) {

@@ -10,9 +10,10 @@ namespace {
 
 using nlohmann::json;
 
-// Adds what `own` has and `live` has not, below properties, items and additionalProperties; the paths go to `added`.
+// Adds the fields of `own` that `live` does not have, below properties, items and additionalProperties; the
+// paths are added to `added`.
 void merge(json& live, const json& own, const std::string& path, std::vector<std::string>& added) {
-  // What is kept without being named needs no name.
+  // An object that keeps unknown fields needs no additional fields.
   if (bool_at(live, {"x-kubernetes-preserve-unknown-fields"}) && !live.contains("properties")) return;
   const json& wanted = object_at(own, {"properties"});
   for (auto it = wanted.begin(); it != wanted.end(); ++it) {

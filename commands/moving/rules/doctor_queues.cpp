@@ -1,4 +1,4 @@
-// Queues that name what is not there, that are stopped, and objects that do not go.
+// Queues that name missing objects, stopped queues, and objects whose deletion does not end.
 #include <set>
 
 #include "api/codec/json.h"
@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 constexpr std::string_view kGroup = "kueue.x-k8s.io";
-// A deletion that takes longer waits for somebody.
+// A deletion that takes longer waits for a client or a user.
 constexpr Duration kLong = std::chrono::minutes(5);
 
 bool is_there(const DoctorContext& context, const char* kind, std::string_view ns, std::string_view name) {

@@ -6,7 +6,8 @@
 namespace muster {
 namespace {
 
-// Kueue's file as muster would read it. One that cannot be read is a finding, and the defaults are taken.
+// Kueue's file as muster would read it. A file that cannot be read is a finding, and preflight uses the
+// defaults.
 Settings settings_in(const ClusterDump& dump, const std::string& ns, std::vector<Finding>& findings) {
   Settings defaults;
   defaults.configuration = default_configuration(ns);

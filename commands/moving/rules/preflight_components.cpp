@@ -1,4 +1,4 @@
-// Kueue and JobSet: what runs, and whether their definitions can be taken over.
+// Kueue and JobSet: the running controllers, and whether muster can take over their definitions.
 #include <algorithm>
 #include <set>
 
@@ -47,7 +47,7 @@ void find_running(const PreflightContext& context, const Component& component, c
     if (known || component.label != "kueue")
       context.add(Severity::kNote, "lease", {object_name(*lease)}, title + "'s Lease is " + held, remedy);
     else
-      // Anybody who can create Leases can make one: it must not hold up a move.
+      // Every user who can create Leases can create such a Lease: it must not block a move.
       context.add(found.deployments.empty() ? Severity::kHarm : Severity::kNote, "lease-without-deployment",
                   {object_name(*lease)},
                   title + "'s Lease is " + held + ", and " + title + "'s Deployment is not in this namespace",
@@ -78,7 +78,7 @@ bool serves(const json& definition, std::string_view version) {
   });
 }
 
-// Definitions that muster needs, of a group of which some are there.
+// Definitions that muster needs, in a group of which some definitions exist.
 void find_missing_definitions(const PreflightContext& context, const FoundComponent& found) {
   std::set<std::string> there;
   for (const json* definition : found.definitions)

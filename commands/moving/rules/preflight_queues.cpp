@@ -1,4 +1,4 @@
-// Queues, flavors and checks: what muster would not honour, and who answers.
+// Queues, flavors and checks: features that muster does not support, and checks without a controller.
 #include <map>
 #include <set>
 
@@ -14,14 +14,14 @@ namespace {
 using nlohmann::json;
 constexpr std::string_view kGroup = "kueue.x-k8s.io";
 
-// What is said by a rule of its own here.
+// Findings that have a separate rule here.
 bool is_said_elsewhere(const json& object, const ReviewFinding& finding) {
   const std::string_view kind = string_at(object, {"kind"});
   return (kind == "ResourceFlavor" && finding.field == "spec.topologyName") ||
          (kind == "AdmissionCheck" && finding.field == "spec.controllerName");
 }
 
-// As if it were created now: what muster refuses, or does not know.
+// The check of a new object: the fields that muster refuses or does not know.
 void judge_objects(const PreflightContext& context, const ClusterView& view, std::string_view kind) {
   for (const json* object : context.dump.of_kind(kGroup, kind)) {
     JudgedRequest request;

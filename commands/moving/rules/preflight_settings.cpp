@@ -1,4 +1,4 @@
-// Kueue's configuration: what muster would not honour.
+// Kueue's configuration: settings that muster does not support.
 #include <algorithm>
 
 #include "api/codec/json.h"

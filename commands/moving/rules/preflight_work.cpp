@@ -1,4 +1,5 @@
-// Jobs, pods and Workloads: what would run without quota, wait for ever, or keep quota that nobody gives back.
+// Jobs, pods and Workloads that would run without quota, wait without end, or keep quota that no controller
+// releases.
 #include <algorithm>
 
 #include "api/codec/json.h"

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// An object that goes to and fro between two values is written by two that do not agree.
+// An object that alternates between two values is written by two writers that do not agree.
 const (
 	alternating = 8                // versions in turn
-	inTurn      = 20 * time.Second // within which they came
+	inTurn      = 20 * time.Second // within which the changes came
 )
 
 type value struct {
@@ -38,7 +38,7 @@ func (h *history) CheckAlternation(t testing.TB) {
 	}
 }
 
-// valueOf is what others go by: the spec, and the conditions without their messages.
+// valueOf is the part on which other controllers depend: the spec, and the conditions without their messages.
 func valueOf(t testing.TB, object *unstructured.Unstructured) string {
 	t.Helper()
 	parts := []any{object.Object["spec"]}

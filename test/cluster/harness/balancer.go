@@ -20,9 +20,9 @@ const (
 	endpointLag = time.Second
 )
 
-// Balancer is what a Service is to the API server: one address, and behind it the replicas
-// that are ready. It plays kubelet (readiness probes), the endpoints and kube-proxy; as
-// there, a connection that is open stays where it is.
+// Balancer acts like a Service for the API server: one address, and behind it the ready replicas. It acts as
+// kubelet (readiness probes), the endpoints and kube-proxy. As in Kubernetes, an open connection stays with its
+// replica.
 type Balancer struct {
 	Address string
 
@@ -31,15 +31,15 @@ type Balancer struct {
 	next     int
 }
 
-// endpoint is one replica; ready is what the probes have said.
+// endpoint is one replica; ready is the result of the probes.
 type endpoint struct {
 	muster *Muster
 	ready  bool
 	gone   chan struct{} // closed: it gets no new connection
 }
 
-// Balancer opens one, at the address where muster's objects are converted already if that
-// is free; it ends with the test.
+// Balancer opens one, at the address where muster's objects are already converted if this address is free; it
+// ends with the test.
 func (c *Cluster) Balancer(t testing.TB) *Balancer {
 	t.Helper()
 	b := &Balancer{Address: c.webhookAddress(t)}
@@ -68,7 +68,7 @@ func (c *Cluster) Balancer(t testing.TB) *Balancer {
 // URL is how the API server calls the replicas.
 func (b *Balancer) URL() string { return "https://" + b.Address }
 
-// Add makes a replica an endpoint; connections come once its probe succeeds.
+// Add makes a replica an endpoint; it gets connections when its probe succeeds.
 func (b *Balancer) Add(m *Muster) {
 	one := &endpoint{muster: m, gone: make(chan struct{})}
 	b.mutex.Lock()
@@ -110,8 +110,8 @@ func (b *Balancer) AwaitReady(t testing.TB, m *Muster) {
 	})
 }
 
-// Delete is what the deletion of a replica's pod does: SIGTERM at once, and a while later
-// the last new connection. It does not wait for the replica's end.
+// Delete acts like the deletion of a replica's pod: SIGTERM at once, and some time later the last new
+// connection. It does not wait for the replica's end.
 func (b *Balancer) Delete(t testing.TB, m *Muster) {
 	t.Helper()
 	m.Terminate(t)
@@ -128,7 +128,7 @@ func (b *Balancer) Delete(t testing.TB, m *Muster) {
 	})
 }
 
-// take is all endpoints, which it forgets.
+// take returns all endpoints and removes them.
 func (b *Balancer) take() []*endpoint {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -137,7 +137,7 @@ func (b *Balancer) take() []*endpoint {
 	return all
 }
 
-// pick is the next ready replica's address; empty: there is none.
+// pick is the next ready replica's address; empty: no replica is ready.
 func (b *Balancer) pick() string {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -161,7 +161,7 @@ func (b *Balancer) forward(client net.Conn) {
 		return
 	}
 	defer replica.Close()
-	// One direction that ends is told to the other end, and the rest still arrives.
+	// The end of one direction is passed to the other end, and the remaining bytes still arrive.
 	var both sync.WaitGroup
 	pipe := func(to, from net.Conn) {
 		_, _ = io.Copy(to, from)

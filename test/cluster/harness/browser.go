@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Browser is a headless Chromium with one tab. It notes what a person would find in the console.
+// Browser is a headless Chromium with one tab. It records the messages of the console.
 type Browser struct {
 	ctx      context.Context
 	mutex    sync.Mutex
@@ -79,7 +79,7 @@ func (b *Browser) Do(t *testing.T, actions ...chromedp.Action) {
 	}
 }
 
-// Text is what a person reads on the page.
+// Text is the visible text of the page.
 func (b *Browser) Text(t *testing.T) (text string) {
 	t.Helper()
 	b.Do(t, chromedp.Evaluate(`document.body.innerText`, &text))

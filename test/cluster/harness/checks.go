@@ -11,22 +11,22 @@ import (
 
 // Admission checks of teams. The tests do what the controllers of checks do.
 
-// Check makes an AdmissionCheck that somebody looks after.
+// Check creates an AdmissionCheck with an active controller.
 func (s *Teams) Check(short string) {
 	s.t.Helper()
 	s.make(AdmissionChecks, queueObject("AdmissionCheck", s.Name(short), map[string]any{"controllerName": "muster.batch/test"}))
 	s.SetCheckActive(short, "True")
 }
 
-// SetCheckActive is what the controller of a check says when it can work, or cannot.
+// SetCheckActive writes, like the controller of a check, whether the check works.
 func (s *Teams) SetCheckActive(short, status string) {
 	s.t.Helper()
 	s.cluster.Patch(s.t, AdmissionChecks, "", s.Name(short), fmt.Sprintf(`{"status":{"conditions":[{"type":"Active","status":%q,`+
 		`"reason":"Test","message":"by the test","lastTransitionTime":%q}]}}`, status, time.Now().UTC().Format(time.RFC3339)), "status")
 }
 
-// Checks is a field for Queue: what has to agree to an admission, as "check", or
-// "check@flavor" where it is asked about that flavor only.
+// Checks is a field for Queue: the checks that must agree to an admission, as "check", or "check@flavor" for a
+// check of this flavor only.
 func (s *Teams) Checks(checks ...string) map[string]any {
 	var rules []any
 	for _, each := range checks {
@@ -76,7 +76,7 @@ func (s *Teams) CheckIs(check, state string) func(*unstructured.Unstructured) er
 	}
 }
 
-// CheckOf is what the Workload's status says of a check; nil when it need not pass it.
+// CheckOf is the state of a check in the Workload's status; nil when the Workload need not pass it.
 func (s *Teams) CheckOf(workload *unstructured.Unstructured, check string) map[string]any {
 	for _, each := range objectsIn(workload.Object, "status", "admissionChecks") {
 		if each["name"] == s.Name(check) {

@@ -1,6 +1,6 @@
 // Package harness runs muster against a real API server, for the tests beside it.
 //
-// The environment tells it where things are:
+// The environment sets the paths:
 //
 //	MUSTER_TEST_KUBECONFIG  the cluster to use; without it a lab is started
 //	                        for the time of the test program
@@ -107,7 +107,7 @@ func connectTo(kubeconfig string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The tests' own load must not be what is measured.
+	// The tests' own load must not change the measurement.
 	config.QPS, config.Burst = -1, -1
 	config.WarningHandler = rest.NoWarnings{}
 	// The typed client speaks protobuf, which costs the API server a good deal
@@ -130,8 +130,8 @@ func connectTo(kubeconfig string) (*Cluster, error) {
 	}, nil
 }
 
-// OwnLab is a cluster for one test alone, as empty as Kubernetes makes it, with the real node where
-// this is root. It ends with the test.
+// OwnLab is a new cluster for one test alone, with the real node if the test runs as root. It ends with the
+// test.
 func OwnLab(t testing.TB) *Cluster {
 	t.Helper()
 	folder := t.TempDir()
@@ -152,8 +152,8 @@ func OwnLab(t testing.TB) *Cluster {
 	return cluster
 }
 
-// startLab starts `lab up` and returns its kubeconfig. The lab ends with this
-// program, whatever way that ends. The folder is for what is needed at its start.
+// startLab starts `lab up` and returns its kubeconfig. The lab ends with this program, also when the program
+// crashes. The folder has the files for its start.
 func startLab(folder string, hollowNodes int) (string, *exec.Cmd, error) {
 	ready := filepath.Join(folder, "ready")
 	arguments := []string{"up", "--die-with-parent", "--ready-file", ready, "--hollow-nodes", strconv.Itoa(hollowNodes)}
@@ -163,7 +163,7 @@ func startLab(folder string, hollowNodes int) (string, *exec.Cmd, error) {
 			return "", nil, err
 		}
 		arguments = append(arguments, "--kubelet", "--muster-image", layout)
-	} // else the tests that need the kubelet say so
+	} // otherwise the tests that need the kubelet report this
 	arguments = append(arguments, strings.Fields(os.Getenv("MUSTER_LAB_FLAGS"))...)
 	lab := exec.Command(LabBinary(), arguments...)
 	lab.Stderr = os.Stderr
@@ -179,7 +179,8 @@ func startLab(folder string, hollowNodes int) (string, *exec.Cmd, error) {
 	return "", nil, fmt.Errorf("lab up was not ready within two minutes: %v", lab.Wait())
 }
 
-// MusterLayout is a folder with muster's image: the shared cluster's, or one that is made now and removed by Main.
+// MusterLayout is a folder with muster's image: the shared cluster's image, or an image that is made now and
+// removed by Main.
 var MusterLayout = sync.OnceValues(func() (string, error) {
 	if layout := os.Getenv("MUSTER_IMAGE"); layout != "" {
 		return layout, nil
@@ -224,7 +225,7 @@ func (c *Cluster) Version(t testing.TB, group, kind string) string {
 
 func (c *Cluster) mapping(t testing.TB, group, kind string) *meta.RESTMapping {
 	t.Helper()
-	// The kinds may be younger than what was discovered for an earlier test.
+	// The kinds can be newer than the discovery for an earlier test.
 	c.discovery.Invalidate()
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(c.discovery)
 	mapping, err := mapper.RESTMapping(schema.GroupKind{Group: group, Kind: kind})
@@ -234,8 +235,7 @@ func (c *Cluster) mapping(t testing.TB, group, kind string) *meta.RESTMapping {
 	return mapping
 }
 
-// Context bounds all requests of a test, so that one that hangs fails the test
-// with a message of its own.
+// Context limits all requests of a test, so that a request that hangs fails the test with its own message.
 func Context(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), Size(2*time.Minute, 2*time.Hour))
 	t.Cleanup(cancel)

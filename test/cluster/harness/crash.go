@@ -16,9 +16,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// CrashAPIServer has the lab kill its API server and start it again on the same data. It
-// returns when that is ready, and how long there was none. All watches of before are broken
-// then, and the other components come back to it in the seconds that follow.
+// CrashAPIServer makes the lab kill its API server and start it again on the same data. It returns when the API
+// server is ready, with the length of the interruption. All earlier watches are broken then, and the other
+// components connect again in the next seconds.
 func (c *Cluster) CrashAPIServer(t testing.TB) (away time.Duration) {
 	t.Helper()
 	began := time.Now()
@@ -48,8 +48,8 @@ func (c *Cluster) AwaitAPIServer(t testing.TB) {
 	Eventually(t, 90*time.Second, "the API server is back", func() error { return c.ready(t) })
 }
 
-// SuspendAPIServer stops the API server's process: it accepts connections, and answers nobody,
-// until `resume`. For a few seconds only, since others need it too.
+// SuspendAPIServer stops the API server's process until `resume`: it accepts connections, and does not answer.
+// Use it for a few seconds only, since other tests need the API server too.
 func (c *Cluster) SuspendAPIServer(t testing.TB) (resume func()) {
 	t.Helper()
 	pid := processOf(t, c.lab(t).PID, "kube-apiserver")
@@ -94,8 +94,8 @@ func processOf(t testing.TB, parent int, argument string) int {
 	return 0
 }
 
-// labNote is what the lab says about itself in its kubeconfigs: the process that watches over
-// the cluster, and the folder of its certificates.
+// labNote is the lab's description of itself in its kubeconfigs: the process that supervises the cluster, and
+// the folder of its certificates.
 type labNote struct {
 	PID          int
 	Certificates string
@@ -118,7 +118,7 @@ func (c *Cluster) lab(t testing.TB) (lab labNote) {
 	return lab
 }
 
-// ready is nil if the API server says that it is.
+// ready is nil if the API server reports that it is ready.
 func (c *Cluster) ready(t testing.TB) error {
 	answer, err := c.Client.Discovery().RESTClient().Get().AbsPath("/readyz").Timeout(2 * time.Second).DoRaw(Context(t))
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// InstallDefinition applies a CustomResourceDefinition from a file and waits until its kind is served. It goes with the
-// test, whole: the next test may bring another definition of that name.
+// InstallDefinition applies a CustomResourceDefinition from a file and waits until its kind is served. It is
+// deleted with the test: the next test can install another definition with the same name.
 func (c *Cluster) InstallDefinition(t testing.TB, file, name string) {
 	t.Helper()
 	definition, err := os.ReadFile(file)

@@ -40,8 +40,8 @@ type ForeignJobSet struct {
 	deployed   atomic.Bool // it acts only while its Deployment has pods
 }
 
-// InstallForeignJobSet replaces muster's definition, and all JobSets with it; at
-// the test's end it removes its own, and the next muster brings its own again.
+// InstallForeignJobSet replaces muster's definition, and deletes all JobSets with it; at the test's end it
+// removes its own definition, and the next muster installs its definition again.
 func (c *Cluster) InstallForeignJobSet(t testing.TB) *ForeignJobSet {
 	t.Helper()
 	foreign := &ForeignJobSet{cluster: c}
@@ -137,7 +137,7 @@ func (f *ForeignJobSet) Runs(ctx context.Context) bool {
 	return false
 }
 
-// Reinstall puts the definition back as it came, as an upgrade would.
+// Reinstall restores the original definition, as an upgrade would.
 func (f *ForeignJobSet) Reinstall(t testing.TB) {
 	t.Helper()
 	live, err := f.cluster.Dynamic.Resource(definitions).Get(Context(t), jobSetDefinition, metav1.GetOptions{})

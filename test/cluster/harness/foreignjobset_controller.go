@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// reconcile brings every JobSet on by what its state asks for: Jobs of the current attempt, suspend and resume,
-// restarts, the end, and TTL. Errors are for the next round.
+// reconcile does the next step for every JobSet: Jobs of the current attempt, suspend and resume, restarts, the
+// end, and TTL. Errors are retried in the next round.
 func (f *ForeignJobSet) reconcile(ctx context.Context) {
 	list, err := f.cluster.Dynamic.Resource(JobSets).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -98,7 +98,7 @@ func fieldOf(object *unstructured.Unstructured, path ...string) any {
 	return value
 }
 
-// cleanUp deletes the Jobs of a JobSet that is over, and itself when its time has come.
+// cleanUp deletes the Jobs of a finished JobSet, and the JobSet itself after its TTL.
 func (f *ForeignJobSet) cleanUp(ctx context.Context, jobSet *unstructured.Unstructured, over string, jobs []batchv1.Job) error {
 	var all error
 	for index := range jobs {
@@ -115,7 +115,8 @@ func (f *ForeignJobSet) cleanUp(ctx context.Context, jobSet *unstructured.Unstru
 	return all
 }
 
-// end writes what the Jobs of this attempt mean for the JobSet: its next attempt, its failure or its completion.
+// end writes the results of the Jobs of this attempt into the JobSet: its next attempt, its failure or its
+// completion.
 func (f *ForeignJobSet) end(ctx context.Context, jobSet *unstructured.Unstructured, restarts int64, jobs map[string]*batchv1.Job) (bool, error) {
 	complete := 0
 	for _, job := range jobs {
@@ -139,7 +140,7 @@ func (f *ForeignJobSet) end(ctx context.Context, jobSet *unstructured.Unstructur
 	return true, f.writeStatus(ctx, jobSet)
 }
 
-// makeAndSuspend makes the Jobs that are missing, and suspends or resumes those that are there.
+// makeAndSuspend creates the missing Jobs, and suspends or resumes the existing Jobs.
 func (f *ForeignJobSet) makeAndSuspend(ctx context.Context, jobSet *unstructured.Unstructured, restarts int64, jobs map[string]*batchv1.Job) error {
 	var all error
 	suspend, _, _ := unstructured.NestedBool(jobSet.Object, "spec", "suspend")
@@ -161,7 +162,7 @@ func (f *ForeignJobSet) makeAndSuspend(ctx context.Context, jobSet *unstructured
 	return all
 }
 
-// resume starts a Job with what the JobSet says now of where its pods run and what they are called.
+// resume starts a Job with the placement and the names of its pods that the JobSet has now.
 func (f *ForeignJobSet) resume(ctx context.Context, live, wanted *batchv1.Job) error {
 	jobs := f.cluster.Client.BatchV1().Jobs(live.Namespace)
 	if live.Status.StartTime != nil {

@@ -16,7 +16,7 @@ const Chart = "../../manifests/charts/muster"
 // HelmBinary is beside the control plane.
 func HelmBinary() string { return filepath.Join(filepath.Dir(LabBinary()), "helm") }
 
-// Helm runs helm without a cluster and returns its output, or what a person would have read.
+// Helm runs helm without a cluster and returns its output, or the error text that a user would see.
 func Helm(t testing.TB, values string, arguments ...string) (string, error) {
 	t.Helper()
 	folder := t.TempDir()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Histogram is a Prometheus histogram: how many observations were at most so many seconds.
+// Histogram is a Prometheus histogram: the number of observations for each upper bound in seconds.
 type Histogram map[float64]float64
 
 // HistogramIn adds up all series of that histogram in a text of metrics that bear all of
@@ -38,7 +38,7 @@ func HistogramIn(metrics, family string, labels ...string) Histogram {
 	return sum
 }
 
-// Since is what was observed after `before`.
+// Since is the difference to `before`.
 func (h Histogram) Since(before Histogram) Histogram {
 	difference := Histogram{}
 	for limit, count := range h {

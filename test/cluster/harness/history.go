@@ -16,14 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// history is every version of the objects of some kinds. The API server numbers the
-// versions of all kinds in one row, so they can be put in order although they come over
-// several watches.
+// history is every version of the objects of some kinds. The API server numbers the versions of all kinds in
+// one sequence, so they can be put in order although they come from several watches.
 type history struct {
 	cluster   *Cluster
 	namespace string // empty: all
 	kinds     []schema.GroupVersionResource
-	trim      func(*unstructured.Unstructured) // takes away what nobody will look at
+	trim      func(*unstructured.Unstructured) // removes fields that no test reads
 	watching  continuity
 
 	mutex   sync.Mutex
@@ -32,12 +31,12 @@ type history struct {
 	ended   error // a watch that broke
 }
 
-// continuity is what a watch that breaks means to a history.
+// continuity is the effect of a broken watch on a history.
 type continuity bool
 
 const (
 	unbroken continuity = false // a version may have been missed: that is an error
-	goesOn   continuity = true  // a list shows what has become of all
+	goesOn   continuity = true  // a list shows the state after the gap
 )
 
 type moment struct {
@@ -47,7 +46,7 @@ type moment struct {
 	at      time.Time // when we heard of it
 }
 
-// history begins with what is there.
+// history begins with the existing objects.
 func (c *Cluster) history(t testing.TB, namespace string, trim func(*unstructured.Unstructured),
 	watching continuity, kinds ...schema.GroupVersionResource) *history {
 	t.Helper()
@@ -80,7 +79,7 @@ func (h *history) follow(ctx context.Context, kind schema.GroupVersionResource, 
 	}
 }
 
-// record takes down what a watch tells, and returns why it ended.
+// record stores the events of a watch, and returns the reason of its end.
 func (h *history) record(kind string, watcher watch.Interface) error {
 	for event := range watcher.ResultChan() {
 		object, ok := event.Object.(*unstructured.Unstructured)
@@ -102,10 +101,9 @@ func (h *history) take(object *unstructured.Unstructured, gone bool) {
 	h.seen[object.GetUID()] = version
 }
 
-// resume begins a watch anew. An API server that was restarted does not remember what its
-// predecessor had still to tell, which is what was written last; a list stands for that. It
-// asks its clients to come again after five seconds, in which too much would happen unseen,
-// so each try is a short one.
+// resume begins a new watch. After a restart the API server does not remember the events that it had not sent
+// yet, which are the last writes; a list replaces them. It asks its clients to retry after five seconds, in
+// which too many events would be lost, so each attempt here is short.
 func (h *history) resume(ctx context.Context, kind schema.GroupVersionResource) (watcher watch.Interface, err error) {
 	client := h.cluster.Dynamic.Resource(kind).Namespace(h.namespace)
 	deadline := time.Now().Add(2 * time.Minute)
@@ -126,7 +124,7 @@ func (h *history) resume(ctx context.Context, kind schema.GroupVersionResource) 
 	return nil, fmt.Errorf("the watch of %s does not come back: %v", kind.Resource, err)
 }
 
-// catchUpWith takes down what a list shows, and what it shows no more.
+// catchUpWith records the objects of a list, and the objects that are missing in it.
 func (h *history) catchUpWith(list *unstructured.UnstructuredList) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -178,7 +176,7 @@ func (h *history) inOrder(t testing.TB) []moment {
 	return slices.Clone(h.moments)
 }
 
-// catchUp waits until all that is there has been seen as it is.
+// catchUp waits until the current version of each object has been seen.
 func (h *history) catchUp(t testing.TB) {
 	t.Helper()
 	Eventually(t, 20*time.Second, "the watches show what is there", func() error {

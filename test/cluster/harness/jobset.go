@@ -24,8 +24,8 @@ const (
 // ReplicatedJob is one entry of a JobSet's spec.replicatedJobs.
 type ReplicatedJob struct {
 	Name     string
-	Replicas int64 // 0: one
-	Pods     int64 // of each Job; 0: one
+	Replicas int64 // 0: one replica
+	Pods     int64 // of each Job; 0: one pod
 	Template corev1.PodTemplateSpec
 	Extra    map[string]any // further fields, as dependsOn
 }
@@ -133,7 +133,7 @@ func HasCondition(kind, status, reason string) func(*unstructured.Unstructured) 
 	}
 }
 
-// ConditionOf is a condition of an object's status; empty when there is none.
+// ConditionOf is a condition of an object's status; empty when the object does not have it.
 func ConditionOf(object *unstructured.Unstructured, kind string) map[string]any {
 	list, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, each := range list {
@@ -194,8 +194,8 @@ func (c *Cluster) WaitForJobSetPods(t testing.TB, namespace, name string, count 
 // MainStarted is true once the main container runs or has run.
 func MainStarted(pod *corev1.Pod) bool { return !StartedAt(pod, "main").IsZero() }
 
-// WaitForEvent waits until the Events about an object by that name, together, contain
-// all these texts. An Event is written after what it tells of.
+// WaitForEvent waits until the Events with that name about an object, together, contain all these texts. An
+// Event is written after the change that it reports.
 func (c *Cluster) WaitForEvent(t testing.TB, namespace, about string, texts ...string) {
 	t.Helper()
 	Eventually(t, 20*time.Second, fmt.Sprintf("events about %s tell of %q", about, texts), func() error {

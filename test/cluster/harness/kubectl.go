@@ -19,15 +19,14 @@ func (c *Cluster) Kubectl(t testing.TB, input string, arguments ...string) strin
 	return output
 }
 
-// TryKubectl is Kubectl for a command that may fail; the error carries what
-// kubectl wrote on stderr.
+// TryKubectl is Kubectl for a command that can fail; the error contains kubectl's stderr.
 func (c *Cluster) TryKubectl(input string, arguments ...string) (string, error) {
 	command := exec.Command(LabBinary(), append([]string{"kubectl"}, arguments...)...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig)
 	return run(command, input)
 }
 
-// run returns stdout, and as the error what a person would have read.
+// run returns stdout, and as the error the text that a user would see.
 func run(command *exec.Cmd, input string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	command.Stdin = strings.NewReader(input)

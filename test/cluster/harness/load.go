@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Outcome is what became of a number of requests.
+// Outcome is the result of a number of requests.
 type Outcome struct {
 	Latencies []time.Duration // of those that succeeded, sorted
 	Errors    []error         // the first few
@@ -81,9 +81,9 @@ func Load(ctx context.Context, workers, count int, request func(number int) erro
 	return outcome
 }
 
-// OpenLoad calls request with 0, 1, 2, ... so many times a second, each when it is due
-// whatever became of those before it, until count calls were made (if count is not negative) or
-// the context ends, and waits for all answers. Latencies count from when a request was due.
+// OpenLoad calls request with 0, 1, 2, ... at a fixed rate, each at its planned time for any result of the
+// earlier calls, until count calls were made (if count is not negative) or the context ends, and waits for all
+// answers. Latencies count from the planned time of a request.
 func OpenLoad(ctx context.Context, perSecond, count int, request func(number int) error) Outcome {
 	var (
 		mutex   sync.Mutex

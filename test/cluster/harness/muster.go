@@ -66,8 +66,8 @@ func LaunchMuster(t testing.TB, flags ...string) *Muster {
 	return m
 }
 
-// SpawnMuster is LaunchMuster that waits for nothing. `before` is called when all is there
-// that muster needs, right before it starts.
+// SpawnMuster is LaunchMuster without a wait. `before` is called when all objects that muster needs exist,
+// right before it starts.
 func SpawnMuster(t testing.TB, before func(), flags ...string) *Muster {
 	t.Helper()
 	cluster := Connect(t)
@@ -205,7 +205,7 @@ func (m *Muster) Stop(t testing.TB) {
 	m.WaitEnded(t)
 }
 
-// WaitEnded demands that muster, already asked to, ends in time and well.
+// WaitEnded requires that muster, after the request to stop, ends in time and without an error.
 func (m *Muster) WaitEnded(t testing.TB) {
 	t.Helper()
 	m.over = true
@@ -232,7 +232,7 @@ func (m *Muster) Kill(t testing.TB) {
 	<-m.ended
 }
 
-// Leads is whether it says that it leads, and has not said since that it does not.
+// Leads is whether its log shows that it leads, and shows no later end of its leadership.
 func (m *Muster) Leads(t testing.TB) bool {
 	t.Helper()
 	text, err := os.ReadFile(m.log)
@@ -242,7 +242,7 @@ func (m *Muster) Leads(t testing.TB) bool {
 	return strings.LastIndex(string(text), "this replica leads") > strings.LastIndex(string(text), "this replica lost leadership")
 }
 
-// Log is what it has written so far.
+// Log is its output so far.
 func (m *Muster) Log(t testing.TB) string {
 	t.Helper()
 	text, err := os.ReadFile(m.log)
@@ -274,13 +274,13 @@ func (m *Muster) memoryKiB(t testing.TB, field string) int {
 	return 0
 }
 
-// CPU is what the process has used so far.
+// CPU is the CPU time of the process so far.
 func (m *Muster) CPU(t testing.TB) time.Duration {
 	t.Helper()
 	return cpuOf(t, fmt.Sprintf("/proc/%d/stat", m.command.Process.Pid))
 }
 
-// EngineCPU is what the thread of the engine has used so far.
+// EngineCPU is the CPU time of the engine's thread so far.
 func (m *Muster) EngineCPU(t testing.TB) time.Duration {
 	t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", m.command.Process.Pid))
@@ -346,7 +346,7 @@ func FreeAddress(t testing.TB) string {
 		}
 		address := listener.Addr().String()
 		listener.Close()
-		// The kernel gives a port that is free again to the next who asks.
+		// The kernel gives a free port to the next process that requests one.
 		if _, given := addressesGiven.LoadOrStore(address, true); !given {
 			return address
 		}

@@ -36,10 +36,10 @@ func (c *Cluster) Namespace(t testing.TB, labels map[string]string) string {
 	return made.Name
 }
 
-// EnsureMusterNamespace creates the namespace in which muster keeps its certificates and its
-// Lease. The Lease goes at the test's end, so that the next test's muster need not wait for
-// a killed leader; the certificates stay: a new CA would change muster's definitions, which
-// interrupts the watches of all of its kinds. ForgetCertificates is for tests of a first start.
+// EnsureMusterNamespace creates the namespace in which muster keeps its certificates and its Lease. The Lease
+// is deleted at the test's end, so that the next test's muster need not wait for a killed leader. The
+// certificates stay: a new CA would change muster's definitions, which interrupts the watches of all of its
+// kinds. ForgetCertificates is for tests of a first start.
 func (c *Cluster) EnsureMusterNamespace(t testing.TB) {
 	t.Helper()
 	_, err := c.Client.CoreV1().Namespaces().Create(Context(t), &corev1.Namespace{

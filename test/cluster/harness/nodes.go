@@ -13,8 +13,8 @@ const (
 	BusyboxImage = "busybox:latest"
 )
 
-// NodeLabel tells real and hollow nodes apart. Hollow nodes have a taint of the
-// same key and value, so that no pod gets onto one by accident.
+// NodeLabel distinguishes real and hollow nodes. Hollow nodes have a taint of the same key and value, so that
+// no pod runs on one by accident.
 const NodeLabel = "muster.batch/node"
 
 // Annotations of a pod that a hollow node understands; see lab/hollowpod.go.
@@ -23,8 +23,8 @@ const (
 	HollowExitCode   = "lab.muster.batch/exit-code"
 )
 
-// RealNode returns the name of the cluster's real node. The test fails where
-// there is none: what only a kubelet can show must not pass unseen.
+// RealNode returns the name of the cluster's real node. The test fails without a real node: a test that needs a
+// kubelet must not be skipped unseen.
 func (c *Cluster) RealNode(t testing.TB) string {
 	t.Helper()
 	nodes := c.nodes(t, "real")
@@ -34,7 +34,7 @@ func (c *Cluster) RealNode(t testing.TB) string {
 	return nodes[0].Name
 }
 
-// HollowNodes returns how many hollow nodes there are; the test fails at none.
+// HollowNodes returns the number of hollow nodes; the test fails if it is 0.
 func (c *Cluster) HollowNodes(t testing.TB) int {
 	t.Helper()
 	nodes := c.nodes(t, "hollow")
@@ -56,7 +56,7 @@ func (c *Cluster) nodes(t testing.TB, sort string) []corev1.Node {
 // OnRealNode makes the pods run on the kubelet.
 func OnRealNode(spec *corev1.PodSpec) { spec.NodeSelector = map[string]string{NodeLabel: "real"} }
 
-// OnHollowNodes makes the pods run on nodes that only say so.
+// OnHollowNodes makes the pods run on nodes that only report that the pods run.
 func OnHollowNodes(spec *corev1.PodSpec) {
 	spec.NodeSelector = map[string]string{NodeLabel: "hollow"}
 	spec.Tolerations = append(spec.Tolerations, corev1.Toleration{
@@ -64,7 +64,7 @@ func OnHollowNodes(spec *corev1.PodSpec) {
 	})
 }
 
-// AllocatableCPU is what pods may ask for on a node, in thousandths.
+// AllocatableCPU is the CPU that pods can request on a node, in thousandths.
 func (c *Cluster) AllocatableCPU(t testing.TB, node string) int64 {
 	t.Helper()
 	found, err := c.Client.CoreV1().Nodes().Get(Context(t), node, metav1.GetOptions{})

@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Overrun is all that becomes of the Jobs, JobSets and Workloads of a namespace in which every job is managed. It knows
-// nothing of muster's rules but these: a Job whose controller is a JobSet that is there with that uid is a part of it,
-// any other Job stands for itself; and what is admitted for either is in the Workloads whose controller it is.
+// Overrun follows the Jobs, JobSets and Workloads of a namespace in which every job is managed. It knows only
+// these rules of muster: a Job whose controller is an existing JobSet with that uid is a part of it; any other
+// Job counts alone; and the admitted amount of both is in the Workloads whose controller it is.
 type Overrun struct{ *history }
 
 // Overrun begins to look, at a namespace that is still empty.
@@ -24,9 +24,10 @@ func (c *Cluster) Overrun(t testing.TB, namespace string) *Overrun {
 	return &Overrun{c.history(t, namespace, withoutManagers, unbroken, Jobs, JobSets, Workloads)}
 }
 
-// Check is an error for each version of an object at which the running Jobs of one owner, with all pods that they can
-// have, asked for more cpu than was admitted for it. What ends of itself has `grace`: the Jobs of a JobSet that is
-// gone until garbage is collected, and a Job that has lost its controller until it is seen.
+// Check is an error for each version of an object at which the running Jobs of one owner, with all pods that
+// they can have, requested more cpu than was admitted for the owner. Jobs that will end without another request
+// have `grace`: the Jobs of a deleted JobSet until garbage is collected, and a Job that has lost its controller
+// until this is seen.
 func (o *Overrun) Check(t testing.TB, grace time.Duration) (errors []error) {
 	t.Helper()
 	book := newOverrunBook(grace)
@@ -44,7 +45,7 @@ func (o *Overrun) Check(t testing.TB, grace time.Duration) (errors []error) {
 	return errors
 }
 
-// Now is an error while more runs than is admitted, and nothing has grace.
+// Now is an error while more cpu is used than admitted, without any grace.
 func (o *Overrun) Now(t testing.TB) error {
 	t.Helper()
 	book, now := newOverrunBook(0), time.Now()
@@ -63,7 +64,8 @@ func newOverrunBook(grace time.Duration) overrunBook {
 	return overrunBook{grace: grace, jobs: map[types.UID]*runningJob{}, jobSets: map[types.UID]bool{}, workloads: map[holder]*admitted{}}
 }
 
-// runningJob is what a Job that is not suspended can use. `root`: whose quota that was when we last knew.
+// runningJob is the amount that a Job that is not suspended can use. `root`: the owner of this quota when it
+// was last known.
 type runningJob struct {
 	controller types.UID // of a JobSet; empty: none
 	cpus       int64
@@ -74,7 +76,7 @@ type runningJob struct {
 // holder is a Workload with its controller.
 type holder struct{ workload, owner types.UID }
 
-// admitted is what a Workload holds, or held until then.
+// admitted is the amount that a Workload holds, or held until then.
 type admitted struct {
 	cpus  int64
 	until time.Time // zero: it does
@@ -99,7 +101,7 @@ func (b *overrunBook) see(t testing.TB, change moment) {
 	}
 }
 
-// seeWorkload: what it gives back, also by the loss of its controller, counts on for a while.
+// seeWorkload: released quota, also by the loss of its controller, counts for some more time.
 func (b *overrunBook) seeWorkload(change moment) {
 	uid := change.object.GetUID()
 	holds, cpus := heldCPU(change)
@@ -168,7 +170,7 @@ func runsPods(job *batchv1.Job) bool {
 	return !suspended && !foreign && job.DeletionTimestamp == nil
 }
 
-// cpusOf is what all pods ask for that a Job can have at a time, in millicpus.
+// cpusOf is the request of all pods that a Job can have at a time, in millicpus.
 func cpusOf(job *batchv1.Job) int64 {
 	pods := int64(1)
 	if job.Spec.Parallelism != nil {
@@ -184,7 +186,7 @@ func cpusOf(job *batchv1.Job) int64 {
 	return pods * each.MilliValue()
 }
 
-// running is what the Jobs of each root ask for.
+// running is the request of the Jobs of each root.
 func (b *overrunBook) running(now time.Time) map[types.UID]int64 {
 	sums := map[types.UID]int64{}
 	for uid, job := range b.jobs {

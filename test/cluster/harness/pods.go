@@ -23,7 +23,7 @@ func (c *Cluster) PodsOfJob(t testing.TB, namespace, job string) []corev1.Pod {
 	return pods
 }
 
-// podsWith lists pods by a label; one who polls must not end at the first error.
+// podsWith lists pods by a label; polling must not end at the first error.
 func (c *Cluster) podsWith(namespace, label, value string) ([]corev1.Pod, error) {
 	list, err := c.Client.CoreV1().Pods(namespace).List(context.Background(), metav1.ListOptions{LabelSelector: label + "=" + value})
 	if err != nil {
@@ -32,8 +32,7 @@ func (c *Cluster) podsWith(namespace, label, value string) ([]corev1.Pod, error)
 	return list.Items, nil
 }
 
-// WaitForPods waits until a Job has exactly so many pods of which the condition
-// holds, and returns those.
+// WaitForPods waits until a Job has exactly this number of pods that satisfy the condition, and returns them.
 func (c *Cluster) WaitForPods(t testing.TB, namespace, job string, count int, within time.Duration, what string,
 	condition func(*corev1.Pod) bool) []corev1.Pod {
 	t.Helper()
@@ -118,7 +117,7 @@ func ExitCode(t testing.TB, pod *corev1.Pod, container string) int32 {
 	return status.State.Terminated.ExitCode
 }
 
-// describe says in a few lines why pods are not where a test wants them.
+// describe gives the reason in a few lines why pods do not have the expected state.
 func describe(pods []corev1.Pod) string {
 	text := ""
 	for i, pod := range pods {

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The kinds of queues, in the version that is stored. Tests that poll or watch use
-// these rather than Resource, which asks the server what it has each time.
+// The kinds of queues, in the stored version. Tests that poll or watch use these instead of Resource, which
+// runs discovery each time.
 var (
 	AdmissionChecks         = kueue("admissionchecks")
 	ClusterQueues           = kueue("clusterqueues")
@@ -34,26 +34,26 @@ func kueue(resource string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: KueueGroup, Version: "v1beta2", Resource: resource}
 }
 
-// Queues are where the jobs of one namespace are queued: the LocalQueue "queue" and
-// behind it a ClusterQueue that is held, so that nobody but the test admits anything.
+// Queues are the queues of one namespace: the LocalQueue "queue" and its ClusterQueue, which is held, so that
+// only the test admits Workloads.
 type Queues struct {
 	Namespace    string
 	ClusterQueue string
-	// Flavors. Pods get onto hollow nodes, which are tainted, by what the flavor gives them.
+	// Flavors. Pods get onto hollow nodes, which are tainted, by the tolerations of the flavor.
 	Hollow, Real string
 }
 
 // LocalQueueName is the name of every LocalQueue that Queues makes.
 const LocalQueueName = "queue"
 
-// Queues makes a namespace and its queues. At the test's end the jobs are deleted and
-// muster, which must run, is given a while to let everything go: what stays fails the test.
+// Queues creates a namespace and its queues. At the test's end the jobs are deleted, and muster, which must
+// run, gets some time to remove its finalizers: an object that stays fails the test.
 func (c *Cluster) Queues(t testing.TB) Queues {
 	t.Helper()
 	return c.QueuesIn(t, c.Namespace(t, nil))
 }
 
-// QueuesIn is Queues for a namespace that is there.
+// QueuesIn is Queues for an existing namespace.
 func (c *Cluster) QueuesIn(t testing.TB, namespace string) Queues {
 	t.Helper()
 	q := Queues{Namespace: namespace, ClusterQueue: namespace, Hollow: namespace + "-hollow", Real: namespace + "-real"}
@@ -160,7 +160,7 @@ func (c *Cluster) Delete(t testing.TB, resource schema.GroupVersionResource, nam
 	}
 }
 
-// AwaitGone waits until there is no such object.
+// AwaitGone waits until the object no longer exists.
 func (c *Cluster) AwaitGone(t testing.TB, resource schema.GroupVersionResource, namespace, name string) {
 	t.Helper()
 	Eventually(t, 30*time.Second, resource.Resource+" "+name+" is gone", func() error {
@@ -236,7 +236,7 @@ func (c *Cluster) removeInUse(t testing.TB, resource schema.GroupVersionResource
 	}
 }
 
-// within is Eventually for the time after a test, which goes on when it fails.
+// within is Eventually for the time after a test; it continues after a failure.
 func within(limit time.Duration, condition func() error) error {
 	for deadline := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {
 		err := condition()
@@ -246,8 +246,8 @@ func within(limit time.Duration, condition func() error) error {
 	}
 }
 
-// FlavoredPod is a template without a place of its own: where its pods run, and that
-// they get there, is the flavor's doing. They run until they are told to end.
+// FlavoredPod is a template without placement: the flavor determines where its pods run. They run until the
+// test ends them.
 func FlavoredPod() corev1.PodTemplateSpec {
 	template := RealPod("sleep 600")
 	template.Spec.NodeSelector = nil

@@ -13,8 +13,8 @@ import (
 // Quota is all that becomes of the reservations of a cluster.
 type Quota struct{ *history }
 
-// WatchQuota begins to look, and goes on when the API server crashes: after that, what is
-// there stands for what was missed.
+// WatchQuota begins the observation, and continues after a crash of the API server: the objects after the crash
+// replace the missed events.
 func (c *Cluster) WatchQuota(t testing.TB) *Quota {
 	t.Helper()
 	trim := func(object *unstructured.Unstructured) {
@@ -26,16 +26,15 @@ func (c *Cluster) WatchQuota(t testing.TB) *Quota {
 	return &Quota{c.history(t, "", trim, goesOn, Workloads, ClusterQueues, Cohorts)}
 }
 
-// Reservation is when a Workload got quota, as far as the watch told.
+// Reservation is the time when a Workload got quota, according to the watch.
 type Reservation struct {
 	Workload string
 	At       time.Time
 }
 
-// Check demands, for every reservation that was made so far: the ClusterQueue then used no
-// more than it has and may borrow, and its tree of cohorts no more than all in it have; and
-// nobody reserved a second time without an eviction in between. Lending limits are not
-// looked at. It returns the reservations in order.
+// Check requires for every reservation so far: the ClusterQueue used no more than its quota and borrowing
+// limit, its tree of cohorts used no more than the quota of all members, and no Workload reserved a second time
+// without an eviction in between. Lending limits are not checked. It returns the reservations in order.
 func (q *Quota) Check(t testing.TB) []Reservation {
 	t.Helper()
 	book := quotaBook{limits: map[string][]limitsUntil{}, held: map[types.UID]holding{}}
@@ -139,14 +138,14 @@ func quantity(value any) resource.Quantity {
 	return parsed
 }
 
-// see takes a version of a Workload down. An error if the quota that it gets was not to be
-// had, or if it changed hands in another way than it may.
+// see records a version of a Workload. It returns an error if its new quota was not free, or if the quota
+// changed in a way that is not allowed.
 func (b *quotaBook) see(change moment) (reserved bool, err error) {
 	workload := change.object
 	before, had := b.held[workload.GetUID()]
 	now, has := holdingOf(workload)
 	finished := ConditionOf(workload, "Finished")["status"] == "True"
-	// What serves and has zero replicas gives its quota back by itself.
+	// A serving object with zero replicas releases its quota by itself.
 	onHold := ConditionOf(workload, "QuotaReserved")["reason"] == "OnHold"
 	if change.gone || finished {
 		has = false
@@ -171,7 +170,7 @@ func (b *quotaBook) see(change moment) (reserved bool, err error) {
 	return true, nil
 }
 
-// holdingOf is what a Workload holds; what its pods that have ended give back is free.
+// holdingOf is the quota that a Workload holds; quota of finished pods that it has released is free.
 func holdingOf(workload *unstructured.Unstructured) (holding, bool) {
 	queue, _, _ := unstructured.NestedString(workload.Object, "status", "admission", "clusterQueue")
 	if queue == "" || ConditionOf(workload, "QuotaReserved")["status"] != "True" {
@@ -197,7 +196,7 @@ func holdingOf(workload *unstructured.Unstructured) (holding, bool) {
 	return holding{queue, used}, true
 }
 
-// fits is nil if a ClusterQueue and its tree hold what is used of a flavor's resource.
+// fits is nil if the usage of a flavor's resource fits into a ClusterQueue and its tree.
 func (b *quotaBook) fits(queue string, key flavored, at time.Time) error {
 	root := b.root("ClusterQueue " + queue)
 	own, tree := resource.Quantity{}, resource.Quantity{}
@@ -256,8 +255,7 @@ func (b *quotaBook) nominal(name string, key flavored, at time.Time) (most resou
 	return most
 }
 
-// mostOf is what a ClusterQueue may use; there is no bound of its own if it may borrow
-// whatever others have.
+// mostOf is the most that a ClusterQueue can use; without a borrowing limit only the tree limits it.
 func (b *quotaBook) mostOf(name string, key flavored, at time.Time) (most resource.Quantity, bounded bool) {
 	for _, each := range b.valid(name, at) {
 		borrowing, limited := each.borrowing[key]

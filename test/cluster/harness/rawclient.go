@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// rawClient sends bytes and reads as little of the answers as it must: a load generator
-// that shares two cores with what it measures must cost next to nothing.
+// rawClient sends bytes and reads only the needed part of the answers: a load generator that shares two cores
+// with the measured program must use almost no CPU.
 type rawClient struct {
 	base string
 	http *http.Client
@@ -55,12 +55,12 @@ const (
 // errExpired is that a watch begins at a version which the API server no longer has.
 var errExpired = errors.New("the version is too old")
 
-// throttledError is that the API server has too many requests under way; the client is to try again.
+// throttledError means that the API server has too many requests in flight; the client must try again later.
 type throttledError struct{ after time.Duration }
 
 func (t throttledError) Error() string { return "too many requests; again after " + t.after.String() }
 
-// throttled is what an answer of status 429 asks for.
+// throttled is the error for an answer of status 429.
 func throttled(response *http.Response) error {
 	seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
 	if err != nil {
@@ -70,8 +70,8 @@ func throttled(response *http.Response) error {
 	return errors.Join(throttledError{time.Duration(seconds) * time.Second}, err)
 }
 
-// send returns the status of the answer; what an error answers is in the error. A conflict
-// is no error. A user who is named is the one whom the administrator pretends to be.
+// send returns the status of the answer; an error answer is in the error. A conflict is not an error. With a
+// user name, the administrator impersonates this user.
 func (r *rawClient) send(ctx context.Context, method, path, user, contentType string, body []byte) (int, error) {
 	request, err := http.NewRequestWithContext(ctx, method, r.base+path, bytes.NewReader(body))
 	if err != nil {

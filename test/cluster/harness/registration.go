@@ -21,15 +21,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// serverSide takes ownership of what muster itself has written meanwhile (CA
-// bundles, entries that follow the configuration), as a user who re-applies does.
+// serverSide takes ownership of fields that muster itself has written (CA bundles, entries that follow the
+// configuration), like a user who applies the manifest again.
 var serverSide = []string{"apply", "--server-side", "--force-conflicts", "-f", "-"}
 
-// applyCRDs installs muster's kinds. They stay: removing them would take every
-// object along and buys the next test nothing.
-// Beside a foreign JobSet controller its definition is left alone, as a user must.
-// They are converted at `url`, as muster will have it: of URL and Service there may be one.
-// A definition that changes ends all watches of its kind a second later.
+// applyCRDs installs muster's kinds. They stay: removing them would delete every object and would not help the
+// next test. If a foreign JobSet controller is installed, its definition is not changed, as for a user. Objects
+// are converted at `url`, as in muster's registration: only one of URL and Service is allowed. A definition
+// that changes ends all watches of its kind a second later.
 func (c *Cluster) applyCRDs(t testing.TB, url string) {
 	t.Helper()
 	crds, kept := "", []*unstructured.Unstructured{}
@@ -56,8 +55,8 @@ func (c *Cluster) applyCRDs(t testing.TB, url string) {
 	}
 }
 
-// webhookAddress is where the definitions that are there already have their objects
-// converted, if nobody listens there: then they stay as they are. Else it is a free one.
+// webhookAddress is the address at which the existing definitions convert their objects, if this address is
+// free: then the definitions stay unchanged. Otherwise it is a free address.
 func (c *Cluster) webhookAddress(t testing.TB) string {
 	t.Helper()
 	found, err := c.Dynamic.Resource(definitions).Get(Context(t), "workloads."+KueueGroup, metav1.GetOptions{})
@@ -155,8 +154,8 @@ func (c *Cluster) converts(probe *unstructured.Unstructured) error {
 	return err
 }
 
-// unregister undoes Register after muster is gone. Since the webhooks fail closed,
-// a labelled Job that passes shows that the API server has forgotten both.
+// unregister undoes Register after the end of muster. Since the webhooks fail closed, a labelled Job that
+// passes shows that the API server uses neither any more.
 func (m *Muster) unregister(t testing.TB) {
 	t.Helper()
 	// Cleanups run last one first, so muster still runs here and would put the
@@ -185,7 +184,7 @@ func (m *Muster) unregister(t testing.TB) {
 	})
 }
 
-// labelledJobIsSuspended asks by a dry run what becomes of a queued Job.
+// labelledJobIsSuspended checks by a dry run whether a queued Job is suspended.
 func (c *Cluster) labelledJobIsSuspended() (bool, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Requests is the way from one muster to the API server, in the name of a service account.
-// It notes what is asked for, in the terms of RBAC.
+// Requests is a proxy between one muster and the API server, with the identity of a service account. It records
+// the requests in the terms of RBAC.
 type Requests struct {
 	Kubeconfig string // for the muster that shall use it
 
@@ -30,8 +30,7 @@ type Requests struct {
 	refused []string // what the API server forbade
 }
 
-// Right is one verb on one resource: of all objects, or of one that is named. An empty
-// namespace means all.
+// Right is one verb on one resource: of all objects, or of one named object. An empty namespace means all.
 type Right struct {
 	Verb, Group, Resource string // "patch", "batch", "jobs/status"
 	Namespace, Name       string
@@ -48,7 +47,7 @@ func (r Right) String() string {
 	return text
 }
 
-// covers is whether who has this right may do that.
+// covers is whether the owner of this right also has that right.
 func (r Right) covers(asked Right) bool {
 	return r.Verb == asked.Verb && r.Group == asked.Group && r.Resource == asked.Resource &&
 		(r.Name == "" || r.Name == asked.Name) && (r.Namespace == "" || r.Namespace == asked.Namespace)
@@ -104,7 +103,7 @@ func rightFor(request *http.Request) (Right, bool) {
 	case parts[0] == "api" && len(parts) > 2:
 		parts = parts[2:]
 	default:
-		return right, false // discovery, for one, is everybody's
+		return right, false // discovery, for example, is allowed for every user
 	}
 	if len(parts) > 2 && parts[0] == "namespaces" {
 		right.Namespace = parts[1]
@@ -118,7 +117,7 @@ func rightFor(request *http.Request) (Right, bool) {
 		right.Resource += "/" + parts[2]
 	}
 	if right.Resource == "selfsubjectreviews" {
-		return right, false // everybody's, by the role system:basic-user
+		return right, false // for every user, by the role system:basic-user
 	}
 	right.Verb = map[string]string{http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch",
 		http.MethodDelete: "delete", http.MethodGet: "get"}[request.Method]
@@ -158,8 +157,8 @@ func (r *Requests) note(request *http.Request) {
 	}
 }
 
-// blockedOwners are the rights that the admission plugin OwnerReferencesPermissionEnforcement
-// demands, where it is on, of who makes an object that holds up its owner's deletion.
+// blockedOwners are the rights that the admission plugin OwnerReferencesPermissionEnforcement, if it is on,
+// requires from the creator of an object that blocks its owner's deletion.
 func blockedOwners(body []byte) (rights []Right) {
 	var object struct {
 		Metadata struct {
@@ -186,7 +185,7 @@ func (r *Requests) answered(response *http.Response) error {
 	defer r.mutex.Unlock()
 	body, _ := io.ReadAll(response.Body)
 	response.Body = io.NopCloser(bytes.NewReader(body))
-	// A namespace that goes, perhaps another test's, takes nothing new whatever one's rights are.
+	// A namespace in deletion, perhaps of another test, accepts no new objects with any rights.
 	if strings.Contains(string(body), "because it is being terminated") {
 		return nil
 	}

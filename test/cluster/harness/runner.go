@@ -16,8 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Runner takes the place of jobs: it says of each Workload that it has finished, so long
-// after it was admitted.
+// Runner acts as the jobs: it marks each Workload as finished, a fixed time after its admission.
 type Runner struct {
 	cluster  *Cluster
 	takes    time.Duration
@@ -54,8 +53,8 @@ func (r *Runner) see(workload *unstructured.Unstructured) {
 	time.AfterFunc(r.takes, func() { r.finish(workload.DeepCopy()) })
 }
 
-// finish goes on until the API server has it, which may be away for a while: a Workload that
-// never ends would keep its quota, and the test would say so.
+// finish continues until the API server has stored it; the API server can be down for some time. A Workload
+// that never ends would keep its quota, and the test would fail.
 func (r *Runner) finish(workload *unstructured.Unstructured) {
 	client := r.cluster.Dynamic.Resource(Workloads).Namespace(workload.GetNamespace())
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
@@ -80,7 +79,7 @@ func (r *Runner) finish(workload *unstructured.Unstructured) {
 // Finished is how many Workloads have come to their end.
 func (r *Runner) Finished() int { return int(r.finished.Load()) }
 
-// Await waits until so many have, for as long as it goes on.
+// Await waits until this number of Workloads has finished. It has no time limit while Workloads finish.
 func (r *Runner) Await(t testing.TB, count int) {
 	t.Helper()
 	for before := -1; r.Finished() < count; {

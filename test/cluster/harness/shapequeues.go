@@ -33,8 +33,8 @@ func (q ShapeQueues) path() string {
 	return "/apis/" + storedKueue + "/namespaces/" + q.Namespace + "/workloads"
 }
 
-// ShapeQueues makes the queues of a shape. At the test's end they and all Workloads are
-// deleted, whether or not there is a muster that leads and would let them go.
+// ShapeQueues creates the queues of a shape. At the test's end they and all Workloads are deleted, also without
+// a leading muster that would remove the finalizers.
 func (c *Cluster) ShapeQueues(t testing.TB, shape Shape) ShapeQueues {
 	t.Helper()
 	q := ShapeQueues{Namespace: c.Namespace(t, nil)}

@@ -13,27 +13,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ShapeRun creates a Shape's Workloads and mimics their execution: what is admitted is
-// marked as finished when its time is over, and what is evicted gives its quota back, as
-// the controller of a job would do it. It checks at every change that no quota is exceeded.
+// ShapeRun creates a Shape's Workloads and simulates their execution: an admitted Workload is marked as
+// finished after its run time, and an evicted Workload releases its quota, as the controller of a job would do
+// it. It checks at every change that no quota is exceeded.
 type ShapeRun struct {
 	Shape Shape
 	// Writers is the number of connections for creates, and of those for everything else.
 	Writers int
-	// CreatesPerSecond, if not 0, makes the run an open loop, as Kueue's own runner is: so many
-	// creates are sent a second (none before it is due), whatever became of those before, and
-	// what is over is marked by server-side apply.
+	// CreatesPerSecond, if not 0, makes the run an open loop, like Kueue's own runner: this number of creates is
+	// sent per second (each at its planned time), for any result of the earlier creates, and finished Workloads
+	// are marked by server-side apply.
 	CreatesPerSecond int
 	// CreatesAs is the user who creates the Workloads; empty: the administrator. The API server exempts the administrator
 	// from its limits: it takes all creates at once, and calls the webhooks for all of them at once.
 	CreatesAs string
-	// AdmitsAs makes it admit every Workload at once, whatever the quota, as this user: the
-	// writes of a run with no scheduler, and so the floor under any. Muster must not lead
-	// then; that its name is borrowed spares these writes the webhooks that its own are spared.
+	// AdmitsAs makes it admit every Workload at once, without regard to quota, as this user: these are the writes
+	// of a run without a scheduler, and so the floor for any scheduler. Muster must not lead then; with muster's
+	// user name, the webhooks skip these writes as they skip muster's own.
 	AdmitsAs string
 }
 
-// ShapeOutcome is what became of a ShapeRun.
+// ShapeOutcome is the result of a ShapeRun.
 type ShapeOutcome struct {
 	Workloads    int
 	Created      time.Duration            // from the first create to the last one's answer
@@ -47,8 +47,8 @@ type ShapeOutcome struct {
 	LongestPause time.Duration // between two admissions
 	WaitedLong   int           // Workloads that waited for 120 s and more
 	LostSeconds  float64       // pod-seconds that evictions threw away
-	Throttled    int           // creates that the API server sent back because it had too many (429)
-	Relists      int           // how often the run's own watch had to begin anew with a list
+	Throttled    int           // creates that the API server refused because it had too many requests (429)
+	Relists      int           // how often the run's own watch had to begin again with a list
 }
 
 type workloadCondition struct {
@@ -74,13 +74,13 @@ type workloadEvent struct {
 	}
 }
 
-// record is what a run knows of one Workload.
+// record is the run's knowledge of one Workload.
 type record struct {
 	arrival
 	version    string
 	conditions []workloadCondition
 	sent       time.Time // its create
-	reservedIn string    // the ClusterQueue; empty: it holds nothing
+	reservedIn string    // the ClusterQueue; empty: it holds no quota
 	admissions int
 	admittedAt time.Time // the last time
 	evicted    bool
@@ -110,7 +110,7 @@ type shapeRun struct {
 	endedOnce     sync.Once
 }
 
-// Run does it in queues that are there, and fails the test when it is not over in time.
+// Run runs it in existing queues, and fails the test when it does not end in time.
 func (s ShapeRun) Run(t testing.TB, c *Cluster, queues ShapeQueues, within time.Duration) ShapeOutcome {
 	t.Helper()
 	timeout, stop := context.WithTimeoutCause(context.Background(), within, fmt.Errorf("not over within %s", within))
@@ -170,7 +170,7 @@ func (s ShapeRun) createAll(ctx context.Context, count int, create func(number i
 	return Load(ctx, s.Writers, count, create)
 }
 
-// await the end of all, or that nothing has ended for a while.
+// await the end of all, or a time in which no Workload ends.
 func (r *shapeRun) await() {
 	const patience = 30 * time.Second
 	for last := -1; ; {
@@ -234,7 +234,8 @@ func (r *shapeRun) create(workload *record) error {
 	return err
 }
 
-// post creates a Workload, and tries again after the time that the API server names, as client-go does.
+// post creates a Workload. If the API server refuses it for now, post tries again after the time that the answer names, as
+// client-go does.
 func (r *shapeRun) post(body []byte) (int, error) {
 	for {
 		status, err := r.creator.send(r.ctx, http.MethodPost, r.queues.path(), r.CreatesAs, "application/json", body)
@@ -279,7 +280,7 @@ func (r *shapeRun) watch(version string) {
 	}
 }
 
-// relist looks at all Workloads, and returns the version from which a watch goes on.
+// relist reads all Workloads, and returns the version from which a watch continues.
 func (r *shapeRun) relist() (version string, err error) {
 	r.mutex.Lock()
 	r.outcome.Relists++

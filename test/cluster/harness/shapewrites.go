@@ -24,7 +24,7 @@ func (r *shapeRun) admits(workload *record) bool {
 
 var finished = workloadCondition{Type: "Finished", Status: "True", Reason: "Succeeded", Message: "By test"}
 
-// wanted is what is to be written into the status of a Workload; nil: nothing.
+// wanted is the new status of a Workload; nil: no write.
 func (r *shapeRun) wanted(workload *record) map[string]any {
 	switch queue := r.queues.cluster(workload.arrival); {
 	case workload.finished:
@@ -93,12 +93,12 @@ func (r *shapeRun) writeOne(workload *record) {
 	case answer == http.StatusConflict:
 		r.outcome.Conflicts++
 		if workload.version != version {
-			r.act(workload) // else the change that it met is still to come
+			r.act(workload) // otherwise the change that caused the conflict is still to come
 		}
 	default:
 		r.outcome.StatusWrites++
 		if workload.version != version {
-			r.act(workload) // what followed has been seen already
+			r.act(workload) // the next change has been seen already
 		}
 	}
 }

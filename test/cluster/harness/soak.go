@@ -18,11 +18,11 @@ func Size[T any](small, full T) T {
 	return small
 }
 
-// Bound is how long something may take: so long where test/soak runs it, on a machine with
-// nothing else to do, and four times as long in ./check.
+// Bound is a time limit: this long if test/soak runs it on a machine without other work, and four times as long
+// in ./check.
 func Bound(full time.Duration) time.Duration { return Size(4*full, full) }
 
-// Figure tells what a test has measured; test/soak/run collects these lines.
+// Figure prints a measured value; test/soak/run collects these lines.
 func Figure(t testing.TB, format string, arguments ...any) {
 	t.Helper()
 	fmt.Printf("figure %s: %s\n", t.Name(), fmt.Sprintf(format, arguments...))

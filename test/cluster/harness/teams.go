@@ -18,9 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Teams are queues in which muster's scheduler decides. Everything that is not in their
-// namespace bears its name before its own, so that many can be in one cluster; the
-// functions below take the short names. Their pods run on hollow nodes.
+// Teams are queues in which muster's scheduler decides. All objects outside of their namespace have its name as
+// a prefix, so that one cluster can have many; the functions below use the short names. Their pods run on
+// hollow nodes.
 type Teams struct {
 	Namespace string
 	t         testing.TB
@@ -33,8 +33,8 @@ type ofCluster struct {
 	name string
 }
 
-// Teams makes the namespace. At the test's end the jobs are deleted and muster, which
-// must run, is given a while to let everything go: what stays fails the test.
+// Teams creates the namespace. At the test's end the jobs are deleted, and muster, which must run, gets some
+// time to remove its finalizers: an object that stays fails the test.
 func (c *Cluster) Teams(t testing.TB) *Teams {
 	t.Helper()
 	teams := &Teams{Namespace: c.Namespace(t, nil), t: t, cluster: c}
@@ -72,13 +72,13 @@ func (s *Teams) RealFlavor(short string) {
 	s.flavorOf(short, "real")
 }
 
-// SoldOut makes a ResourceFlavor of nodes that nobody can buy: there are none.
+// SoldOut creates a ResourceFlavor of nodes that do not exist and cannot be bought.
 func (s *Teams) SoldOut(short string) {
 	s.t.Helper()
 	s.flavorOf(short, "sold-out")
 }
 
-// AnyNode makes a flavor that says nothing of nodes, for a resource group beside one that does.
+// AnyNode creates a flavor without node labels, for a resource group beside one with node labels.
 func (s *Teams) AnyNode(short string) {
 	s.t.Helper()
 	s.make(ResourceFlavors, queueObject("ResourceFlavor", s.Name(short), map[string]any{}))
@@ -152,7 +152,7 @@ func (s *Teams) Change(short string, spec map[string]any) {
 	s.cluster.Patch(s.t, ClusterQueues, "", s.Name(short), ToJSON(s.t, map[string]any{"spec": spec}))
 }
 
-// MoveToTop takes a Cohort's parent away.
+// MoveToTop removes a Cohort's parent.
 func (s *Teams) MoveToTop(short string) {
 	s.t.Helper()
 	s.cluster.Patch(s.t, Cohorts, "", s.Name(short), `{"spec":{"parentName":null}}`)
@@ -182,7 +182,7 @@ func (s *Teams) Kubectl(arguments ...string) string {
 	return s.cluster.Kubectl(s.t, "", append(arguments, "-n", s.Namespace)...)
 }
 
-// Await waits until the Workload of a Job is as the conditions say.
+// Await waits until the conditions of the Workload of a Job have this state.
 func (s *Teams) Await(job, what string, conditions ...func(*unstructured.Unstructured) error) *unstructured.Unstructured {
 	s.t.Helper()
 	return s.cluster.WaitForWorkload(s.t, s.Namespace, job, what, conditions...)
@@ -202,8 +202,7 @@ func (s *Teams) Admitted(jobs ...string) {
 	}
 }
 
-// Waits waits until the Workload of a Job has no quota for that reason, and says so with
-// these words.
+// Waits waits until the Workload of a Job has no quota for that reason, with these words in its message.
 func (s *Teams) Waits(job, reason string, words ...string) {
 	s.t.Helper()
 	s.Await(job, "waits: "+reason, FieldIs(nil, "status", "admission"), HasCondition("QuotaReserved", "False", reason),
@@ -325,13 +324,13 @@ func (s *Teams) awaitQueue(short, what string, condition func(*unstructured.Unst
 	})
 }
 
-// SetActive is what a user does to pause the Workload of a Job.
+// SetActive pauses the Workload of a Job, as a user does.
 func (s *Teams) SetActive(job string, active bool) {
 	s.t.Helper()
 	s.cluster.SetActive(s.t, s.Await(job, "is there"), active)
 }
 
-// TryPatch is what a user does to the Workload of a Job: a JSON merge patch.
+// TryPatch patches the Workload of a Job as a user does: a JSON merge patch.
 func (s *Teams) TryPatch(job, patch string) error {
 	workload := s.Await(job, "is there")
 	_, err := s.cluster.Dynamic.Resource(Workloads).Namespace(s.Namespace).Patch(context.Background(), workload.GetName(),
@@ -339,8 +338,8 @@ func (s *Teams) TryPatch(job, patch string) error {
 	return err
 }
 
-// NextSecond waits until what happens now has a later stamp than what has happened:
-// Kubernetes' stamps are whole seconds.
+// NextSecond waits until a new timestamp is later than all earlier ones: Kubernetes' timestamps are whole
+// seconds.
 func (s *Teams) NextSecond() {
 	s.t.Helper()
 	began := time.Now().Unix()

@@ -13,7 +13,7 @@ import (
 // Timeline is all that becomes of the jobs and Workloads of a namespace.
 type Timeline struct {
 	*history
-	suspend []string // where a job says that it is suspended
+	suspend []string // the path of the field that suspends a job
 }
 
 func withoutManagers(object *unstructured.Unstructured) { object.SetManagedFields(nil) }
@@ -30,7 +30,7 @@ func (c *Cluster) TimelineOf(t testing.TB, namespace string, kind schema.GroupVe
 	return &Timeline{c.history(t, namespace, withoutManagers, unbroken, kind, Workloads), suspend}
 }
 
-// Versions is what has become of the jobs, in order.
+// Versions are the versions of the jobs, in order.
 func (l *Timeline) Versions(t testing.TB) (versions []*unstructured.Unstructured) {
 	t.Helper()
 	for _, each := range l.inOrder(t) {

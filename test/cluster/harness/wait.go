@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Eventually polls until the condition gives no error, and fails the test with
-// its last error when that has not come true in time.
+// Eventually polls until the condition gives no error, and fails the test with its last error when the time is
+// over.
 func Eventually(t testing.TB, within time.Duration, what string, condition func() error) {
 	t.Helper()
 	deadline := time.Now().Add(within)

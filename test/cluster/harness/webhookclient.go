@@ -9,11 +9,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// WebhookClientName is the common name of what the lab's API server shows to admission
-// webhooks that ask for a certificate.
+// WebhookClientName is the common name of the certificate that the lab's API server sends to admission webhooks
+// that request one.
 const WebhookClientName = "kube-apiserver-webhooks"
 
-// Client is somebody with a certificate.
+// Client is a client with a certificate.
 type Client struct {
 	Certificate tls.Certificate
 	Authority   []byte // PEM of who has signed it
@@ -34,7 +34,7 @@ func (c *Cluster) WebhookClient(t testing.TB) Client {
 	return Client{certificate, authority}
 }
 
-// Administrator is who the tests are to the API server, with a certificate of the cluster's CA.
+// Administrator is the identity of the tests for the API server, with a certificate of the cluster's CA.
 func (c *Cluster) Administrator(t testing.TB) Client {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)

@@ -20,9 +20,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Wire is the way from one muster to the API server. It sees each of muster's writes,
-// and can end muster by SIGKILL between one of them and the next: when the API server
-// has done what was asked, and muster has not heard of it.
+// Wire is a proxy between one muster and the API server. It sees each of muster's writes, and can end muster by
+// SIGKILL between two writes: when the API server has done the write, and muster has not received the answer.
 type Wire struct {
 	Kubeconfig string // for the muster that shall use it
 
@@ -31,7 +30,7 @@ type Wire struct {
 	most     int
 	counts   map[string]int
 	journal  []string
-	kill     func() // ends the process that is armed; nil: nobody dies
+	kill     func() // ends the process that is armed; nil: no process
 	cut      bool   // nothing passes until the next Arm
 	breakOff func() // all connections of muster
 
@@ -127,7 +126,7 @@ func (w *Wire) count(by int) {
 	w.most = max(w.most, w.writing)
 }
 
-// MostWrites is how many writes were on their way at one time, at most.
+// MostWrites is the largest number of writes that were in progress at one time.
 func (w *Wire) MostWrites() int {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -149,7 +148,7 @@ func (w *Wire) Touch() {
 	w.touching = true
 }
 
-// Conflicts is how many writes the API server has refused for one.
+// Conflicts is the number of writes that the API server has refused for a conflict.
 func (w *Wire) Conflicts() int {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -176,7 +175,7 @@ func (w *Wire) toTouch(request *http.Request) string {
 	return path
 }
 
-// touch gives an object another version. One that is gone has no need of it.
+// touch gives an object another version. A deleted object does not need it.
 func touch(client *http.Client, url string) {
 	body := fmt.Sprintf(`{"metadata":{"annotations":{"muster.batch/touched":"%d"}}}`, time.Now().UnixNano())
 	request, err := http.NewRequest(http.MethodPatch, url, strings.NewReader(body))
@@ -197,14 +196,14 @@ func (w *Wire) Writes() map[string]int {
 	return maps.Clone(w.counts)
 }
 
-// Journal is what was written, in order, with names.
+// Journal is the list of writes, in order, with names.
 func (w *Wire) Journal() []string {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	return slices.Clone(w.journal)
 }
 
-// WrongAnswer is what somebody between muster and the API server says instead of it.
+// WrongAnswer is the answer of a proxy between muster and the API server instead of the API server's own.
 type WrongAnswer struct {
 	Status int
 	Body   string
@@ -238,7 +237,7 @@ func (w *Wire) toAnswerWrongly(request *http.Request) *WrongAnswer {
 	return w.wrong
 }
 
-// Cut lets nothing pass: the API server cannot be reached. Or everything again.
+// Cut blocks all requests: the API server cannot be reached. Or it lets them pass again.
 func (w *Wire) Cut(cut bool) {
 	w.mutex.Lock()
 	w.cut = cut
@@ -252,7 +251,7 @@ func (w *Wire) isCut() bool {
 	return w.cut
 }
 
-// answered is called when the API server has answered and before muster is told.
+// answered is called when the API server has answered and before muster gets the answer.
 func (w *Wire) answered(response *http.Response) error {
 	request := response.Request
 	if response.StatusCode == http.StatusConflict {
@@ -304,7 +303,7 @@ func target(path string) (resource, name string) {
 	return parts[0] + "/" + parts[2], parts[1]
 }
 
-// Restart starts a muster that was killed once more, with the same arguments.
+// Restart starts a killed muster again, with the same arguments.
 func (m *Muster) Restart(t testing.TB) {
 	t.Helper()
 	if !m.Slain() {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// lateWrites are writes that a network holds back. Whoever sent them hears nothing; the API server gets them
-// when the test says so, although the sender has given up by then or is dead.
+// lateWrites are writes that a network delays. The sender gets no answer; the API server gets them when the
+// test decides, although the sender has stopped waiting by then or was killed.
 type lateWrites struct {
 	mutex sync.Mutex
 	wants func(what string) bool
@@ -23,7 +23,7 @@ type lateWrites struct {
 // LateWrite is one of them.
 type LateWrite struct {
 	What    string        // as "patch workloads/status NAME"; of a create the name in the body
-	Timeout time.Duration // that the sender asks the API server for; 0: none
+	Timeout time.Duration // that the sender sets for the API server; 0: none
 	Code    int           // the API server's answer
 	Answer  string
 
@@ -81,7 +81,7 @@ func nameIn(body []byte) string {
 	return name
 }
 
-// DeliverLate sends the API server what was held back, in order, and returns its answers.
+// DeliverLate sends the delayed writes to the API server, in order, and returns its answers.
 func (w *Wire) DeliverLate(t testing.TB) []*LateWrite {
 	t.Helper()
 	w.late.mutex.Lock()

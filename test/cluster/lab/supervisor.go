@@ -25,7 +25,7 @@ type supervisor struct {
 	children     []*process    // in the order of their start
 	died         chan *process // each child once, when it has ended
 	began        time.Time
-	// requestLimits leaves the API server its own limits of requests under way.
+	// requestLimits leaves the API server its own limits of requests in flight.
 	requestLimits bool
 }
 

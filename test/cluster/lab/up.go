@@ -33,7 +33,7 @@ func parseOptions(arguments []string) (options, error) {
 	flags.BoolVar(&o.kubelet, "kubelet", false, "add a real node: containerd and a kubelet (needs root)")
 	flags.StringVar(&o.musterImage, "muster-image", "", "with --kubelet: folder that scripts/image has made; its image is muster:dev")
 	flags.IntVar(&o.hollowNodes, "hollow-nodes", 0, "add so many nodes that only say that they run pods")
-	flags.BoolVar(&o.requestLimits, "request-limits", false, "leave the API server its own limits of requests under way, 400 and 200 (default: 5000 and 2500)")
+	flags.BoolVar(&o.requestLimits, "request-limits", false, "leave the API server its own limits of requests in flight, 400 and 200 (default: 5000 and 2500)")
 	err := flags.Parse(arguments)
 	if err == nil && flags.NArg() > 0 {
 		err = errors.New("lab up takes no arguments besides its flags: " + flags.Arg(0))
