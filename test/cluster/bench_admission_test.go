@@ -59,7 +59,9 @@ type admissionRun struct {
 }
 
 // own are muster's own status writes to Workloads.
-func (r admissionRun) own() int { return r.writes["PATCH workloads/status"] - r.StatusWrites }
+func (r admissionRun) own() int {
+	return r.writes["PATCH workloads/status"] + r.writes["APPLY workloads/status"] - r.StatusWrites
+}
 
 func (r admissionRun) ownPerAdmission() float64 {
 	return float64(r.own()-r.Evictions) / float64(r.Admissions)
