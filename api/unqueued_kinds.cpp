@@ -76,8 +76,8 @@ bool asks_for_queue(const json& object) {
 
 std::string unqueued_sentence(std::string_view kind) {
   return "muster does not queue objects of kind " + std::string(kind) +
-         ": they run at once and without quota, whatever queue they name. Run the work as a Job or a JobSet, or remove "
-         "the labels and annotations of kueue.x-k8s.io and muster.batch.";
+         ": they run at once and without quota, also if they name a queue. Run the work as a Job or a JobSet, or "
+         "remove the labels and annotations of kueue.x-k8s.io and muster.batch.";
 }
 
 std::optional<std::string> unqueued_notice(const json& object, const json& old_object) {

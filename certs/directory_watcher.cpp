@@ -26,13 +26,12 @@ Result<ServingCertificate> read_set(const std::filesystem::path& directory, Time
   const auto facts = read_certificate(set.chain);
   if (!facts) return fail_with(facts.error());
   set.expires = facts->not_after;
-  if (now >= set.expires)
-    return fail("tls.crt in " + directory.string() + " has expired; whoever issues it must renew it");
+  if (now >= set.expires) return fail("tls.crt in " + directory.string() + " has expired; its issuer must renew it");
   if (set.bundle.empty()) return set;
   const TimePoint at = std::max(now, facts->not_before);
   if (auto trusted = verify_chain(set.chain, set.bundle, at); !trusted) {
     return fail("ca.crt in " + directory.string() + " has not signed tls.crt (" + trusted.error().message +
-                "); remove ca.crt if somebody else injects the CA bundle");
+                "); remove ca.crt if another component injects the CA bundle");
   }
   return set;
 }

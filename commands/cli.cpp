@@ -39,10 +39,9 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
                   "Kueue's Configuration, and muster's own in a second document; see docs/configuration.md")
       ->type_name("FILE");
   serve.add_option("--feature-gates", flags.settings.feature_gates, "Kueue's feature gates, as A=true,B=false");
-  refuse_old_flag(
-      serve, "--ignore-unsupported-frameworks",
-      "was removed: muster starts whatever kinds of Kueue's integrations.frameworks names, and says which of "
-      "them it does not queue; leave the flag out");
+  refuse_old_flag(serve, "--ignore-unsupported-frameworks",
+                  "was removed: muster starts with all kinds that Kueue's integrations.frameworks can have, and logs "
+                  "the kinds that it does not queue; remove the flag");
   add_setting_flags(serve, SettingFlags::kAll, flags.settings.given);
   serve.add_option("--kubeconfig", flags.kubeconfig, "Default: KUBECONFIG, the pod's account, ~/.kube/config");
   serve.add_option("--context", flags.context, "Context of the kubeconfig");
@@ -57,7 +56,7 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
   serve.add_flag("--keep-webhook-configurations,!--no-keep-webhook-configurations", flags.keep_webhook_configurations,
                  "Keep muster's webhook configurations in line (default)");
   serve.add_flag("--metrics-authorization,!--no-metrics-authorization", flags.metrics_authorization,
-                 "Ask the API server who may read the metrics (default in a cluster)");
+                 "Let the API server check the right to read the metrics (default in a cluster)");
   serve.add_flag("--start-estimates,!--no-start-estimates", flags.start_estimates,
                  "Estimate when pending Workloads start, for explain and lists (default)");
   serve.add_option("--cert-dir", flags.cert_dir, "Directory of the certificates, where they are not in a Secret");
@@ -65,10 +64,9 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
       ->check(CLI::Range(1, 256))
       ->option_text("N");
   serve
-      .add_option(
-          "--record", flags.record_file,
-          "Record what muster is told and decides, for muster simulate --replay; values of environment variables "
-          "and the like are replaced by hashes")
+      .add_option("--record", flags.record_file,
+                  "Record the input and the decisions of muster, for muster simulate --replay; values of environment "
+                  "variables and similar texts are replaced by hashes")
       ->type_name("FILE");
   serve
       .add_option_function<std::string>(

@@ -109,19 +109,20 @@ std::string ServeProcess::gave_up() const {
 void ServeProcess::keep_away_from_kueue(const Surroundings& surroundings, const std::stop_token& stop) {
   LogThrottle throttle(std::chrono::minutes(1));
   const auto wait = [&](const std::string& why) {
-    serving_->set_kueue("Kueue must be away before muster decides anything: " + why);
+    serving_->set_kueue("muster decides nothing until Kueue is removed: " + why);
     leadership_->pause(Leadership::Pause::kKueue);
     if (auto repeated = throttle.pass("kueue", clock_.now().monotonic))
       log_error(
-          "muster admits and writes nothing, and is not ready, until Kueue is away: two schedulers must not decide "
-          "over the same Workloads; uninstall Kueue with its webhook configurations, and muster goes on by itself",
+          "muster admits and writes nothing, and is not ready, until Kueue is removed: two schedulers must not decide "
+          "about the same Workloads; uninstall Kueue with its webhook configurations, and muster continues without a "
+          "restart",
           {{"why", why}, {"repeated", *repeated}});
   };
   const auto go_on = [&] {
     if (deciding() == nullptr) {
       begin(surroundings);
     } else {
-      log_warning("Kueue is away: muster goes on");
+      log_warning("Kueue was removed: muster continues");
     }
     leadership_->resume(Leadership::Pause::kKueue);
     serving_->set_kueue("");

@@ -85,7 +85,7 @@ std::optional<Breakage> Engine::try_to_rebuild(Now now) {
       show(object);
     });
   } catch (const std::exception& thrown) {
-    return describe(putting, doing_, "making the state anew", thrown);
+    return describe(putting, doing_, "creating the state again", thrown);
   }
   return std::nullopt;
 }

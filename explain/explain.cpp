@@ -105,15 +105,15 @@ void explain_without_workload(const ExplainContext& context, const QueuedJob& jo
     reply.change.push_back("Create that Workload, or remove " + prebuilt->field + ".");
   } else if (const std::string why = job.why_unreadable(); !why.empty()) {
     reply.say("InvalidPodSets", reply.subject() + " cannot be queued: " + why + ".");
-    reply.change.push_back("Mend its pod templates; muster tries again when it changes.");
+    reply.change.push_back("Fix its pod templates; muster tries again when the job changes.");
   } else if (!job.readable()) {
     reply.say("OwnerNotQueued", reply.subject() + " does not run: it says that it is part of " +
                                     std::string(meta.controller->kind) + " " + meta.controller->name +
                                     ", which does not exist or is in no queue.");
     reply.change.push_back("Give " + std::string(meta.controller->kind) + " " + std::string(meta.controller->name) +
-                           " a queue, or this job a queue of its own.");
+                           " a queue, or set a queue on this job.");
   } else if (job.active()) {
-    reply.say("Stopping", reply.subject() + " gets its Workload when the pods that it still has are gone.");
+    reply.say("Stopping", reply.subject() + " gets its Workload when its remaining pods are deleted.");
   } else if (!priority_of(making, unused)) {
     explain_priority(making, reply);
   } else if (context.state.workload(meta.ns, name_of_workload(making)) != nullptr) {

@@ -254,7 +254,7 @@ void say_waiting_for_victims(const ExplainContext& context, const Workload& work
             victims.count > 0
                 ? reply.subject() + " waits for " + std::to_string(victims.count) + " preempted Workload(s) to stop."
                 : reply.subject() + " waits for preempted Workloads to stop.");
-  reply.because.push_back("Its quota in ClusterQueue " + waits.cluster_queue + " is free once their pods are gone.");
+  reply.because.push_back("Its quota in ClusterQueue " + waits.cluster_queue + " is free once their pods are deleted.");
   reply.change.push_back("Nothing to do: it starts when they have stopped, as their grace periods allow.");
   if (victims.count > 0) reply.others.push_back(std::move(victims));
 }
@@ -345,7 +345,8 @@ void explain_waiting(const ExplainContext& context, const Workload& workload, Ex
   }
   say_turn(context, workload, *waits, reply);
   if (waits->strict && waits->position > 0)
-    reply.because.push_back("The ClusterQueue is StrictFIFO: nobody passes the first one that waits.");
+    reply.because.push_back(
+        "The ClusterQueue is StrictFIFO: no Workload is admitted before the first pending Workload.");
   add_rows(waits->flavors, reply);
   add_ahead(*waits, reply);
 }

@@ -100,7 +100,7 @@ void explain_inactive(const Workload& workload, ExplainReply& reply) {
   }
   if (evicted != nullptr && !evicted->message.empty() && !names_preemptor(evicted->message))
     reply.because.push_back(evicted->message + ".");
-  if (workload.has_quota_reserved()) reply.because.push_back("It holds its quota until its pods are gone.");
+  if (workload.has_quota_reserved()) reply.because.push_back("It holds its quota until its pods are deleted.");
   reply.change.push_back("To requeue it: " + reactivate(workload));
 }
 
@@ -110,7 +110,7 @@ void explain_stopping(const ExplainContext& context, const Workload& workload, c
   reply.say("Stopping", reply.subject() + " was evicted (" + evicted.reason + "), and its pods are still stopping.");
   reply.because.push_back(said(evicted) + ".");
   add_preemptor(context, evicted, reply);
-  if (job && job->active()) reply.because.push_back("It is requeued when its last pod is gone.");
+  if (job && job->active()) reply.because.push_back("It is requeued when its last pod is deleted.");
   reply.change.push_back("Nothing to do: the pods have their grace period; those on lost nodes wait for the node.");
 }
 
@@ -158,7 +158,7 @@ void explain_admitted(const ExplainContext& context, const Workload& workload, c
       context.state.scheduler_driver().pending_decision_on(workload.meta.ns, workload.meta.name);
   if (decision != nullptr && std::holds_alternative<Preempted>(*decision)) {
     reply.say(kPreemptedReason, reply.subject() + " is being preempted: another Workload needs its quota.");
-    reply.change.push_back("It is requeued without further action when its pods are gone.");
+    reply.change.push_back("It is requeued without further action when its pods are deleted.");
     const WorkloadPtr& preemptor = std::get<Preempted>(*decision).preemptor;
     if (preemptor)
       reply.others.push_back({std::string(kPreemptorRole), 1, {{preemptor->meta.ns, preemptor->meta.name}}});
@@ -174,7 +174,7 @@ void explain_state(const ExplainContext& context, const Workload& workload, cons
   const auto& requeue = workload.status.requeue_state;
   if (workload.finished()) return explain_finished(workload, reply);
   if (workload.meta.deleting) {
-    reply.say("BeingDeleted", reply.subject() + " is being deleted: its Workload goes when its job has stopped.");
+    reply.say("BeingDeleted", reply.subject() + " is being deleted: its Workload is deleted when its job has stopped.");
     return;
   }
   if (!workload.active) return explain_inactive(workload, reply);

@@ -27,7 +27,7 @@ void EngineReports::missing_kinds(const std::vector<std::string>& kinds, bool sy
   }
   const std::string names = joined(kinds);
   serving_->set_unsynced("the API server does not serve " + names +
-                         "; what was known of these objects is kept, and nothing is decided");
+                         "; muster keeps the last known state of these objects, and makes no decisions");
   log_error(
       "a kind that muster needs is not served: nothing is started or stopped until it is; are the CRDs of this "
       "version installed?",
@@ -46,7 +46,7 @@ void EngineReports::missing_webhooks(const std::vector<ObjectKey>& configuration
   std::vector<std::string> names;
   for (const ObjectKey& key : configurations) names.push_back(to_text(key));
   log_warning(
-      "webhook configurations are missing: jobs are neither checked nor held back when they are made, and muster "
+      "webhook configurations are missing: jobs are not checked and not suspended at their creation, and muster "
       "suspends them only afterwards; apply the output of `muster manifests` again",
       {{"missing", joined(names)}});
 }
@@ -78,13 +78,13 @@ void EngineReports::stuck(const std::string& step) {
 }
 
 void EngineReports::goes_on() {
-  log_warning("the engine goes on");
+  log_warning("the engine continues");
   metrics_.set_stuck(false);
   serving_->set_sick("");
 }
 
 void EngineReports::recording_ended(const std::string& file, const std::string& why) {
-  log_error("the recording has ended; muster goes on without it, and records again after its next start",
+  log_error("the recording has ended; muster continues without it, and records again after its next start",
             {{"file", file}, {"why", why}});
 }
 

@@ -106,7 +106,7 @@ void KubeLog::absent(const kube::Resource& resource) {
     MutexLock lock(mutex_);
     absent_.insert(kube::display_name(resource));
   }
-  log_info("the API server does not serve this kind; muster goes on without and looks again every 30 s",
+  log_info("the API server does not serve this kind; muster continues without it and looks again every 30 s",
            {{"resource", kube::display_name(resource)}});
 }
 

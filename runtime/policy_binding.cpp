@@ -23,8 +23,8 @@ void tell(PolicyBindingState state) {
              {{"ValidatingAdmissionPolicyBinding", name}});
   if (state == PolicyBindingState::kMissing)
     log_warning(
-        "the admission policy is missing: nobody tells users whose objects ask for a queue and are of a kind that "
-        "muster does not queue; apply the output of `muster manifests --only policies` (Kubernetes 1.30 or later)",
+        "the admission policy is missing: users get no warning when an object with a queue has a kind that muster does "
+        "not queue; apply the output of `muster manifests --only policies` (Kubernetes 1.30 or later)",
         {{"ValidatingAdmissionPolicyBinding", name}});
 }
 

@@ -84,7 +84,7 @@ class Learner {
                                     "", review, {}, stop);
     if (!answer) return fail(answer.error().message);
     const std::string_view user = string_at(*answer, {"status", "userInfo", "username"});
-    if (user.empty()) return fail("the API server named nobody");
+    if (user.empty()) return fail("the API server returned no user name");
     user_ = user;
     return Done{};
   }

@@ -46,15 +46,15 @@ Found in_flavor(const ResourceFlavor& flavor) {
 Found in_check(const AdmissionCheck& check) {
   if (!check.has_no_controller()) return {};
   return {{"controllerName", "spec.controllerName " + check.controller +
-                                 " is a controller of Kueue that muster does not have: the check is inactive, whatever "
-                                 "its status says, and ClusterQueues that name it admit nothing."}};
+                                 " is a controller of Kueue that muster does not have: the check is inactive with any "
+                                 "status, and ClusterQueues that name it admit nothing."}};
 }
 
 Found in_managed_job(const ObjectMeta& meta, std::string_view manager) {
   if (manager != kMultiKueueControllerName || meta.label(kQueueNameLabel).empty()) return {};
   return {{"managedBy", "spec.managedBy is " + std::string(manager) +
-                            ": muster does not send jobs to other clusters, and nobody runs this job here. Create it "
-                            "again without that field."}};
+                            ": muster does not send jobs to other clusters, and no controller runs this job in this "
+                            "cluster. Create it again without that field."}};
 }
 
 // "spec.failurePolicy.restartStrategy: InPlaceRestart" -> "restartStrategy".

@@ -121,9 +121,10 @@ FrameworkCheck check_frameworks(const Configuration& configuration, std::span<co
     }
   }
   if (!names.empty()) {
-    check.warning = "integrations.frameworks: muster does not queue " + names +
-                    "; objects of these kinds run without quota, and the admission policy " +
-                    "muster-unqueued-kinds tells whoever gives them a queue (docs/configuration.md, unqueuedKinds)";
+    check.warning =
+        "integrations.frameworks: muster does not queue " + names +
+        "; objects of these kinds run without quota, and the admission policy " +
+        "muster-unqueued-kinds warns users that give such an object a queue (docs/configuration.md, unqueuedKinds)";
   }
   return check;
 }

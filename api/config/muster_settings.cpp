@@ -65,13 +65,13 @@ constexpr MusterSetting kSettings[] = {
     {.name = "admitters",
      .flag = "--admitters",
      .value = list<&M::admitters, kUserNames, FlagOfList::kAdds>(),
-     .help = "Users who may unsuspend queued Jobs, beside those of the file",
+     .help = "Users that can unsuspend queued Jobs, in addition to the users in the file",
      .unset = "none",
      .page = "User names that can do so, beside muster's own service account, and beside JobSet's controller where it "
              "is not muster: the service account `jobset-controller-manager` of the namespace that the webhook "
-             "configuration `jobset-validating-webhook-configuration` names when muster starts. A person who runs "
-             "muster outside a cluster as the JobSet controller, and names admitters, becomes one. The flag adds to "
-             "the list of the file."},
+             "configuration `jobset-validating-webhook-configuration` names when muster starts. If a person runs "
+             "muster outside a cluster as the JobSet controller and sets admitters, this person is an admitter too. "
+             "The flag adds to the list of the file."},
     {.name = "waiterImage",
      .flag = "--waiter-image",
      .value = text<&M::waiter_image, parse_image>(),
@@ -106,9 +106,9 @@ constexpr MusterSetting kSettings[] = {
      .value = word<&M::jobset_controller, kJobSetControllers>(),
      .help = "auto, native (muster runs JobSets) or external (JobSet's own controller does)",
      .fits_manifests = true,
-     .page = "Who runs JobSets: `native`, muster; `external`, JobSet's own controller, beside which muster only starts "
-             "groups; `auto`, found out at start: native where there is no JobSet CRD or it is muster's. Native is "
-             "refused while another controller is alive."},
+     .page = "The controller of JobSets. `native`: muster. `external`: JobSet's own controller; muster only starts "
+             "groups. `auto`: muster detects it at start; native if the cluster has no JobSet CRD or only muster's. "
+             "Native is refused while another controller is alive."},
     {.name = "patchJobSetDefinition",
      .flag = "--patch-jobset-definition",
      .value = toggle<&M::patch_jobset_definition>(),
@@ -122,29 +122,28 @@ constexpr MusterSetting kSettings[] = {
      .value = text<&M::backoff_limit_timeout, parse_limit_timeout>(),
      .help = "Deactivate a Workload whose pods are not ready this long after its first admission, for example 24h",
      .unset = "no limit",
-     .page = "No further try for a Workload whose pods were not ready in time this long after its first admission: it "
-             "is deactivated. Beside `backoffLimitCount`; whichever comes first."},
+     .page = "Deactivates a Workload whose pods were not ready in time, this long after its first admission. "
+             "`backoffLimitCount` is a second limit; the first limit that is reached counts."},
     {.name = "backoffJitter",
      .flag = "--backoff-jitter",
      .value = share<&M::backoff_jitter>(),
      .help = "Extra delay before a retry, as a fraction of the backoff",
-     .page =
-         "How far the delay before the next try is stretched, as a share of it from `0` to `1`. It is spread by the "
-         "Workload's uid, so that those that were late together do not come back together."},
+     .page = "Extra delay before the next attempt, as a fraction of the delay from `0` to `1`. It depends on the "
+             "Workload's uid, so that Workloads that were late together are not requeued together."},
     {.name = "groupScheduling",
      .flag = "--group-scheduling",
      .value = toggle<&M::group_scheduling>(),
-     .help = "Jobs may start as a group",
+     .help = "Jobs can start as a group",
      .off_help = "Reject jobs that ask for it; then muster needs no permission on pods and ConfigMaps",
      .fits_manifests = true,
-     .page = "Jobs and JobSets can start as a group. `false`: those that ask for it are refused, and muster needs no "
-             "right on pods and ConfigMaps (`muster manifests --no-group-scheduling`). Gangs that wait when it is "
-             "turned off fail 120 s after their own deadline."},
+     .page = "Jobs and JobSets can start as a group. `false`: jobs that request it are rejected, and muster needs no "
+             "permission on pods and ConfigMaps (`muster manifests --no-group-scheduling`). Gangs that are waiting "
+             "when you turn it off fail 120 s after their own deadline."},
     {.name = "webhookClientCAFile",
      .flag = "--webhook-client-ca",
      .value = text<&M::webhook_client_ca_file, parse_file_name>(),
      .help = "Answer reviews only to clients with a certificate of an authority in this file (PEM)",
-     .unset = "none, and reviews are answered to whoever reaches the port",
+     .unset = "none; muster answers the reviews of every client that reaches the port",
      .argument = "FILE",
      .page = "Reviews are answered only to clients with a certificate that an authority in this file (PEM) has signed: "
              "see [Client certificates](#client-certificates)."},
@@ -152,9 +151,9 @@ constexpr MusterSetting kSettings[] = {
      .flag = "--webhook-client-names",
      .value = list<&M::webhook_client_names, kCertificateNames, FlagOfList::kReplaces>(),
      .help = "Accepted common names or DNS names of such a certificate",
-     .unset = "whatever the authority has signed",
-     .page = "What such a certificate must be made out to: its common name or one of its DNS names is one of these, "
-             "letter by letter. Only with `webhookClientCAFile`."},
+     .unset = "every certificate that the authority has signed",
+     .page = "Accepted names: the common name or one DNS name of the certificate must be exactly equal to an entry. "
+             "Only with `webhookClientCAFile`."},
     {.name = "unqueuedKinds",
      .flag = "--unqueued-kinds",
      .value = word<&M::unqueued_kinds, kUnqueuedKinds>(),
@@ -170,7 +169,7 @@ constexpr MusterSetting kSettings[] = {
      .off_help = "At muster's own port alone",
      .fits_manifests = true,
      .page = "Kueue's visibility API is answered at the API server's own paths too, for `kubectl get --raw` and "
-             "kueuectl: see [visibility.md](visibility.md), first of all what happens while muster is away."},
+             "kueuectl: see [visibility.md](visibility.md), first of all the effects while muster is down."},
     {.name = "dashboard",
      .flag = "--dashboard",
      .value = toggle<&M::dashboard>(),

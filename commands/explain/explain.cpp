@@ -164,14 +164,14 @@ void add_explain(CLI::App& app, ExplainOptions& options) {
   explain
       .add_option("object", options.object,
                   "job NAME, jobset NAME or workload NAME, also as job/NAME; a bare NAME is of a job, a JobSet or a "
-                  "Workload; other kinds are told of")
+                  "Workload; for other kinds the output says that muster does not queue them")
       ->required()
       ->expected(1, 64)
       ->type_name("")
       ->option_text("KIND NAME");
   add_choice(explain, "-o,--output", options.format, parse_explain_format, "text (default) or json")
       ->type_name("FORMAT");
-  explain.add_flag("-w,--watch", options.watch, "Go on, and say what changes, until the job is finished");
+  explain.add_flag("-w,--watch", options.watch, "Print each change until the job is finished");
   add_cluster_flags(explain, options.cluster);
   add_reader_flags(explain, options.cluster);
   explain.footer(

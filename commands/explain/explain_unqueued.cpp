@@ -35,7 +35,7 @@ void tell_of_pod(const json& pod, ExplainReply& reply) {
   const std::string phase(string_at(pod, {"status", "phase"}));
   if (gated)
     reply.because.push_back("The pod waits behind its scheduling gate " + std::string(kAdmissionGate) +
-                            ", which muster takes away when the Workload is admitted.");
+                            ", which muster removes when the Workload is admitted.");
   else
     reply.because.push_back("The pod has no gate any more: it was started" +
                             (phase.empty() ? std::string(".") : ", and its phase is " + phase + "."));

@@ -147,7 +147,7 @@ void add_get(CLI::App& app, GetOptions& options) {
   command.add_flag("-A,--all-namespaces", options.all_namespaces, "Of all namespaces");
   command.add_option("-q,--queue", options.queue, "Workloads of this LocalQueue");
   command.add_option("--clusterqueue", options.cluster_queue, "Workloads of this ClusterQueue");
-  command.add_flag("-w,--watch", options.watch, "Go on, and print each row that changes");
+  command.add_flag("-w,--watch", options.watch, "Print each row that changes, until it is interrupted");
   command.add_flag("--no-headers", options.no_headers, "Leave out the first line of the table");
   add_list_flags(command, options);
   command.footer(
@@ -182,8 +182,8 @@ void add_tree(CLI::App& app, GetOptions& options) {
 }
 
 void add_who(CLI::App& app, GetOptions& options) {
-  CLI::App& command =
-      *app.add_subcommand("who", "Say who holds a resource that a queue waits for: since when, and until when at most");
+  CLI::App& command = *app.add_subcommand(
+      "who", "List the Workloads that hold a resource that a queue waits for, with their start and latest end");
   command.add_option("resource", options.resource, "For example cpu or nvidia.com/gpu")
       ->required()
       ->type_name("")

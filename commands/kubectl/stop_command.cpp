@@ -138,8 +138,8 @@ std::vector<std::string> evicted_by_stop(const json& workloads, std::string_view
 }
 
 void add_stop(CLI::App& app, StopOptions& options) {
-  CLI::App& command =
-      *app.add_subcommand("stop", "Stop a queue or a Workload: what it has admitted is evicted; --dry-run says whom");
+  CLI::App& command = *app.add_subcommand(
+      "stop", "Stop a queue or a Workload: its admitted Workloads are evicted; --dry-run lists them");
   add_stop_flags(command, options, true);
   command.footer(
       "Examples:\n  kubectl muster stop clusterqueue research --dry-run\n"

@@ -176,7 +176,7 @@ class Adoption {
 
   int carry_out(ClusterDump state) {
     const std::string again = "; " + std::string(flags_.undo ? "muster adopt --undo" : "muster adopt") +
-                              " goes on from here when it is called again";
+                              " continues from here when you run it again";
     int conflicts = 0;
     std::string waits_for;
     MonotonicTime since{};
@@ -204,7 +204,7 @@ class Adoption {
     }
     out_ << (flags_.undo
                  ? "Everything is as it was. muster has no replica; uninstall it (docs/uninstall.md) or leave it."
-                 : "muster has taken over. muster adopt --undo goes back.")
+                 : "muster has taken over. muster adopt --undo reverts this.")
          << "\n";
     return 0;
   }

@@ -34,8 +34,8 @@ void add_adopt(CLI::App& app, AdoptFlags& flags) {
   add_muster_namespace(command, flags.cluster);
   add_cluster_flags(command, flags.cluster);
   command.footer(
-      "A call that is interrupted is repeated: it goes on where it stopped. docs/migration.md has the whole way.\n"
-      "Examples:\n  kubectl muster adopt --dry-run\n  kubectl muster adopt\n  kubectl muster adopt --undo");
+      "After an interruption, run the command again: it continues where it stopped. docs/migration.md describes all "
+      "steps.\nExamples:\n  kubectl muster adopt --dry-run\n  kubectl muster adopt\n  kubectl muster adopt --undo");
 }
 
 int run_adopt(const AdoptFlags& flags, ReviewStreams streams) {

@@ -129,7 +129,7 @@ std::optional<int> server_minor(kube::KubeApi& api) {
 }  // namespace
 
 void add_doctor(CLI::App& app, DoctorFlags& flags) {
-  CLI::App& command = *app.add_subcommand("doctor", "Say what is wrong with muster in this cluster; changes nothing");
+  CLI::App& command = *app.add_subcommand("doctor", "List problems of muster in this cluster; changes nothing");
   add_finding_format(command, flags.format);
   add_muster_namespace(command, flags.cluster);
   add_cluster_flags(command, flags.cluster);

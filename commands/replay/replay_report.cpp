@@ -74,7 +74,7 @@ std::string replay_table(const ReplayReport& report) {
   for (const auto& [kind, count] : result.kinds) add_row(out, word_of(kind), count);
   const ReplayCount total = result.total();
   add_row(out, "all", total);
-  if (total.moved > 0) out << "\n" << total.moved << " of the equal ones come up to 10 s earlier or later.\n";
+  if (total.moved > 0) out << "\n" << total.moved << " of the equal decisions are up to 10 s earlier or later.\n";
   for (const Difference& difference : result.differences) add_difference(out, difference);
   if (result.more > 0) out << "\n" << result.more << " more; --differences N shows them.\n";
   out << "\n" << (result.equal() ? "The decisions are equal." : "The decisions are different.") << "\n";

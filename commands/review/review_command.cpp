@@ -41,7 +41,7 @@ void add_review(CLI::App& app, ReviewOptions& options) {
           "A file with descriptions of kinds (JobKind): print what muster sees in each job, its pod sets and its "
           "state, instead of the resulting objects")
       ->type_name("FILE");
-  review.add_option("--as", options.user, "Name of the user who asks; the suspend guard looks at it")
+  review.add_option("--as", options.user, "Name of the requesting user; the suspend guard checks it")
       ->type_name("USER");
 }
 

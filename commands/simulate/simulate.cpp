@@ -42,7 +42,7 @@ Outcome<> check_options(const SimulateOptions& options) {
   if ((options.jobs > 0) != options.over.has_value())
     return fail("random arrivals need both --jobs N and --over DURATION");
   if (options.jobs > 0 && !options.arrivals_file.empty())
-    return fail("--jobs and --arrivals both say when jobs come; use one of them");
+    return fail("--jobs and --arrivals both define arrivals; use one of them");
   if (options.arrivals_format && options.arrivals_file.empty())
     return fail("--arrivals-format is that of a file; name it with --arrivals FILE");
   if (options.stop_time <= Duration::zero()) return fail("--stop-time must be more than 0s");
@@ -273,7 +273,7 @@ class Simulation {
     if (!options_.progress) return {};
     return [&streams = streams_, all = scenario.arrivals.size()](const what_if::Progress& progress) {
       streams.err << "\r" << span_text(std::chrono::duration<double>(progress.elapsed).count()) << ": " << progress.come
-                  << " of " << all << " jobs have come, " << progress.over << " are over   " << std::flush;
+                  << " of " << all << " jobs have arrived, " << progress.over << " are over   " << std::flush;
     };
   }
 

@@ -37,10 +37,10 @@ void add_simulate(CLI::App& app, SimulateOptions& options) {
              "csv (default), or a published trace: helios (cluster_log.csv), philly (cluster_job_log)")
       ->type_name("FORMAT");
   simulate.add_option("--seed", options.seed, "Of random arrivals and failures; default 0")->type_name("N");
-  simulate.add_option("--jobs", options.jobs, "So many random arrivals, with the jobs of the input as templates")
+  simulate.add_option("--jobs", options.jobs, "Number of random arrivals, with the jobs of the input as templates")
       ->type_name("N")
       ->check(CLI::Range(1, 20'000'000));
-  add_span(simulate, "--over", options.over, "The time over which they come");
+  add_span(simulate, "--over", options.over, "Duration of the arrivals");
   simulate
       .add_option("--spread", options.spread,
                   "Deviation of the logarithm of random run times; 0: as the templates say; default 0.8")
@@ -62,7 +62,7 @@ void add_simulate(CLI::App& app, SimulateOptions& options) {
       ->type_name("FILE");
   simulate
       .add_option("--job", options.job_file,
-                  "A job: say whether it would be admitted, when, on which flavor, and whom it would evict")
+                  "A job: say whether it would be admitted, when, on which flavor, and which Workloads it would evict")
       ->type_name("FILE");
   simulate.add_flag("--from-cluster", options.from_cluster,
                     "Read queues and Workloads from the cluster, with your own rights; nothing is written");
@@ -70,8 +70,8 @@ void add_simulate(CLI::App& app, SimulateOptions& options) {
   simulate
       .add_option(
           "--replay", options.replay_file,
-          "A recording of muster serve --record, or - for standard input: decide over it once more, and say where "
-          "this muster (with --config: this configuration) decides otherwise. Exit code 1: somewhere")
+          "A recording of muster serve --record, or - for standard input: repeat its decisions, and report the "
+          "differences of this muster (with --config: of this configuration). Exit code 1: there are differences")
       ->type_name("FILE");
   simulate.add_option("--differences", options.most_differences, "With --replay: how many are shown; default 20")
       ->type_name("N")

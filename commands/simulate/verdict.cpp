@@ -81,8 +81,8 @@ std::string verdict_text(const Report& report) {
   }
   std::string names;
   for (const json& name : verdict["evicts"]) names += (names.empty() ? "" : ", ") + name.get<std::string>();
-  text += names.empty() ? "; it evicts nobody" : "; it evicts " + names;
-  return on_one_line(text) + "\nAn estimate: running Workloads end as their run times say, and no other job comes.\n";
+  text += names.empty() ? "; it evicts no Workload" : "; it evicts " + names;
+  return on_one_line(text) + "\nAn estimate: running Workloads end after their run times, and no other job arrives.\n";
 }
 
 }  // namespace muster

@@ -33,7 +33,8 @@ std::string timeout_text(const GangContext& g) {
   const std::string timeout = std::to_string(g.owner.barrier.timeout_seconds) + " s";
   if (g.taken) {
     return "the group was not released within " + timeout + ": its ConfigMap " + g.owner.barrier.config_map +
-           " could not be made, because somebody else's object has that name; remove or rename that one";
+           " could not be created, because an object that muster did not create has that name; remove or rename this "
+           "object";
   }
   const std::string missing = missing_pods(g.owner, g.gang, g.ledger);
   if (missing.empty()) return "the last pod of the group started later than " + timeout + " after the first";

@@ -17,8 +17,8 @@ constexpr Duration kMessageInterval = seconds(5);
 constexpr Duration kReasonsInterval = seconds(15);
 std::optional<Write> write_taken(const GangContext& g) {
   const std::string note = "the ConfigMap " + g.owner.barrier.config_map +
-                           " of this group cannot be made: somebody else's object has that name, and muster does not "
-                           "touch it; remove or rename it, or the group ends at its timeout";
+                           " of this group cannot be created: an object that muster did not create has that name, and "
+                           "muster does not change it; remove or rename this object, or the group ends at its timeout";
   auto write = write_group_started(g.owner, false, kConfigMapNameTaken, note, g.now.wall);
   if (write) write->events.push_back(event_on(g.owner, kWarningEvent, kConfigMapNameTaken, note));
   return write;

@@ -246,7 +246,7 @@ void keep_reservation(const ServingContext& context, const Workload& workload, P
     plan.events.push_back(context.job.event(kWarningEvent, "ReplicasChanged",
                                             "Workload " + path_of(workload.meta) +
                                                 " has quota for other pods than there are replicas now; scale to zero, "
-                                                "wait until its pods are gone, and scale up again"));
+                                                "wait until its pods are deleted, and scale up again"));
     return;
   }
   if (leaves) {

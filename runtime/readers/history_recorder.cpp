@@ -21,7 +21,8 @@ void HistoryRecorder::take_in(const Event& event) {
   try {
     note(event, now);
   } catch (const std::exception& thrown) {
-    log_error("the history of Workloads is begun from nothing; everything else goes on", {{"why", thrown.what()}});
+    log_error("the history of Workloads starts again from nothing; everything else continues",
+              {{"why", thrown.what()}});
     history_.clear();
   }
 }

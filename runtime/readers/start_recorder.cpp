@@ -60,7 +60,7 @@ void StartRecorder::record() {
       took = make(round);
     } catch (const std::exception& thrown) {
       if (const auto repeated = throttle.pass("starts", clock_.now().monotonic))
-        log_error("estimates of starts cannot be made; everything else goes on",
+        log_error("estimates of starts cannot be made; everything else continues",
                   {{"why", thrown.what()}, {"repeated", *repeated}});
       round = Round();
       took = Took{};

@@ -35,8 +35,8 @@ Result<std::shared_ptr<const FrontProxy>> read_front_proxy(const json& config_ma
   if (settings->allowed_names.empty() && share_authority(settings->client_ca, clients)) {
     return fail(
         "requestheader-client-ca-file has a certificate of client-ca-file and requestheader-allowed-names is empty, so "
-        "that every client of the cluster could ask in anybody's name; give the aggregation layer an authority of its "
-        "own, or set --requestheader-allowed-names of kube-apiserver");
+        "that every client of the cluster could impersonate every user; give the aggregation layer a separate "
+        "authority, or set --requestheader-allowed-names of kube-apiserver");
   }
   auto authorities = ClientAuthorities::parse(settings->client_ca, {});
   if (!authorities) return fail("requestheader-client-ca-file: " + authorities.error().message);

@@ -41,7 +41,7 @@ struct Row {
 
 constexpr Row kRows[] = {
     {Measured::kAdmissionAttempt, Owner::kNobody, "kueue_admission_attempts_total", Buckets::kCount, kResult,
-     "Batches of events after which Workloads were looked at, by whether one of them got quota."},
+     "Batches of events after which Workloads were evaluated, by whether one of them got quota."},
     {Measured::kAdmissionAttempt, Owner::kNobody, "kueue_admission_attempt_duration_seconds", Buckets::kAttempt,
      kResult, "How long such a batch took to be decided and worded."},
 

@@ -122,7 +122,7 @@ func TestSimulateAsksTheClusterAboutOneJob(t *testing.T) {
 			t.Errorf("%+v", answer)
 		}
 		out, code, complaint := runMuster(reader, "simulate", "--job", jobFile(t, "small", 1), "--from-cluster", "-n", mine)
-		if code != 0 || complaint != "" || !strings.HasPrefix(out, mine+"/small would be admitted now, on "+queues.Real+"; it evicts nobody\nAn estimate: ") {
+		if code != 0 || complaint != "" || !strings.HasPrefix(out, mine+"/small would be admitted now, on "+queues.Real+"; it evicts no Workload\nAn estimate: ") {
 			t.Errorf("exit code %d, %s%s", code, out, complaint)
 		}
 	})

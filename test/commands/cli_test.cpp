@@ -241,7 +241,7 @@ TEST_CASE(
   }
   CHECK(has(serve, "as a fraction of the backoff; default: 0.1\n"));
   CHECK(has(serve, "json or text; default: text on a terminal, else json\n"));
-  CHECK(has(serve, "Jobs may start as a group (default)\n"));
+  CHECK(has(serve, "Jobs can start as a group (default)\n"));
   CHECK(has(serve, "At muster's own port alone (default)\n"));
   struct Row {
     std::vector<std::string> arguments;

@@ -31,7 +31,7 @@ FieldErrors check(const Review& review) {
     return {};
   return {forbidden("metadata.ownerReferences", "this Workload holds quota, and muster does not run a " +
                                                     std::string(after->kind) + " (" + std::string(after->api_version) +
-                                                    "), so nobody could preempt the Workload; user \"" +
+                                                    "), so muster could not preempt the Workload; user \"" +
                                                     review.request.user.username + "\" cannot make it the controller")};
 }
 

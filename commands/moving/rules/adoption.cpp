@@ -56,7 +56,7 @@ AdoptionStep record_step(const ClusterDump& state, const AdoptionOptions& option
   const std::string key(component.label), name(kAdoptionRecordName);
   AdoptionStep step{
       .name = "record",
-      .sentence = "keep what is changed and removed in ConfigMap " + options.muster_namespace + "/" + name,
+      .sentence = "save all changed and removed objects in ConfigMap " + options.muster_namespace + "/" + name,
       .done = !recorded(state, options, key).is_null()};
   if (step.done) return step;
   const json data = {{key + ".json", record_for(state, component, found).dump()}};
@@ -77,7 +77,7 @@ AdoptionStep record_step(const ClusterDump& state, const AdoptionOptions& option
 AdoptionStep definitions_step(const ClusterDump& state, const Component& component) {
   AdoptionStep step{.name = "definitions",
                     .sentence = "take over the definitions of " + std::string(component.group) +
-                                ": no field goes, muster's own are added"};
+                                ": no field is removed, muster's fields are added"};
   for (const json* live : taken_definitions(state, component)) {
     const DefinedKind* own = find_defined_kind(component.group, string_at(*live, {"spec", "names", "kind"}));
     if (own == nullptr) continue;
@@ -117,7 +117,7 @@ AdoptionStep lease_step(const ClusterDump& state, const Component& component,
                         const std::vector<std::string>& namespaces) {
   AdoptionStep step{.name = "take-lease",
                     .sentence = "hold " + std::string(component.title) +
-                                "'s Lease, so that it cannot lead even if somebody starts it"};
+                                "'s Lease, so that it cannot lead even if it is started again"};
   for (const std::string& ns : namespaces) {
     const json spec = {{"holderIdentity", adoption_holder(ns)}, {"leaseDurationSeconds", kForGood}};
     const json* lease = state.find("coordination.k8s.io", "Lease", ns, component.lease);

@@ -80,7 +80,7 @@ void look_at_deletion(const DoctorContext& context, const json& object) {
               "it was deleted more than 5 minutes ago and has finalizers (" + finalizers + ")",
               string_at(object, {"kind"}) == "Workload"
                   ? "its job may still run: kubectl get pods; muster removes the finalizer when the pods have ended"
-                  : "it goes when no Workload uses it: kubectl get workloads -A");
+                  : "it is deleted when no Workload uses it: kubectl get workloads -A");
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ void find_running(const PreflightContext& context, const Component& component, c
       context.add(found.deployments.empty() ? Severity::kHarm : Severity::kNote, "lease-without-deployment",
                   {object_name(*lease)},
                   title + "'s Lease is " + held + ", and " + title + "'s Deployment is not in this namespace",
-                  "stop that process, or delete the Lease if nobody renews it");
+                  "stop that process, or delete the Lease if no process renews it");
   }
   std::vector<const json*> webhooks = found.mutating;
   webhooks.insert(webhooks.end(), found.validating.begin(), found.validating.end());

@@ -86,10 +86,10 @@ void find_checks(const PreflightContext& context) {
                   "remove the check from the ClusterQueues before the move");
     else if (!is_active(*check))
       context.add(Severity::kHarm, "check-nobody-answers", objects,
-                  "nobody answers for the controller " + controller + " (the condition Active is not True)",
+                  "no process answers for the controller " + controller + " (the condition Active is not True)",
                   "start that controller, or remove the check from the ClusterQueues");
     else
-      context.add(Severity::kNote, "check", objects, "the controller " + controller + " goes on answering", "");
+      context.add(Severity::kNote, "check", objects, "the controller " + controller + " continues to work", "");
   }
 }
 

@@ -32,7 +32,7 @@ void preflight_settings(const PreflightContext& context) {
   if (kueue.leader_election.resource_name != kKueueLeaseName || !kueue.leader_election.leader_elect)
     context.add(Severity::kBlocker, "leader-election", {name + ": leaderElection"},
                 "Kueue does not hold the Lease " + std::string(kKueueLeaseName) +
-                    ", by which muster sees that it is gone and keeps it away",
+                    ", with which muster detects that Kueue has stopped and prevents its return",
                 "set leaderElect: true and resourceName: " + std::string(kKueueLeaseName) + ", and restart Kueue");
 }
 

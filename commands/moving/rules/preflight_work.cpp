@@ -97,9 +97,10 @@ void find_pod(const PreflightContext& context, const json& pod) {
     const std::string_view name = string_at(gate, {"name"});
     gated |= name == kAdmissionGate;
     if (name == kTopologyGate)
-      context.add(Severity::kHarm, "pod-with-topology-gate", {object_name(pod)},
-                  "it waits for a topology (gate " + std::string(kTopologyGate) + "), and nobody would remove the gate",
-                  "let it be scheduled before the move, or delete it");
+      context.add(
+          Severity::kHarm, "pod-with-topology-gate", {object_name(pod)},
+          "it waits for a topology (gate " + std::string(kTopologyGate) + "), and no controller would remove the gate",
+          "let it be scheduled before the move, or delete it");
   }
   const std::vector<std::string> finalizers = strings_at(pod, {"metadata", "finalizers"});
   const bool held = std::find(finalizers.begin(), finalizers.end(), kManagedLabel) != finalizers.end();

@@ -270,7 +270,7 @@ TEST_CASE("simulate: of one job it is said whether it would be admitted, when, w
   };
   const Answer now = ask(job("asked", "blue", 2, ""));
   CHECK(now.err == "");
-  CHECK(now.out.find("team/asked would be admitted now, on on-demand; it evicts nobody") == 0);
+  CHECK(now.out.find("team/asked would be admitted now, on on-demand; it evicts no Workload") == 0);
   // Red has borrowed all of Blue's quota by then.
   const std::string late = job("asked", "blue", 9, "simulate.muster.batch/arrival: 5m");
   const json evicting = json::parse(ask(late, {"-o", "json"}).out)["job"];
