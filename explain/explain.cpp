@@ -40,8 +40,8 @@ bool is_unqueued(const ExplainContext& context, const QueuedJob& job, ExplainRep
   const ObjectMeta& meta = job.meta();
   const JobKind& kind = job.kind();
   if (!rules.frameworks.contains(kind.framework)) {
-    reply.say("IntegrationOff", "muster does not queue " + reply.kind + "s here: integrations.frameworks lacks " +
-                                    std::string(kind.framework) + ".");
+    reply.say("IntegrationDisabled", "muster does not queue " + reply.kind + "s here: integrations.frameworks lacks " +
+                                         std::string(kind.framework) + ".");
     return true;
   }
   if (!kind.is_managed_by(job.managed_by())) {
@@ -117,12 +117,12 @@ void explain_without_workload(const ExplainContext& context, const QueuedJob& jo
   } else if (!priority_of(making, unused)) {
     explain_priority(making, reply);
   } else if (context.state.workload(meta.ns, name_of_workload(making)) != nullptr) {
-    reply.say("WorkloadNameTaken", reply.subject() + " cannot be queued: Workload " + name_of_workload(making) +
-                                       " exists and has another owner.");
+    reply.say("WorkloadNameConflict", reply.subject() + " cannot be queued: Workload " + name_of_workload(making) +
+                                          " exists and has another owner.");
     reply.change.push_back("Delete that Workload: " + kubectl(meta.ns, "delete workload " + name_of_workload(making)));
   } else {
     if (explain_rejection(context, key_of(job.type(), meta), reply)) return;
-    reply.say("WorkloadNotMade", reply.subject() + " has no Workload yet: muster creates it at once; ask again.");
+    reply.say("WorkloadNotCreated", reply.subject() + " has no Workload yet: muster creates it at once; ask again.");
     reply.change.push_back(
         "If this continues, the leader of muster does not work: look at its log and at the events of the job.");
   }

@@ -198,7 +198,7 @@ const Table* table_of(std::string_view kind) {
       {"HolderSummaryList",
        "workload.kueue.x-k8s.io",
        false,
-       {"NAMESPACE", "JOB", "AMOUNT", "FLAVOR", "SINCE", "UNTIL AT MOST", "CLUSTERQUEUE"},
+       {"NAMESPACE", "JOB", "AMOUNT", "FLAVOR", "SINCE", "LATEST END", "CLUSTERQUEUE"},
        {"STATE", "PRIORITY", "WORKLOAD"},
        holder_row},
   };

@@ -30,7 +30,7 @@ std::string state_of(const QueuedJob& job) {
 }
 
 std::string pod_sets_of(const QueuedJob& job, const QueueSettings& settings) {
-  std::vector<TableRow> rows = {{"POD SET", "PODS", "EACH ASKS FOR", "IN ALL"}};
+  std::vector<TableRow> rows = {{"POD SET", "PODS", "EACH REQUESTS", "IN ALL"}};
   for (const PodSet& pod_set : job.pod_set_shapes(settings.rules)) {
     const Requests each = quota_requests(pod_requests(adjusted_resources(*pod_set.pod_template.spec, {})), settings);
     rows.push_back(

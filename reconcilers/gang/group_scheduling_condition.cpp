@@ -19,8 +19,8 @@ std::optional<Write> write_taken(const GangContext& g) {
   const std::string note = "the ConfigMap " + g.owner.barrier.config_map +
                            " of this group cannot be created: an object that muster did not create has that name, and "
                            "muster does not change it; remove or rename this object, or the group ends at its timeout";
-  auto write = write_group_started(g.owner, false, kConfigMapNameTaken, note, g.now.wall);
-  if (write) write->events.push_back(event_on(g.owner, kWarningEvent, kConfigMapNameTaken, note));
+  auto write = write_group_started(g.owner, false, kConfigMapNameConflict, note, g.now.wall);
+  if (write) write->events.push_back(event_on(g.owner, kWarningEvent, kConfigMapNameConflict, note));
   return write;
 }
 
@@ -78,7 +78,7 @@ std::optional<Write> write_condition(const GangContext& g, Plan& plan) {
 std::optional<Write> write_ended(const GangContext& g) {
   const Condition* present = find_condition(g.owner.conditions(), kGroupStartedCondition);
   if (!g.owner.finished() || present == nullptr) return std::nullopt;
-  if (present->reason != kWaitingForPods && present->reason != kConfigMapNameTaken) return std::nullopt;
+  if (present->reason != kWaitingForPods && present->reason != kConfigMapNameConflict) return std::nullopt;
   if (last_run_started(g)) return write_all_started(g);
   return write_group_started(
       g.owner, false, kEndedBeforeStart,

@@ -18,7 +18,7 @@ inline constexpr std::string_view kGroupSchedulingTimeout = "GroupSchedulingTime
 // It ended for another reason, before it had started.
 inline constexpr std::string_view kEndedBeforeStart = "EndedBeforeStart";
 // An object that muster did not create has the name of the gang's ConfigMap.
-inline constexpr std::string_view kConfigMapNameTaken = "ConfigMapNameTaken";
+inline constexpr std::string_view kConfigMapNameConflict = "ConfigMapNameConflict";
 
 struct GangOwner {
   ObjectKey key;

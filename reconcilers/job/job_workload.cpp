@@ -47,7 +47,7 @@ void create(const JobContext& context, Plan& plan) {
   const ObjectKey key{&kWorkloads, context.job.meta().ns, name};
   if (const Workload* stranger = context.state.workload(key.ns, key.name)) {
     plan.wake_at(context.now.wall + kTakenInterval);
-    plan.events.push_back(context.event(kWarningEvent, "WorkloadNameTaken",
+    plan.events.push_back(context.event(kWarningEvent, "WorkloadNameConflict",
                                         "Workload " + path_of(stranger->meta) +
                                             " exists and does not belong to this job; delete it, and this job gets one "
                                             "of that name"));

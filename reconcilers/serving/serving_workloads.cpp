@@ -281,7 +281,7 @@ void tell_too_many(const ServingContext& context, Plan& plan) {
 void tell_taken(const ServingContext& context, const std::string& name, Plan& plan) {
   plan.wake_at(context.job.now.wall + kTakenInterval);
   plan.events.push_back(context.job.event(
-      kWarningEvent, "WorkloadNameTaken",
+      kWarningEvent, "WorkloadNameConflict",
       "Workload " + path_of(context.set.meta.ns, name) + " exists and does not belong to this set; delete it"));
 }
 

@@ -56,7 +56,7 @@ TEST_CASE("explain: a job that is no business of the queues says why and who wou
 
   ReconcilerSettings settings;
   settings.queues.rules.frameworks = {"jobset.x-k8s.io/jobset"};
-  check_row({"the integration is off", job({}), "IntegrationOff", "muster will not start it", {"lacks batch/job"}},
+  check_row({"the integration is off", job({}), "IntegrationDisabled", "muster will not start it", {"lacks batch/job"}},
             ExplainCluster(settings));
   settings = {};
   settings.queues.rules.managed_jobs_namespace_selector = *LabelSelector::parse({{"matchLabels", {{"team", "b"}}}});
@@ -96,7 +96,7 @@ TEST_CASE("explain: a queued job without a Workload says what it waits for") {
   json of_pods = json::object();
   of_pods["spec"]["template"]["spec"]["priorityClassName"] = "silver";
   const ExplainRow rows[] = {
-      {"it was not made yet", job({}), "WorkloadNotMade", "has no Workload yet"},
+      {"it was not made yet", job({}), "WorkloadNotCreated", "has no Workload yet"},
       {"its WorkloadPriorityClass is missing", job(labelled), "PriorityClassMissing",
        "WorkloadPriorityClass gold does not exist"},
       {"the PriorityClass of its pods is missing", job(of_pods), "PriorityClassMissing", "does not exist"},

@@ -25,7 +25,7 @@ TEST_CASE("gang life: a foreign ConfigMap is never touched and the deadline deci
   INFO(world.report());
   REQUIRE(waits(world, 3));
   world.run_for(30s);
-  CHECK(contains(condition_text(world, job_key(), "GroupStarted"), "False ConfigMapNameTaken"));
+  CHECK(contains(condition_text(world, job_key(), "GroupStarted"), "False ConfigMapNameConflict"));
   REQUIRE(world.run_until([&] { return world.condition_true(job_key(), "Failed"); }, 5min));
   CHECK(contains(condition_text(world, job_key(), "Failed"), kJobMap.name));
   CHECK(world.get(kJobMap) == before);

@@ -127,7 +127,7 @@ TEST_CASE("list text: who holds a resource, and how much is hidden") {
                {"metadata", {{"resource", "cpu"}, {"hidden", {{"count", 2}, {"amount", "8"}}}}},
                {"items", {held}}};
   CHECK(list_text(list, {}, kNow) ==
-        "NAMESPACE  JOB      AMOUNT  FLAVOR  SINCE  UNTIL AT MOST         CLUSTERQUEUE\n"
+        "NAMESPACE  JOB      AMOUNT  FLAVOR  SINCE  LATEST END            CLUSTERQUEUE\n"
         "team-a     job/run  6       spot    10m    2026-01-01T13:00:00Z  cq\n"
         "2 more that you cannot list hold 8 of cpu\n");
 }

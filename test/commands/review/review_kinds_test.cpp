@@ -65,7 +65,7 @@ TEST_CASE("review --kinds: pod sets, counts, requests and state of an object are
   CHECK(ran.out ==
         "Tram/five, of integration example.com/tram: suspended, no pod is active, not all are ready, not ended\n"
         "  queue: q\n"
-        "  POD SET  PODS  EACH ASKS FOR         IN ALL\n"
+        "  POD SET  PODS  EACH REQUESTS         IN ALL\n"
         "  engine   1     cpu 500m, memory 1Gi  cpu 500m, memory 1Gi\n"
         "  front    4     cpu 500m, memory 1Gi  cpu 2, memory 4Gi\n");
 }

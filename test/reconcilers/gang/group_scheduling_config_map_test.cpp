@@ -121,9 +121,9 @@ TEST_CASE("group: a ConfigMap of others is never touched and the deadline decide
     const json before = cluster.get(kConfigMaps, kMap);
     cluster.start(cluster.make_pods());
     CHECK(cluster.settle() == std::vector<std::string>{"status jobsets/train"});
-    CHECK(cluster.condition().starts_with("False ConfigMapNameTaken: the ConfigMap train-group-scheduling"));
-    CHECK(cluster.count_events("ConfigMapNameTaken") == 1);
-    CHECK(cluster.note_of("ConfigMapNameTaken").starts_with("Warning: the ConfigMap train-group-scheduling"));
+    CHECK(cluster.condition().starts_with("False ConfigMapNameConflict: the ConfigMap train-group-scheduling"));
+    CHECK(cluster.count_events("ConfigMapNameConflict") == 1);
+    CHECK(cluster.note_of("ConfigMapNameConflict").starts_with("Warning: the ConfigMap train-group-scheduling"));
 
     for (int i = 1; i * 25 < kTimeout; ++i) {  // the create is answered so again and again
       cluster.pass_time(seconds(25));
