@@ -52,8 +52,8 @@ void EngineLoop::post_when_room(Event event) {
 
 // The engine can still hand out commands until it has read the event; the outbox sends
 // none of them, once the caller has lost leadership (leads_until).
-void EngineLoop::end_leadership() {
-  post(LeadershipChanged{false});
+void EngineLoop::end_leadership(std::optional<MonotonicTime> until) {
+  post(LeadershipChanged{false, 0, until});
   outbox_->end_leadership();
 }
 
