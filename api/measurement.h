@@ -90,9 +90,10 @@ enum class Gauge {
   kLocalResourceReservation,  // name, namespace, flavor, resource
   kLocalResourceUsage,        // the same
   kUnsupportedObjects,        // kind, what
+  kResourceSeconds,           // cluster_queue, namespace, flavor, resource; a counter that is read as gauges are
 };
 
-inline constexpr size_t kGauges = static_cast<size_t>(Gauge::kUnsupportedObjects) + 1;
+inline constexpr size_t kGauges = static_cast<size_t>(Gauge::kResourceSeconds) + 1;
 
 struct GaugeLabel {
   const char* name;  // a literal: "cluster_queue"

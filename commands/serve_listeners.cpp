@@ -57,8 +57,13 @@ std::optional<GaugeReadings> ServeProcess::read_gauges() {
   EngineLoop* loop = deciding();
   const bool asked = loop != nullptr && loop->ask([&](const Engine& engine) {
     readings = {engine.leads(), queue_gauges(engine.state(), engine.queue_settings())};
-    const std::vector<GaugeReading> unsupported = engine.unsupported().gauges();
-    readings.gauges.insert(readings.gauges.end(), unsupported.begin(), unsupported.end());
+    const auto add = [&](const std::vector<GaugeReading>& more) {
+      readings.gauges.insert(readings.gauges.end(), more.begin(), more.end());
+    };
+    add(engine.unsupported().gauges());
+    std::optional<MonotonicTime> until = leadership_->leads_until();
+    if (until) until = std::min(*until, clock_.now().monotonic);
+    add(engine.resource_seconds().read(engine.state(), until));
   });
   return asked ? std::optional(std::move(readings)) : std::nullopt;
 }

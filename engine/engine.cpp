@@ -43,6 +43,7 @@ Engine::Engine(EngineSettings settings, std::span<const Reconciler* const> table
       writes_at_a_time_(settings.writes_at_a_time),
       state_(settings_.queues),
       webhooks_(std::move(settings.webhooks), settings.keep_webhook_configurations, settings.webhook_write_interval),
+      resource_seconds_(settings_.queues.rules.enabled("ReclaimablePods")),
       catch_up_(watched_types()),
       watch_(settings.watch) {}
 
@@ -104,6 +105,7 @@ void Engine::put_unguarded(const TypedObject& object, bool watched, Now now) {
   if (!change) return;
   end_writes(expectations_.take_seen(object), now);
   if (change->before) note_ended_series(*change->before, state_, settings_.queues, measurements_);
+  resource_seconds_.note(change->before ? &*change->before : nullptr, change->after, state_, now.monotonic);
   admit_to_quota(*change->after, now);
   show(object);
   note_unsupported(object);
@@ -156,6 +158,7 @@ void Engine::forget_unguarded(const TypedObject& removed, Now now) {
   end_writes(expectations_.take_gone(removed), now);
   state_.scheduler_driver().remove(removed, state_, now);
   note_ended_series(removed, state_, settings_.queues, measurements_);
+  resource_seconds_.note(&removed, nullptr, state_, now.monotonic);
   unsupported_.remove(key_of(removed));
   const ObjectMeta& meta = meta_of(removed);
   const ResourceType& type = type_of(removed);
@@ -189,6 +192,10 @@ void Engine::lead(const LeadershipChanged& changed, Now now) {
   }
   if (changed.leads == leads_) return;
   leads_ = changed.leads;
+  if (leads_)
+    resource_seconds_.begin(now.monotonic);
+  else
+    resource_seconds_.end(std::min(now.monotonic, changed.until.value_or(now.monotonic)));
   state_.scheduler_driver().forget_unpersisted(now);
   work_queue_.clear();
   expectations_.clear();

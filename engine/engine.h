@@ -32,6 +32,7 @@
 #include "engine/write_expectations.h"
 #include "reconcilers/webhooks/webhook_config_reconciler.h"
 #include "state/cluster_state.h"
+#include "state/metrics/resource_seconds.h"
 
 namespace muster {
 
@@ -95,6 +96,7 @@ class Engine {
   const ClusterState& state() const { return state_; }
   const QueueSettings& queue_settings() const { return settings_.queues; }
   const UnsupportedObjects& unsupported() const { return unsupported_; }
+  const ResourceSeconds& resource_seconds() const { return resource_seconds_; }
 
  private:
   struct UnderWay {
@@ -189,6 +191,7 @@ class Engine {
   DeferrableWriteLimiter deferrable_writes_;
   GivingWay giving_way_;
   UnsupportedObjects unsupported_;
+  ResourceSeconds resource_seconds_;
   bool leads_ = false;
   CatchUp catch_up_;
   bool caught_up_ = true;  // catch_up_.done(), which is asked often

@@ -78,6 +78,7 @@ std::optional<Breakage> Engine::try_to_rebuild(Now now) {
           return !quarantine_.holds(key_of(object), Broke::kState, meta_of(object).resource_version);
         },
         putting);
+    resource_seconds_.recount(state_, now.monotonic);
     view_ = ClusterView();
     state_.for_each([&](const TypedObject& object) {
       putting = key_of(object);

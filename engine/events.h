@@ -71,6 +71,9 @@ struct LeadershipChanged {
   // Counts the times that this process became the leader. What it knows may be older than that,
   // so it decides nothing before each kind has caught up with the term. 0: nothing is waited for.
   uint64_t term = 0;
+  // Of a leader that is one no more: until when its Lease was valid; nullopt: until now. Only for what is counted of
+  // its time (state/metrics/resource_seconds.h), so it is not recorded.
+  std::optional<MonotonicTime> until{};
 };
 // All that the API server held of the kind when `term` began was told in events before this one.
 struct KindCaughtUp {

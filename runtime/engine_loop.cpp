@@ -52,8 +52,8 @@ void EngineLoop::post_when_room(Event event) {
 
 // The engine can still return commands until it has read the event. The outbox sends none of them after the end
 // of the leadership (leads_until).
-void EngineLoop::end_leadership() {
-  post(LeadershipChanged{false});
+void EngineLoop::end_leadership(std::optional<MonotonicTime> until) {
+  post(LeadershipChanged{false, 0, until});
   outbox_->end_leadership();
 }
 

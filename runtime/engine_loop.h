@@ -74,8 +74,8 @@ class EngineLoop {
   void post_when_room(Event event) EXCLUDES(mutex_);
   // `term`: see LeadershipChanged.
   void begin_leadership(uint64_t term) { post(LeadershipChanged{true, term}); }
-  // Returns when no write of the leader is under way and none can follow.
-  void end_leadership();
+  // Returns when no write of the leader is under way and none can follow. `until`: see LeadershipChanged.
+  void end_leadership(std::optional<MonotonicTime> until = std::nullopt);
 
   // Lets `question` look at the engine, on the engine's thread between two batches of
   // events, and returns when it has. False: it was not asked, since not every watched kind

@@ -22,6 +22,11 @@ kube::Timing lease_timing(const kube::Timing& timing) {
   return {boot_clock(), timing.sleeper, timing.random};
 }
 
+// At the moment of the call, so that the time of a suspended machine counts.
+MonotonicTime on_system_clock(MonotonicTime on_boot_clock) {
+  return system_clock().now().monotonic + (on_boot_clock - boot_clock().now().monotonic);
+}
+
 }  // namespace
 
 Outcome<> check(const LeaderElectionSettings& settings) {
@@ -134,9 +139,9 @@ void Leadership::take_part(EngineLoop& loop) {
     lead(loop);
     return note_attempt();
   }
-  auto follow = [this, &loop] {
+  auto follow = [this, &loop](MonotonicTime until) {
     cluster_.metrics().set_leading(settings_.resource_name, false);
-    loop.end_leadership();
+    loop.end_leadership(on_system_clock(until));
     log_info("this replica lost leadership");
   };
   election_ = std::make_unique<kube::LeaderElection>(
@@ -172,8 +177,7 @@ std::optional<MonotonicTime> Leadership::leads_until() const {
   if (election_) {
     const auto until = election_->valid_until();
     if (!until) return std::nullopt;
-    // Checked for each write, so that the time of a suspended machine counts.
-    return system_clock().now().monotonic + (*until - boot_clock().now().monotonic);
+    return on_system_clock(*until);  // checked for each write
   }
   if (!settings_.leader_elect && candidacy_.takes_part()) return MonotonicTime::max();
   return std::nullopt;

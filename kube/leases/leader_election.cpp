@@ -107,8 +107,8 @@ void LeaderElection::failed(const StatusError& error) {
 
 void LeaderElection::publish(MonotonicTime now) {
   const auto until = policy_.valid_until(now);
-  valid_until_ = until ? until->time_since_epoch().count() : kNotLeading;
-  if (leads_ && !until && callbacks_.lost_leadership) callbacks_.lost_leadership();
+  const auto before = valid_until_.exchange(until ? until->time_since_epoch().count() : kNotLeading);
+  if (leads_ && !until && callbacks_.lost_leadership) callbacks_.lost_leadership(MonotonicTime(Duration(before)));
   if (policy_.holder() != holder_) {
     holder_ = policy_.holder();
     if (callbacks_.new_leader) callbacks_.new_leader(holder_);

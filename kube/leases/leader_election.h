@@ -23,8 +23,9 @@ namespace muster::kube {
 struct LeaderCallbacks {
   std::function<void()> became_leader{};
   // Also when the election stops. The lease is released after it has returned: what
-  // must not overlap with the next leader's work has to be over then.
-  std::function<void()> lost_leadership{};
+  // must not overlap with the next leader's work has to be over then. `until`: the last valid_until(), also when it
+  // is later than now (released) or long past (this process was frozen).
+  std::function<void(MonotonicTime until)> lost_leadership{};
   // The lease has a new holder (can be this process). Empty: released.
   std::function<void(const std::string& identity)> new_leader{};
   // The first attempt to lead has ended, well or not (after became_leader), or the election has before it. Once.

@@ -19,6 +19,7 @@ struct GaugeFamily {
   Gauge gauge;
   const char* name;
   const char* help;
+  prometheus::MetricType type = prometheus::MetricType::Gauge;
 };
 
 // In the order of the enumerators, which is checked below.
@@ -72,6 +73,10 @@ constexpr GaugeFamily kFamilies[] = {
      "Quota that admitted Workloads use, by LocalQueue."},
     {Gauge::kUnsupportedObjects, "muster_unsupported_objects",
      "Objects that ask for what muster does not do, by kind and field or feature."},
+    {Gauge::kResourceSeconds, "muster_resource_seconds_total",
+     "Amounts of resources times seconds of admission, counted by this replica while it led; cpu in cores, memory in "
+     "bytes.",
+     prometheus::MetricType::Counter},
 };
 
 constexpr bool is_complete() {
@@ -101,17 +106,20 @@ class QueueMetrics::Collector final : public prometheus::Collectable {
     const std::string role = !elects_leader_ ? "standalone" : readings.leads ? "leader" : "follower";
     std::array<prometheus::MetricFamily, kGauges> made;
     for (const GaugeReading& reading : readings.gauges) {
-      prometheus::ClientMetric& metric = made[static_cast<size_t>(reading.gauge)].metric.emplace_back();
-      metric.gauge.value = reading.value;
+      const auto index = static_cast<size_t>(reading.gauge);
+      const bool counts = kFamilies[index].type == prometheus::MetricType::Counter;
+      prometheus::ClientMetric& metric = made[index].metric.emplace_back();
+      (counts ? metric.counter.value : metric.gauge.value) = reading.value;
       metric.label.reserve(reading.labels.size() + 1);
       for (const GaugeLabel& label : reading.labels) metric.label.push_back({.name = label.name, .value = label.value});
-      metric.label.push_back({.name = kRole, .value = role});
+      // A counter goes on under the same labels when the role changes.
+      if (!counts) metric.label.push_back({.name = kRole, .value = role});
     }
     for (size_t i = 0; i < kGauges; ++i) {
       if (made[i].metric.empty()) continue;
       made[i].name = kFamilies[i].name;
       made[i].help = kFamilies[i].help;
-      made[i].type = prometheus::MetricType::Gauge;
+      made[i].type = kFamilies[i].type;
       shown.push_back(std::move(made[i]));
     }
   }

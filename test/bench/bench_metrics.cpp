@@ -98,6 +98,45 @@ void record(benchmark::State& state) {
 }
 BENCHMARK(record);
 
+// The end and the beginning of an admission in one namespace among many, as chargeback pays for it.
+void charge(benchmark::State& state) {
+  ClusterState cluster;
+  ResourceSeconds counted(true);
+  counted.begin(kNow.monotonic);
+  const auto change = [&](const ResourceType& type, json object, const std::string& name, const std::string& ns) {
+    static int version = 0;
+    object["metadata"] = {{"name", name}, {"uid", name}, {"resourceVersion", std::to_string(++version)}};
+    if (!ns.empty()) object["metadata"]["namespace"] = ns;
+    const auto changed = cluster.put(read_object(type, object));
+    counted.note(changed->before ? &*changed->before : nullptr, changed->after, cluster, kNow.monotonic);
+    return *changed->after;
+  };
+  const json group = {{"coveredResources", {"cpu", "memory"}}, {"flavors", json::array()}};
+  change(kResourceFlavors, json::object(), "f", "");
+  change(kClusterQueues, {{"spec", {{"resourceGroups", {group}}}}}, "q", "");
+  const json conditions = {{{"type", "QuotaReserved"}, {"status", "True"}}, {{"type", "Admitted"}, {"status", "True"}}};
+  const json assignment = {{"name", "main"},
+                           {"flavors", {{"cpu", "f"}, {"memory", "f"}}},
+                           {"resourceUsage", {{"cpu", "1"}, {"memory", "1Gi"}}},
+                           {"count", 1}};
+  const json admitted = {
+      {"spec", {{"queueName", "lq"}, {"podSets", {{{"name", "main"}, {"count", 1}}}}}},
+      {"status",
+       {{"conditions", conditions}, {"admission", {{"clusterQueue", "q"}, {"podSetAssignments", {assignment}}}}}}};
+  TypedObject last;
+  for (int64_t i = 0; i < state.range(0); ++i) {
+    const std::string ns = "team-" + std::to_string(i);
+    change(kLocalQueues, {{"spec", {{"clusterQueue", "q"}}}}, "lq", ns);
+    last = change(kWorkloads, admitted, "w", ns);
+  }
+  for (auto _ : state) {
+    counted.note(&last, nullptr, cluster, kNow.monotonic);
+    counted.note(nullptr, &last, cluster, kNow.monotonic);
+  }
+  state.counters["series"] = static_cast<double>(counted.kept());
+}
+BENCHMARK(charge)->Arg(10)->Arg(1000);
+
 }  // namespace
 
 BENCHMARK_MAIN();

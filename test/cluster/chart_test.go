@@ -244,16 +244,57 @@ func TestChartValuesAct(t *testing.T) {
 	}
 }
 
+// The NetworkPolicy opens each port to all addresses, because the API server's is no pod's in general, and narrows exactly the
+// port that a value names. That a network enforces it is not tested: the lab has no network plug-in.
+func TestChartNarrowsTheNetworkPolicy(t *testing.T) {
+	const webhookFrom, metricsFrom = "webhookFrom: [{ipBlock: {cidr: 10.0.0.0/28}}]",
+		"metricsFrom: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]"
+	const all, webhook, metrics = "all", "[map[ipBlock:map[cidr:10.0.0.0/28]]]",
+		"[map[namespaceSelector:map[matchLabels:map[kubernetes.io/metadata.name:monitoring]]]]"
+	const aggregated = "configuration: {muster: {aggregatedVisibility: true}}\n"
+	for values, want := range map[string]map[string]string{
+		"":                                     {"webhook": all, "metrics": all},
+		"networkPolicy: {" + webhookFrom + "}": {"webhook": webhook, "metrics": all},
+		"networkPolicy: {" + metricsFrom + "}": {"webhook": all, "metrics": metrics},
+		aggregated + "networkPolicy: {" + metricsFrom + "}":                {"webhook": all, "metrics": metrics, "visibility": all},
+		aggregated + "networkPolicy: {" + webhookFrom + "}":                {"webhook": webhook, "metrics": all, "visibility": webhook},
+		"networkPolicy: {" + webhookFrom + ", " + metricsFrom + "}":        {"webhook": webhook, "metrics": metrics},
+		"networkPolicy: {webhookFrom: [], metricsFrom: []}":                {"webhook": all, "metrics": all},
+		aggregated + "networkPolicy: {enabled: true, " + metricsFrom + "}": {"webhook": all, "metrics": metrics, "visibility": all},
+	} {
+		policy := rendered(t, values)["NetworkPolicy muster-system/muster"]
+		rules, _, err := unstructured.NestedSlice(policy.Object, "spec", "ingress")
+		must(t, err)
+		open := map[string]string{}
+		for _, rule := range rules {
+			rule := rule.(map[string]any)
+			from := all
+			if peers, found := rule["from"]; found {
+				from = fmt.Sprint(peers)
+			}
+			for _, port := range rule["ports"].([]any) {
+				open[fmt.Sprint(port.(map[string]any)["port"])] = from
+			}
+		}
+		if !maps.Equal(open, want) {
+			t.Errorf("%q opens %v and not %v", values, open, want)
+		}
+	}
+}
+
 func TestChartRefusesWrongValues(t *testing.T) {
 	for values, want := range map[string]string{
-		"replicas: two":             "replicas",
-		"replicas: 0":               "replicas",
-		"replica: 2":                "replica",
-		"image: {name: muster}":     "name",
-		"image: {digest: sha256:1}": "digest",
-		"crds: {keep: yes please}":  "keep",
-		"shutdownDelay: soon":       "shutdownDelay",
-		"certManager: {enabled: 1}": "enabled",
+		"replicas: two":                      "replicas",
+		"replicas: 0":                        "replicas",
+		"replica: 2":                         "replica",
+		"image: {name: muster}":              "name",
+		"image: {digest: sha256:1}":          "digest",
+		"crds: {keep: yes please}":           "keep",
+		"networkPolicy: {metricsFrom: [{}]}": "metricsFrom",
+		"networkPolicy: {webhookFrom: [{namespace: monitoring}]}":      "namespace",
+		"networkPolicy: {webhookFrom: {ipBlock: {cidr: 10.0.0.0/28}}}": "webhookFrom",
+		"shutdownDelay: soon":                                                                                       "shutdownDelay",
+		"certManager: {enabled: 1}":                                                                                 "enabled",
 		"configuration: {muster: {unqueuedKinds: Refuse}}":                                                          "unqueuedKinds",
 		"configuration: {muster: {suspendguard: enforce}}":                                                          "suspendguard",
 		"configuration: {muster: {jobSetController: both}}":                                                         "jobSetController",

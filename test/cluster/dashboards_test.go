@@ -14,6 +14,10 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"muster.batch/test/cluster/harness"
 )
 
@@ -110,7 +114,19 @@ func TestDashboardsShowDataAndAlertsAreEvaluated(t *testing.T) {
 	server := startPrometheus(t, muster.Metrics)
 	teams := cluster.Teams(t)
 	teams.Flavor("f")
-	teams.Queue("q", teams.Cpus("f=4"))
+	spec := teams.Cpus("f=4")
+	const gpu = "nvidia.com/gpu"
+	group := spec["resourceGroups"].([]any)[0].(map[string]any)
+	group["coveredResources"] = []any{"cpu", gpu}
+	flavor := group["flavors"].([]any)[0].(map[string]any)
+	flavor["resources"] = append(flavor["resources"].([]any), map[string]any{"name": gpu, "nominalQuota": "4"})
+	teams.Queue("q", spec)
+	// Admitted, and no node has a GPU for it.
+	teams.Job("q", "charged", 1, "1", func(job *batchv1.Job) {
+		resources := &job.Spec.Template.Spec.Containers[0].Resources
+		resources.Requests[gpu] = resource.MustParse("1")
+		resources.Limits = corev1.ResourceList{gpu: resource.MustParse("1")}
+	})
 
 	// No series for what has never happened, so that it happens while Prometheus looks: admissions, an end, an eviction.
 	round := 0

@@ -165,3 +165,50 @@ metrics: {enableClusterQueueResources: true}
 		return nil
 	})
 }
+
+// Chargeback over a change of leader by SIGKILL, in one Prometheus' sum: no second twice, and none lost but those without a leader.
+func TestResourceSecondsAreCountedOnceAlthoughTheLeaderIsKilled(t *testing.T) {
+	cluster := harness.Connect(t)
+	cluster.HollowNodes(t)
+	lease := 2 * time.Second
+	replicas := startFleet(t, cluster, func(name string) string { return quickLease(t, name) }, "--no-metrics-authorization")
+	t.Run("they count", func(t *testing.T) {
+		teams := cluster.Teams(t)
+		teams.Flavor("f")
+		teams.Queue("q", teams.Cpus("f=4"))
+		teams.Job("q", "a", 1, "2")
+		teams.Admitted("a")
+		admitted := time.Now()
+		labels := labelled{"cluster_queue": teams.Name("q"), "namespace": teams.Namespace, "flavor": teams.Name("f"), "resource": "cpu"}
+		counted := func() (sum float64) {
+			for replica := range replicas.replicas {
+				if code, text := metricsAnswer(t, replica, ""); code == 200 {
+					value, _ := metricValue(t, text, "muster_resource_seconds_total", labels)
+					sum += value
+				}
+			}
+			return sum
+		}
+		reaches := func(wanted float64) {
+			harness.Eventually(t, 30*time.Second, fmt.Sprint("the sum reaches ", wanted), func() error {
+				if sum := counted(); sum < wanted {
+					return fmt.Errorf("it is %v", sum)
+				}
+				return nil
+			})
+		}
+		reaches(10) // 5 s of 2 cores
+		before := counted()
+		killed := time.Now()
+		replicas.killLeader()
+		reaches(4) // of the successor alone
+		// The successor's seconds are those since the kill, and not those since the admission.
+		if sum, most := counted(), 2*time.Since(killed).Seconds(); sum > most {
+			t.Errorf("the successor has counted %v, at most %v since the kill", sum, most)
+		}
+		total, passed := before+counted(), time.Since(admitted).Seconds()
+		if lost := 2*passed - total; lost < -0.2 || lost > 2*(lease+10*time.Second).Seconds() {
+			t.Errorf("%v core seconds were counted in %v s of 2 cores", total, passed)
+		}
+	})
+}

@@ -87,7 +87,8 @@ class Replica {
         client_(make_client(access_to(server.server()), test_options(), time.timing(), observer)) {
     LeaderCallbacks callbacks;
     callbacks.became_leader = [this] { note("became leader"); };
-    callbacks.lost_leadership = [this] {
+    callbacks.lost_leadership = [this](MonotonicTime until) {
+      lost_until = until;
       on_lost();
       note("lost leadership");
     };
@@ -121,6 +122,7 @@ class Replica {
   ManualTime time;
   RecordingObserver observer;
   std::function<void()> on_lost = [] {};
+  std::atomic<MonotonicTime> lost_until{};
 
  private:
   void note(std::string text) {
@@ -188,12 +190,24 @@ TEST_CASE("a server that falls silent ends leadership at the renew deadline and 
   CHECK_FALSE(me.leads());
   CHECK(me.election().valid_until() == std::nullopt);
   CHECK(me.notes() == Notes{"leader: me", "became leader", "lost leadership"});
+  CHECK(me.lost_until.load() == until);
   CHECK(me.observer.count("lease: muster-system/muster: ") >= 3);
   server.down = false;
   me.pass(5s);
   CHECK(me.leads());
   CHECK(me.notes().back() == "became leader");
   CHECK(server.lease()["spec"]["leaseTransitions"] == 0);  // it never was anybody else's
+}
+
+TEST_CASE("a process that was frozen learns until when it led") {
+  LeaseServer server;
+  Replica me(server, "me");
+  me.pass(1s);
+  REQUIRE(me.leads());
+  const MonotonicTime until = *me.election().valid_until();
+  me.time.advance(std::chrono::minutes(5));
+  REQUIRE(eventually([&] { return me.lost_until.load() != MonotonicTime(); }));
+  CHECK(me.lost_until.load() == until);
 }
 
 TEST_CASE("a renewal that is carried out and not answered is found and renewed again") {

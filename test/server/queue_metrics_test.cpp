@@ -245,6 +245,19 @@ TEST_CASE("Objects that are not supported are shown by kind and what they ask fo
   CHECK(shown.has(R"(muster_unsupported_objects{kind="JobSet",what="action",replica_role="leader"} 2)"));
 }
 
+TEST_CASE("Resource seconds are a counter without this replica's part, so that a change of leader is no other series") {
+  Shown shown;
+  const GaugeLabels labels = {
+      {"cluster_queue", "cq"}, {"namespace", "team-a"}, {"flavor", "f"}, {"resource", "nvidia.com/gpu"}};
+  shown.readings = GaugeReadings{.leads = true, .gauges = {{Gauge::kResourceSeconds, labels, 2.5}}};
+  const std::string line =
+      R"(muster_resource_seconds_total{cluster_queue="cq",namespace="team-a",flavor="f",resource="nvidia.com/gpu"} 2.5)";
+  CHECK(shown.has("# TYPE muster_resource_seconds_total counter"));
+  CHECK(shown.has(line));
+  shown.readings->leads = false;
+  CHECK(shown.has(line));
+}
+
 TEST_CASE("Limits that are none and shares without a weight are shown as Prometheus writes them") {
   Shown shown;
   shown.readings =
@@ -266,11 +279,11 @@ TEST_CASE("The documentation has every family") {
        what = static_cast<Measured>(static_cast<int>(what) + 1))
     shown.queues.record(measurement(what));
   shown.readings = GaugeReadings{};
-  for (auto gauge = Gauge::kPendingWorkloads; gauge <= Gauge::kLocalResourceUsage;
+  for (auto gauge = Gauge::kPendingWorkloads; gauge <= Gauge::kResourceSeconds;
        gauge = static_cast<Gauge>(static_cast<int>(gauge) + 1))
     shown.readings->gauges.push_back({gauge, {}, 1});
   const std::string page = test::read_source_file("docs/metrics.md"), text = shown.metrics.expose();
-  const std::regex type("# TYPE (kueue_\\w+) (\\w+)");
+  const std::regex type("# TYPE ((?:kueue|muster_resource)_\\w+) (\\w+)");
   int families = 0;
   for (std::sregex_iterator it(text.begin(), text.end(), type), end; it != end; ++it, ++families) {
     const std::string name = (*it)[1], kind = (*it)[2], prefix = "kueue_local_queue_";
@@ -284,7 +297,7 @@ TEST_CASE("The documentation has every family") {
     if (shares) CHECK(line.ends_with("| yes |"));
     if (kind != "gauge") CHECK(line.find("| " + kind + " |") != std::string::npos);
   }
-  CHECK(families == 55);
+  CHECK(families == 56);
 }
 
 TEST_CASE("Measurements may come while somebody collects") {
