@@ -41,6 +41,10 @@ class PodKind final : public JobKind {
     }
     return false;
   }
+  const ValuePath& suspend_path() const override {
+    static const ValuePath path = *ValuePath::parse("spec.schedulingGates");
+    return path;
+  }
   // A gate can be added to a pod only when it is made (mutators/pod_gates.cpp), and is taken away by muster.
   void set_suspend(json& pod, bool suspend) const override {
     json* spec = make_object(pod, {"spec"});
