@@ -20,7 +20,7 @@ nlohmann::json* make_object(nlohmann::json& value, std::initializer_list<std::st
 
 // metadata.labels[key] = text.
 void set_label(nlohmann::json& object, std::string_view key, std::string_view text);
-// spec.suspend, which every job kind has in this place.
+// spec.suspend, of Jobs and JobSets.
 void set_suspend_field(nlohmann::json& job, bool suspend);
 
 }  // namespace muster

@@ -17,6 +17,11 @@ std::span<const JobKind* const> job_kinds() {
   return kinds;
 }
 
+const ValuePath& JobKind::suspend_path() const {
+  static const ValuePath path = *ValuePath::parse("spec.suspend");
+  return path;
+}
+
 const ValuePath& JobKind::managed_by_path() const {
   static const ValuePath path = *ValuePath::parse("spec.managedBy");
   return path;

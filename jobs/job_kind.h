@@ -88,6 +88,9 @@ class JobKind {
   // suspended, but not stopped.
   virtual bool stopped(const nlohmann::json& job) const { return suspended(job); }
   virtual void set_suspend(nlohmann::json& job, bool suspend) const = 0;
+  // Where the value stands that suspends it, and which value does. Of a pod: where its gates stand.
+  virtual const ValuePath& suspend_path() const;
+  virtual bool suspended_when() const { return true; }
   // Kueue validates the format of labels of some kinds only at creation.
   virtual bool forms_are_checked_on_update() const { return true; }
   // Whether a job can name an existing Workload of a user.

@@ -15,6 +15,8 @@ class DescribedKind final : public JobKind {
   using JobKind::stopped;
   bool suspended(const nlohmann::json& job) const override;
   void set_suspend(nlohmann::json& job, bool suspend) const override;
+  const ValuePath& suspend_path() const override { return kind_.suspend; }
+  bool suspended_when() const override { return kind_.suspended_when; }
   std::vector<PodTemplateRef> pod_templates(nlohmann::json& job) const override;
   std::vector<ConstPodTemplateRef> read_pod_templates(const nlohmann::json& job) const override;
   Result<std::vector<ConstPodTemplateRef>> read_pod_templates(const nlohmann::json& job, std::string_view ns,

@@ -41,6 +41,10 @@ class PodKind final : public JobKind {
     }
     return false;
   }
+  const ValuePath& suspend_path() const override {
+    static const ValuePath path = *ValuePath::parse("spec.schedulingGates");
+    return path;
+  }
   // A gate can be added to a pod only at its creation (mutators/pod_gates.cpp). muster removes it.
   void set_suspend(json& pod, bool suspend) const override {
     json* spec = make_object(pod, {"spec"});

@@ -24,8 +24,8 @@ std::vector<std::string> found(const std::string& text, const std::regex& patter
 std::vector<std::string> chapters_of_scripts() {
   const std::string demo = muster::test::read_file(kRoot / "demo");
   const std::vector<std::string> scripts =
-      found(demo, std::regex(R"(\bscripts/demo/(story|group|queue|fallback|late)(?=$|;|\n))"));
-  CHECK(scripts == std::vector<std::string>{"story", "group", "queue", "fallback", "late"});
+      found(demo, std::regex(R"(\bscripts/demo/(story|group|queue|kinds|fallback|late)(?=$|;|\n))"));
+  CHECK(scripts == std::vector<std::string>{"story", "group", "queue", "kinds", "fallback", "late"});
   std::vector<std::string> chapters;
   for (const std::string& script : scripts) {
     const std::string text = muster::test::read_file(kRoot / "scripts/demo" / script);

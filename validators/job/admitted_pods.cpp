@@ -63,9 +63,11 @@ bool is_described(const JobKind& kind) {
 FieldErrors growth_in(const Review& review) {
   const auto growth = runs_with_quota(review);
   if (!growth) return {};
-  const std::string way_out = growth->part ? "; leave it as its controller made it"
-                                           : "; set spec.suspend to true in the same request to requeue it";
   const JobKind& kind = *enabled_kind(review);
+  const std::string way_out = growth->part ? "; leave it as its controller made it"
+                                           : "; set " + kind.suspend_path().text() + " to " +
+                                                 (kind.suspended_when() ? "true" : "false") +
+                                                 " in the same request to requeue it";
   const std::string_view ns = namespace_of(review.request);
   const auto before = kind.read_pod_templates(review.request.old_object, ns, review.view);
   const auto after_all = kind.read_pod_templates(review.request.object, ns, review.view);

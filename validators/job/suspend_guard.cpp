@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
 #include "jobs/management.h"
 #include "validators/validator.h"
@@ -55,7 +56,13 @@ std::optional<Obstacle> starts_past_the_queue(const Review& review) {
 }
 
 std::string where(const Review& review) {
-  return enabled_kind(review) == &plain_pod ? "spec.schedulingGates" : "spec.suspend";
+  return enabled_kind(review)->suspend_path().text();
+}
+
+// The value that keeps the job in its queue, for kinds that a description defines; Jobs and JobSets keep Kueue's field.
+std::string value_to_keep(const JobKind& kind) {
+  if (find_described_kind(kind.type.group, kind.type.kind) == nullptr) return "";
+  return " (" + kind.suspend_path().text() + " must stay " + (kind.suspended_when() ? "true" : "false") + ")";
 }
 
 FieldErrors check(const Review& review) {
@@ -63,7 +70,8 @@ FieldErrors check(const Review& review) {
   const auto obstacle = starts_past_the_queue(review);
   if (!obstacle) return {};
   return {forbidden(where(review), obstacle->state + " and is unsuspended by muster on admission; user \"" +
-                                       review.request.user.username + "\" cannot unsuspend it; " + obstacle->advice)};
+                                       review.request.user.username + "\" cannot unsuspend it" +
+                                       value_to_keep(*enabled_kind(review)) + "; " + obstacle->advice)};
 }
 
 std::vector<std::string> warn(const Review& review) {
