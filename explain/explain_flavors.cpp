@@ -4,6 +4,7 @@
 #include "explain/explain_context.h"
 #include "reconcilers/workload/flavor_clock.h"
 #include "reconcilers/workload/flavor_fallback.h"
+#include "scheduler/views/flavor_options.h"
 #include "state/scheduler_driver.h"
 
 namespace muster {
@@ -46,7 +47,8 @@ class Flavors {
       : context_(context),
         workload_(workload),
         queues_(queues_of(workload, context.state)),
-        options_(context.state.scheduler_driver().scheduler().flavor_options(workload.meta.ns, workload.meta.name)),
+        options_(
+            flavor_options(context.state.scheduler_driver().scheduler().state(), workload.meta.ns, workload.meta.name)),
         reply_(reply) {}
 
   void tell() {

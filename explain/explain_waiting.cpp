@@ -10,6 +10,8 @@
 #include "explain/explain_context.h"
 #include "reconcilers/queues/cluster_queue.h"
 #include "reconcilers/workload/workload_queues.h"
+#include "scheduler/eligibility.h"
+#include "scheduler/views/explanation.h"
 #include "state/scheduler_driver.h"
 
 namespace muster {
@@ -54,7 +56,7 @@ bool blocked_by_cluster_queue(const ExplainContext& context, const Workload& wor
                            ", or use a LocalQueue of another ClusterQueue.");
     return true;
   }
-  if (const auto inactive = context.state.scheduler_driver().scheduler().why_inactive(name)) {
+  if (const auto inactive = why_inactive(context.state.scheduler_driver().scheduler().state(), name)) {
     const bool stopped = inactive->reason == kStoppedReason;
     reply.say(stopped ? "ClusterQueueStopped" : "ClusterQueueInactive",
               reply.subject() + " waits because ClusterQueue " + name +
@@ -337,7 +339,7 @@ void explain_waiting(const ExplainContext& context, const Workload& workload, Ex
     return;
   const SchedulerDriver& driver = context.state.scheduler_driver();
   const PendingDecision* decision = driver.pending_decision_on(workload.meta.ns, workload.meta.name);
-  const auto waits = driver.scheduler().explain(workload.meta.ns, workload.meta.name);
+  const auto waits = explain_pending(driver.scheduler().state(), workload.meta.ns, workload.meta.name);
   if ((decision != nullptr && std::holds_alternative<Admitted>(*decision)) || !waits) {
     reply.say("BeingAdmitted", reply.subject() + " has just got its turn in ClusterQueue " + queues.cluster_name + ".");
     reply.change.push_back("Nothing to do: ask again in a moment.");

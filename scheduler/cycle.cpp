@@ -15,7 +15,7 @@ namespace {
 
 // The cycle in which a Workload was first blocked by the pods of another one; later cycles come later.
 uint64_t held_up_in(const WorkloadState& workload) {
-  const LastAttempt* refusal = workload.refusal.get();
+  const LastAttempt* refusal = workload.waiting().refusal.get();
   const bool held_up = refusal != nullptr && refusal->outcome == AttemptResult::kAwaitingReady;
   return held_up ? refusal->cycle : std::numeric_limits<uint64_t>::max();
 }

@@ -13,18 +13,12 @@
 
 #include "base/clock.h"
 #include "scheduler/decision.h"
+#include "scheduler/eligibility.h"
 #include "scheduler/flavor_assignment.h"
 #include "scheduler/preemption/preemption.h"
 #include "scheduler/state.h"
 
 namespace muster {
-
-// Why a Workload cannot be considered at all.
-struct Invalid {
-  PendingReason reason;
-  std::string message;
-  bool until_changed;  // no release of quota can help
-};
 
 // One head, before and after its processing.
 struct CycleEntry {

@@ -44,11 +44,12 @@ void Cycle::preempt(CycleEntry& entry) {
   hold(entry, entry.placement.usage);
   for (const Victim& victim : entry.victims) {
     WorkloadState& evicted = *victim.workload;
-    if (evicted.evicting) {
+    WorkloadState::Holding& held = evicted.holding();
+    if (held.evicting) {
       decisions_.push_back(AwaitedVictim{evicted.object, victim.reason, preemptor.object});
       continue;
     }
-    evicted.evicting = evicted.assumed_eviction = true;
+    held.evicting = held.assumed_eviction = true;
     entry.evicted = true;
     count_eviction(evicted, preemptor, to_timestamp(now_.wall));
     if (recent_evictions(evicted, preemptor, to_timestamp(now_.wall)) >= kEvictionsBeforeClaim)
@@ -63,7 +64,8 @@ void Cycle::preempt(CycleEntry& entry) {
 void Cycle::await_protected(CycleEntry& entry) {
   WorkloadState& preemptor = *entry.workload;
   const MonotonicTime end = *entry.spared.first_end;
-  if (!preemptor.awaits_protected_since) preemptor.awaits_protected_since = now_.monotonic;
+  auto& since = preemptor.waiting().awaits_protected_since;
+  if (!since) since = now_.monotonic;
   await_protection_end(state_, *preemptor.queue, end);
   entry.refusal.protected_until = end;
   // Timestamps are whole seconds, and so is the time in the message.
@@ -78,7 +80,7 @@ void Cycle::admit(CycleEntry& entry) {
   Admitted decision{.workload = workload.object,
                     .admission = {.cluster_queue = queue.name, .pod_sets = {}},
                     .borrowing_level = entry.placement.level};
-  workload.used_quotas.clear();
+  WorkloadState::Holding held;
   for (size_t i = 0; i < entry.placement.pod_sets.size(); ++i) {
     const PodSetPlacement& placed = entry.placement.pod_sets[i];
     PodSetAssignment assignment;
@@ -91,31 +93,25 @@ void Cycle::admit(CycleEntry& entry) {
                        [&](const ResourceAmount& amount) { return amount.resource == choice.resource; });
       assignment.flavors.emplace(resource, state_.names.flavor_name(choice.flavor));
       assignment.resource_usage.emplace(resource, to_quantity(resource, request->amount));
-      if (std::find(workload.used_quotas.begin(), workload.used_quotas.end(), choice.quota) ==
-          workload.used_quotas.end())
-        workload.used_quotas.push_back(choice.quota);
+      if (std::find(held.used_quotas.begin(), held.used_quotas.end(), choice.quota) == held.used_quotas.end())
+        held.used_quotas.push_back(choice.quota);
     }
     decision.admission.pod_sets.push_back(std::move(assignment));
   }
-  workload.usage = std::move(entry.placement.usage);
-  workload.reserved_at = to_timestamp(now_.wall);
+  held.usage = std::move(entry.placement.usage);
+  held.reserved_at = to_timestamp(now_.wall);
+  held.assumed = true;
   // Protection counts from the admission, which checks delay.
   const std::vector<std::string> flavors = assigned_flavors(decision.admission);
   const auto& checks = queue.object->admission_checks;
   const bool is_checked = std::any_of(checks.begin(), checks.end(),
                                       [&](const AdmissionCheckRule& rule) { return rule.applies_to_any(flavors); });
-  if (!is_checked) {
-    workload.started_at = now_.monotonic;
-    workload.started_class = workload.object->priority_class;
-  }
-  workload.awaits_protected_since.reset();
-  workload.assumed = true;
-  workload.evicting = workload.assumed_eviction = workload.has_claim = false;
+  if (!is_checked) held.start = {.at = now_.monotonic, .priority_class = workload.object->priority_class};
+  workload.has_claim = false;
   workload.progress = {};
-  workload.refusal.reset();
   if (queue.pending.preferred() == &workload) queue.pending.prefer(nullptr);
   queue.pending.remove(workload);
-  reserve(state_, workload, queue);
+  reserve(state_, workload, queue, std::move(held));
   entry.admitted = true;
   if (state_.settings.one_by_one) state_.awaited = workload.object->meta.ns + "/" + workload.object->meta.name;
   decisions_.push_back(std::move(decision));
@@ -126,7 +122,7 @@ void Cycle::admit(CycleEntry& entry) {
 void Cycle::await_wake_conditions(const WorkloadState& workload) {
   PendingQueue& pending = workload.queue->pending;
   if (!workload.in_queue() || !pending.refused(workload.shape) || can_be_reduced(*workload.object)) return;
-  const std::vector<PodSetObstacles>& pod_sets = workload.refusal->pod_sets;
+  const std::vector<PodSetObstacles>& pod_sets = workload.waiting().refusal->pod_sets;
   if (pod_sets.empty() || pod_sets.front().pod_set != 0) return;
   if (auto wake_conditions = wake_conditions_of(state_, workload, pod_sets.front().obstacles))
     pending.await(workload.shape, std::move(*wake_conditions));
@@ -158,7 +154,7 @@ void Cycle::requeue(CycleEntry& entry) {
   }
   refusal.requeued = queue.pending.competes(workload) ? QueuePosition::kActive : QueuePosition::kInadmissible;
 
-  const LastAttempt* last = workload.refusal.get();
+  std::unique_ptr<LastAttempt>& last = workload.waiting().refusal;
   if (held_up) {
     refusal.awaited = state_.awaited;
     refusal.cycle = last != nullptr && last->outcome == outcome ? last->cycle : state_.cycle;
@@ -176,10 +172,10 @@ void Cycle::requeue(CycleEntry& entry) {
                                  .requeued = refusal.requeued,
                                  .changed = changed});
   }
-  if (workload.refusal)
-    std::swap(*workload.refusal, refusal);
+  if (last)
+    std::swap(*last, refusal);
   else
-    workload.refusal = std::make_unique<LastAttempt>(std::move(refusal));
+    last = std::make_unique<LastAttempt>(std::move(refusal));
 }
 
 }  // namespace muster

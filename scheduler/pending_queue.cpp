@@ -8,10 +8,17 @@
 namespace muster {
 namespace {
 
-using Place = WorkloadState::Place;
+using Waiting = WorkloadState::Waiting;
+using Place = Waiting::Place;
 
 // Held back forever: the largest time.
 constexpr Timestamp kNever{std::numeric_limits<int64_t>::max(), 0};
+
+// Begins to wait, unless it does: what is known of its last attempt stays when it only changes its place.
+Waiting& waiting_part_of(WorkloadState& workload) {
+  if (auto* waiting = std::get_if<Waiting>(&workload.phase)) return *waiting;
+  return workload.phase.emplace<Waiting>();
+}
 
 }  // namespace
 
@@ -20,7 +27,8 @@ bool PendingQueue::Earlier::operator()(const WorkloadState* a, const WorkloadSta
 }
 
 bool PendingQueue::EarlierHeld::operator()(const WorkloadState* a, const WorkloadState* b) const {
-  if (a->held_until != b->held_until) return a->held_until < b->held_until;
+  const Timestamp left = a->waiting().held_until, right = b->waiting().held_until;
+  if (left != right) return left < right;
   return queued_before(*a, *b);
 }
 
@@ -75,13 +83,15 @@ void PendingQueue::insert(WorkloadState& workload, bool compete) {
     else
       await_waking(group);
   }
-  workload.place = Place::kQueued;
-  workload.side = static_cast<uint8_t>(compete ? group.competing : 1 - group.competing);
+  Waiting& waiting = waiting_part_of(workload);
+  waiting.place = Place::kQueued;
+  waiting.side = static_cast<uint8_t>(compete ? group.competing : 1 - group.competing);
 }
 
 bool PendingQueue::competes(const WorkloadState& workload) const {
-  if (workload.place != Place::kQueued) return false;
-  return groups_.at(workload.shape).competing == workload.side;
+  const auto* waiting = std::get_if<Waiting>(&workload.phase);
+  if (waiting == nullptr || waiting->place != Place::kQueued) return false;
+  return groups_.at(workload.shape).competing == waiting->side;
 }
 
 void PendingQueue::push(WorkloadState& workload) {
@@ -97,24 +107,27 @@ void PendingQueue::park(WorkloadState& workload) {
 
 void PendingQueue::hold_back(WorkloadState& workload, Timestamp until) {
   remove(workload);
-  workload.held_until = until.is_zero() ? kNever : until;
+  Waiting& waiting = waiting_part_of(workload);
+  waiting.held_until = until.is_zero() ? kNever : until;
   held_.insert(&workload);
-  workload.place = Place::kHeld;
+  waiting.place = Place::kHeldBack;
 }
 
 void PendingQueue::remove(WorkloadState& workload) {
-  if (workload.place == Place::kHeld) held_.erase(&workload);
-  if (workload.place == Place::kQueued) {
+  auto* waiting = std::get_if<Waiting>(&workload.phase);
+  if (waiting == nullptr) return;
+  if (waiting->place == Place::kHeldBack) held_.erase(&workload);
+  if (waiting->place == Place::kQueued) {
     Group& group = group_of(workload.shape);
-    const bool competed = group.competing == workload.side;
+    const bool competed = group.competing == waiting->side;
     if (competed) order_.erase(&group);
-    group.sides[workload.side].erase(&workload);
+    group.sides[waiting->side].erase(&workload);
     if (competed && !group.active().empty()) order_.insert(&group);
     if (!competed) index_first(group);
     --(competed ? active_ : parked_);
     drop_if_empty(group);
   }
-  workload.place = Place::kNowhere;
+  waiting->place = Place::kOutside;
 }
 
 WorkloadState* PendingQueue::front() const {
@@ -124,7 +137,7 @@ WorkloadState* PendingQueue::front() const {
 
 // The smaller set moves, so that a Workload is moved seldom however often its shape is.
 void PendingQueue::join(Members& from, Members& into, int side) {
-  for (WorkloadState* workload : from) workload->side = static_cast<uint8_t>(side);
+  for (WorkloadState* workload : from) workload->waiting().side = static_cast<uint8_t>(side);
   into.merge(from);
   from.clear();
 }
@@ -167,7 +180,7 @@ void PendingQueue::wake(Group& group) {
 }
 
 void PendingQueue::wake_held(Timestamp now) {
-  while (!held_.empty() && (*held_.begin())->held_until <= now) push(**held_.begin());
+  while (!held_.empty() && (*held_.begin())->waiting().held_until <= now) push(**held_.begin());
 }
 
 void PendingQueue::wake(Timestamp now) {
@@ -246,7 +259,7 @@ const WorkloadState* PendingQueue::evaluated(const Shape& shape) const {
   if (found == groups_.end()) return nullptr;
   for (const Members& side : found->second.sides) {
     for (const WorkloadState* workload : side) {
-      if (workload->refusal != nullptr) return workload;
+      if (workload->waiting().refusal != nullptr) return workload;
     }
   }
   return nullptr;

@@ -43,25 +43,27 @@ void read_admission_usage(QuotaIdTable& names, const Workload& workload, const A
                });
 }
 
-void reserve(SchedulerState& state, WorkloadState& workload, QueueState& queue) {
-  workload.place = WorkloadState::Place::kReserved;
+void reserve(SchedulerState& state, WorkloadState& workload, QueueState& queue, WorkloadState::Holding holding) {
+  WorkloadState::Holding& held = workload.phase.emplace<WorkloadState::Holding>(std::move(holding));
   workload.queue = &queue;
-  workload.index_in_queue = queue.reserved.size();
+  held.index_in_queue = queue.reserved.size();
   queue.reserved.push_back(&workload);
   queue.moved = queue.preempts();
-  if (queue.node != kNoNode) state.ledger.add(queue.node, workload.usage);
+  if (queue.node != kNoNode) state.ledger.add(queue.node, held.usage);
 }
 
-void release(SchedulerState& state, WorkloadState& workload) {
-  QueueState& queue = *workload.queue;
-  if (queue.node != kNoNode) state.ledger.remove(queue.node, workload.usage);
-  queue.reserved[workload.index_in_queue] = queue.reserved.back();
-  queue.reserved[workload.index_in_queue]->index_in_queue = workload.index_in_queue;
+WorkloadState::Holding release(SchedulerState& state, WorkloadState& workload) {
+  QueueState& queue = *std::exchange(workload.queue, nullptr);
+  WorkloadState::Holding held = std::move(workload.holding());
+  workload.phase.emplace<std::monostate>();
+  if (queue.node != kNoNode) state.ledger.remove(queue.node, held.usage);
+  queue.reserved[held.index_in_queue] = queue.reserved.back();
+  // The last one can be the Workload itself, which holds nothing any longer.
+  if (queue.reserved.back() != &workload) queue.reserved.back()->holding().index_in_queue = held.index_in_queue;
   queue.reserved.pop_back();
   queue.moved = queue.preempts();
   ++queue.generation;
-  workload.place = WorkloadState::Place::kNowhere;
-  workload.queue = nullptr;
+  return held;
 }
 
 }  // namespace muster

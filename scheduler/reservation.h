@@ -19,8 +19,9 @@ void read_admission_usage(QuotaIdTable& names, const Workload& workload, const A
 // Pods of one pod set that still count.
 int32_t count_after_reclaim(const Workload& workload, const PodSet& pod_set, bool reclaims);
 
-// The Workload's usage must be set. Also works for a ClusterQueue that has no object (yet).
-void reserve(SchedulerState& state, WorkloadState& workload, QueueState& queue);
-void release(SchedulerState& state, WorkloadState& workload);
+// Also works for a ClusterQueue that has no object (yet). A pending Workload must have left its PendingQueue.
+void reserve(SchedulerState& state, WorkloadState& workload, QueueState& queue, WorkloadState::Holding holding);
+// It holds nothing and is in no queue then. Returns what it held.
+WorkloadState::Holding release(SchedulerState& state, WorkloadState& workload);
 
 }  // namespace muster

@@ -1,16 +1,17 @@
 #include "scheduler/scheduler.h"
 
-#include <algorithm>
+#include <utility>
 
+#include "scheduler/cycle.h"
+#include "scheduler/eligibility.h"
 #include "scheduler/preemption/protection.h"
-#include "scheduler/reservation.h"
 
 namespace muster {
 namespace {
 
-// Only the status differs: the API server increments the generation for all other changes.
-bool same_spec(const ObjectMeta& a, const ObjectMeta& b) {
-  return a.uid == b.uid && a.generation == b.generation && a.generation != 0 && a.deleting == b.deleting;
+bool is_news(const Decision& decision) {
+  const auto* pending = std::get_if<Pending>(&decision);
+  return pending == nullptr ? !std::holds_alternative<AwaitedVictim>(decision) : pending->changed;
 }
 
 }  // namespace
@@ -18,194 +19,77 @@ bool same_spec(const ObjectMeta& a, const ObjectMeta& b) {
 Scheduler::Scheduler(SchedulerSettings settings) : state_(std::move(settings)) {}
 Scheduler::~Scheduler() = default;
 
-QueueState& Scheduler::queue_named(const std::string& name) {
-  std::unique_ptr<QueueState>& slot = queues_[name];
-  if (!slot) {
-    slot = std::make_unique<QueueState>();
-    slot->name = name;
-  }
-  return *slot;
-}
-
-const QueueState* Scheduler::find_queue(const std::string& name) const {
-  const auto it = queues_.find(name);
-  return it == queues_.end() ? nullptr : it->second.get();
-}
-
-LocalQueueState& Scheduler::local_queue_named(const std::string& key) {
-  std::unique_ptr<LocalQueueState>& slot = local_queues_[key];
-  if (!slot) {
-    slot = std::make_unique<LocalQueueState>();
-    slot->key = key;
-  }
-  return *slot;
-}
-
-WorkloadState* Scheduler::find(const std::string& ns, const std::string& name) const {
-  const auto it = workloads_.find(path_of(ns, name));
-  return it == workloads_.end() ? nullptr : it->second.get();
-}
-
-std::vector<QuotaLimits> Scheduler::limits_of(const std::vector<ResourceGroup>& groups) {
-  std::vector<QuotaLimits> limits;
-  for (const ResourceGroup& group : groups) {
-    for (const FlavorQuotas& flavor : group.flavors) {
-      for (const ResourceQuota& quota : flavor.resources) {
-        const auto limit = [&](const std::optional<Quantity>& quantity) {
-          return quantity ? to_amount(quota.name, *quantity) : kUnlimited;
-        };
-        limits.push_back(
-            {.quota = state_.names.quota(state_.names.flavor(flavor.name), state_.names.resource(quota.name)),
-             .nominal = to_amount(quota.name, quota.nominal),
-             .borrowing = limit(quota.borrowing_limit),
-             .lending = limit(quota.lending_limit)});
-      }
-    }
-  }
-  return limits;
-}
-
-void Scheduler::read_groups(QueueState& queue) {
-  queue.groups.clear();
-  for (const ResourceGroup& group : queue.object->resource_groups) {
-    QueueGroup& made = queue.groups.emplace_back();
-    for (const std::string& resource : group.covered_resources)
-      made.resources.push_back(state_.names.resource(resource));
-    for (const FlavorQuotas& flavor : group.flavors) made.flavors.push_back(state_.names.flavor(flavor.name));
-  }
-  queue.covers_pods = queue.group_of(state_.pods) != nullptr;
-  state_.flavors.resize(state_.names.flavor_count());
-}
-
 void Scheduler::put(const ClusterQueuePtr& object) {
-  QueueState& queue = queue_named(object->meta.name);
+  QueueState& queue = queues_.cluster_queue(object->meta.name);
   const bool known = queue.object != nullptr;
-  // Annotations change no generation.
-  if (known && same_spec(queue.object->meta, object->meta) && queue.object->protection == object->protection) {
-    queue.object = object;
-    return;
-  }
-  queue.object = object;
+  if (!queues_.set_object(queue, object)) return;
   if (!known) {
-    queue.node = state_.ledger.add_queue();
-    if (state_.node_queue.size() <= static_cast<size_t>(queue.node)) state_.node_queue.resize(queue.node + 1);
-    state_.node_queue[queue.node] = &queue;
-  }
-  read_groups(queue);
-  state_.ledger.set_queue(queue.node, object->cohort, limits_of(object->resource_groups),
-                          object->fair_weight ? object->fair_weight->approximate() : 1.0);
-  if (!known) {
-    for (const WorkloadState* workload : queue.reserved) state_.ledger.add(queue.node, workload->usage);
     for (LocalQueueState* local : queue.local_queues) point_local_queue(*local, &queue);
   }
-  ++queue.generation;
-  structure_changed();
+  wake_.structure_changed();
 }
 
 void Scheduler::remove_cluster_queue(const std::string& name) {
-  const auto it = queues_.find(name);
-  if (it == queues_.end() || it->second->object == nullptr) return;
+  const auto it = state_.queues.find(name);
+  if (it == state_.queues.end() || it->second->object == nullptr) return;
   QueueState& queue = *it->second;
-  for (const LocalQueueState* local : queue.local_queues) {
-    for (WorkloadState* workload : local->workloads) {
-      if (workload->in_queue()) leave(*workload);
-    }
-  }
-  forget_protection_end(state_, queue);
-  state_.ledger.remove_queue(queue.node);
-  state_.node_queue[queue.node] = nullptr;
-  queue.node = kNoNode;
-  queue.object = nullptr;
-  queue.active = false;
-  structure_changed();
-  drop_if_unused(queue);
+  for (const LocalQueueState* local : queue.local_queues) workloads_.leave_all(*local);
+  wake_.structure_changed();
+  queues_.unset_object(queue);
 }
 
-void Scheduler::drop_if_unused(QueueState& queue) {
-  if (queue.object != nullptr || !queue.local_queues.empty() || !queue.reserved.empty()) return;
-  released_.erase(&queue);
-  deferred_releases_.erase(&queue);
-  forget_protection_end(state_, queue);
-  queues_.erase(std::string(queue.name));
-}
-
-void Scheduler::drop_if_unused(LocalQueueState& local) {
-  if (local.object != nullptr || !local.workloads.empty()) return;
-  entering_.erase(&local);
-  local_queues_.erase(std::string(local.key));
-}
-
-// All pending Workloads of the LocalQueue move with it.
+// All pending Workloads of the LocalQueue move with it. Whether they can enter depends on the time, which the next turn
+// has.
 void Scheduler::point_local_queue(LocalQueueState& local, QueueState* queue) {
-  for (WorkloadState* workload : local.workloads) {
-    if (workload->in_queue()) leave(*workload);
-  }
-  if (local.queue != queue) {
-    QueueState* before = std::exchange(local.queue, queue);
-    if (before != nullptr) {
-      std::erase(before->local_queues, &local);
-      drop_if_unused(*before);
-    }
-    if (queue != nullptr) queue->local_queues.push_back(&local);
-  }
-  // Whether a Workload can enter depends on the time, which the next turn has.
-  entering_.insert(&local);
+  workloads_.leave_all(local);
+  queues_.point(local, queue);
+  wake_.entering(local);
 }
 
 void Scheduler::put(const LocalQueuePtr& object) {
-  LocalQueueState& local = local_queue_named(path_of(object->meta));
+  LocalQueueState& local = queues_.local_queue(path_of(object->meta));
   const LocalQueuePtr before = std::exchange(local.object, object);
   if (before != nullptr && before->meta.uid == object->meta.uid && before->cluster_queue == object->cluster_queue &&
       before->stop_policy == object->stop_policy)
     return;
-  point_local_queue(local, &queue_named(object->cluster_queue));
+  point_local_queue(local, &queues_.cluster_queue(object->cluster_queue));
 }
 
 void Scheduler::remove_local_queue(const std::string& ns, const std::string& name) {
-  const auto it = local_queues_.find(path_of(ns, name));
-  if (it == local_queues_.end() || it->second->object == nullptr) return;
+  const auto it = state_.local_queues.find(path_of(ns, name));
+  if (it == state_.local_queues.end() || it->second->object == nullptr) return;
   it->second->object = nullptr;
   point_local_queue(*it->second, nullptr);
-  drop_if_unused(*it->second);
+  queues_.drop_if_unused(*it->second);
 }
 
 void Scheduler::put(const CohortPtr& cohort) {
-  const CohortPtr before = std::exchange(cohorts_[cohort->meta.name], cohort);
-  if (before != nullptr && same_spec(before->meta, cohort->meta)) return;
-  state_.ledger.set_cohort(cohort->meta.name, cohort->parent, limits_of(cohort->resource_groups),
-                           cohort->fair_weight ? cohort->fair_weight->approximate() : 1.0);
-  structure_changed();
+  if (queues_.set_cohort(cohort)) wake_.structure_changed();
 }
 
 void Scheduler::remove_cohort(const std::string& name) {
-  cohorts_.erase(name);
-  state_.ledger.remove_cohort(name);
-  structure_changed();
+  queues_.unset_cohort(name);
+  wake_.structure_changed();
 }
 
 void Scheduler::put(const ResourceFlavorPtr& flavor) {
-  const FlavorId id = state_.names.flavor(flavor->meta.name);
-  state_.flavors.resize(state_.names.flavor_count());
-  const ResourceFlavorPtr before = std::exchange(state_.flavors[id].object, flavor);
-  if (before == nullptr || !same_spec(before->meta, flavor->meta)) structure_changed();
+  if (queues_.set_flavor(flavor)) wake_.structure_changed();
 }
 
 void Scheduler::remove_resource_flavor(const std::string& name) {
-  const FlavorId id = state_.names.flavor(name);
-  state_.flavors.resize(state_.names.flavor_count());
-  state_.flavors[id].object = nullptr;
-  structure_changed();
+  queues_.unset_flavor(name);
+  wake_.structure_changed();
 }
 
 void Scheduler::put(const AdmissionCheckPtr& check) {
   const bool active = check->active();
-  const auto [it, added] = checks_.try_emplace(check->meta.name, active);
+  const auto [it, added] = state_.checks.try_emplace(check->meta.name, active);
   if (!added && std::exchange(it->second, active) == active) return;
-  structure_changed();
+  wake_.structure_changed();
 }
 
 void Scheduler::remove_admission_check(const std::string& name) {
-  if (checks_.erase(name) > 0) structure_changed();
+  if (state_.checks.erase(name) > 0) wake_.structure_changed();
 }
 
 void Scheduler::put(const PriorityClassPtr& priority_class) {
@@ -215,22 +99,148 @@ void Scheduler::put(const PriorityClassPtr& priority_class) {
   const auto [known, added] = state_.class_protection.try_emplace(priority_class->meta.name, protection);
   if (!added && known->second == protection) return;
   known->second = protection;
-  structure_changed();
+  wake_.structure_changed();
 }
 
 void Scheduler::remove_workload_priority_class(const std::string& name) {
-  if (state_.class_protection.erase(name) > 0) structure_changed();
+  if (state_.class_protection.erase(name) > 0) wake_.structure_changed();
 }
 
 void Scheduler::put_namespace(const std::string& name, Labels labels) {
-  const auto it = namespaces_.find(name);
-  if (it != namespaces_.end() && it->second == labels) return;
-  namespaces_.insert_or_assign(name, std::move(labels));
-  structure_changed();
+  const auto it = state_.namespaces.find(name);
+  if (it != state_.namespaces.end() && it->second == labels) return;
+  state_.namespaces.insert_or_assign(name, std::move(labels));
+  wake_.structure_changed();
 }
 
 void Scheduler::remove_namespace(const std::string& name) {
-  if (namespaces_.erase(name) > 0) structure_changed();
+  if (state_.namespaces.erase(name) > 0) wake_.structure_changed();
+}
+
+void Scheduler::refresh_activity() {
+  state_.ledger.settle();
+  for (const auto& [name, queue] : state_.queues) {
+    const bool was_active = std::exchange(queue->active, !why_inactive(state_, name));
+    if (was_active && !queue->active) workloads_.forget_results(*queue);
+    if (queue->node != kNoNode) state_.ledger.set_scheduled(queue->node, queue->active);
+  }
+  state_.ledger.settle();
+}
+
+// Processes the effects of events; needs the time.
+void Scheduler::prepare(Now clocks, bool only_what_it_helps) {
+  const Timestamp now = to_timestamp(clocks.wall);
+  const bool everything = wake_.take_structure_change();
+  if (everything) {
+    refresh_activity();
+    wake_.trees().clear();
+    for (const auto& [name, queue] : state_.queues) {
+      if (queue->node == kNoNode) continue;
+      workloads_.wake_all(*queue, now);
+      wake_.mark_dirty(*queue);
+    }
+  }
+  for (const LocalQueueState* local : wake_.take_entering()) workloads_.enter_all(*local, now);
+  for (QueueState* queue : take_ended_protections(state_, clocks.monotonic)) {
+    queue->pending.wake(now);
+    wake_.mark_dirty(*queue);
+  }
+  for (const NodeId root : wake_.take_released_trees()) {
+    if (everything) continue;
+    for (const NodeId node : state_.ledger.queues_of_tree(root)) {
+      QueueState& queue = *state_.queue_at(node);
+      if (only_what_it_helps && !std::exchange(queue.moved, false))
+        queue.pending.wake_released(now);
+      else
+        queue.pending.wake(now);
+    }
+  }
+}
+
+void Scheduler::follow(Now now) {
+  prepare(now, true);
+}
+
+std::optional<MonotonicTime> Scheduler::next_wake() const {
+  if (state_.protection_ends.empty()) return std::nullopt;
+  return state_.protection_ends.begin()->time;
+}
+
+std::optional<Scheduler::Subject> Scheduler::subject() const {
+  if (state_.subject == nullptr) return std::nullopt;
+  const QueueState* queue = state_.subject->queue;
+  return Subject{state_.subject->object, queue == nullptr ? "" : queue->name};
+}
+
+// At most one Workload of each ClusterQueue, so that no queue can use a whole cycle.
+std::vector<Decision> Scheduler::turn(const std::vector<QueueState*>& queues, Now now, bool settle) {
+  Cycle cycle(state_, now, settle);
+  bool any = false;
+  for (QueueState* queue : queues) {
+    if (!queue->active) continue;
+    if (settle) queue->pending.wake_first([&](QuotaId quota) { return state_.ledger.available(queue->node, quota); });
+    WorkloadState* head = queue->pending.front();
+    if (head == nullptr) continue;
+    any = true;
+    state_.subject = head;
+    if (std::optional<Invalid> why = why_invalid(state_, *head))
+      cycle.add_invalid(*head, std::move(*why));
+    else
+      cycle.add(*head);
+  }
+  std::vector<Decision> decisions;
+  if (any) {
+    ++state_.cycle;
+    decisions = cycle.run();
+  }
+  state_.subject = nullptr;
+  if (settle) wake_.trees().drop_quiescent(cycle.entries(), state_.ledger);
+  return decisions;
+}
+
+void Scheduler::await_ready(const std::string& workload) {
+  if (state_.awaited == workload) return;
+  state_.awaited = workload;
+  for (const auto& [name, queue] : state_.queues) {
+    const WorkloadState* head = queue->active ? queue->pending.front() : nullptr;
+    const LastAttempt* refusal = head == nullptr ? nullptr : head->waiting().refusal.get();
+    if (refusal != nullptr && refusal->outcome == AttemptResult::kAwaitingReady) wake_.mark_dirty(*queue);
+  }
+}
+
+std::vector<Decision> Scheduler::cycle(Now now) {
+  prepare(now, false);
+  std::vector<QueueState*> queues;
+  for (const auto& [name, queue] : state_.queues) {
+    if (queue->active) queues.push_back(queue.get());
+  }
+  return turn(queues, now, false);
+}
+
+std::vector<Decision> Scheduler::drain(Now now, size_t enough) {
+  prepare(now, true);
+  std::vector<Decision> all;
+  size_t admitted = 0;
+  while (admitted < enough && (!wake_.trees().empty() || wake_.has_deferred_releases())) {
+    if (wake_.trees().empty()) {
+      wake_.release_deferred();
+      prepare(now, true);
+    }
+    std::vector<QueueState*> queues;
+    for (const NodeId root : wake_.trees().roots()) {
+      for (const NodeId node : state_.ledger.queues_of_tree(root)) queues.push_back(state_.queue_at(node));
+    }
+    if (queues.empty()) {
+      wake_.trees().clear();
+      continue;
+    }
+    for (Decision& decision : turn(queues, now, true)) {
+      if (std::holds_alternative<Admitted>(decision)) ++admitted;
+      if (is_news(decision)) all.push_back(std::move(decision));
+    }
+  }
+  workloads_.report_bypassed(all);
+  return all;
 }
 
 }  // namespace muster

@@ -1,8 +1,8 @@
 // Decides which Workloads get quota, on which flavors, and which Workloads are evicted for it.
 //
-// The Scheduler owns an account of all queues, flavors and Workloads that is updated by each event and never
-// copied. One thread owns it; it reads no clock. It assumes its decisions at once; the caller writes them and
-// reports:
+// The Scheduler owns an account of all queues, flavors and Workloads (SchedulerState) that is updated by each event and
+// never copied. QueueTable and WorkloadTable change it, WakeSet notes what must be evaluated again. One thread owns it;
+// it reads no clock. It assumes its decisions at once; the caller writes them and reports:
 //   Admitted   written: put() the object of the answer. Failed permanently: roll_back().
 //   Preempted  the same: put() when the object says Evicted=True, or roll_back(). The victim's
 //              quota stays taken until put() shows it without its reservation.
@@ -19,25 +19,17 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "api/requests.h"
 #include "base/clock.h"
-#include "scheduler/cycle.h"
 #include "scheduler/decision.h"
-#include "scheduler/dirty_trees.h"
-#include "scheduler/explanation.h"
-#include "scheduler/flavor_options.h"
-#include "scheduler/listing.h"
-#include "scheduler/queue_readings.h"
+#include "scheduler/queue_table.h"
 #include "scheduler/state.h"
+#include "scheduler/wake_set.h"
+#include "scheduler/workload_table.h"
 
 namespace muster {
 
@@ -72,13 +64,15 @@ class Scheduler {
   // preemptor would wait forever; and if it is misconfigured as well it waits outside of its queue until its object
   // changes.
   void put(const WorkloadPtr& workload, const std::vector<Requests>& pod_requests, Now now,
-           std::string misconfigured = {}, bool can_be_stopped = true);
-  void remove_workload(const std::string& ns, const std::string& name);
+           std::string misconfigured = {}, bool can_be_stopped = true) {
+    workloads_.put(workload, pod_requests, now, std::move(misconfigured), can_be_stopped);
+  }
+  void remove_workload(const std::string& ns, const std::string& name) { workloads_.remove(ns, name); }
 
   // The write of an admission or an eviction failed: as if it had not been decided.
-  void roll_back(const std::string& ns, const std::string& name, Now now);
+  void roll_back(const std::string& ns, const std::string& name, Now now) { workloads_.roll_back(ns, name, now); }
   // The same for all unconfirmed decisions: for a new and for a former leader.
-  void roll_back_all(Now now);
+  void roll_back_all(Now now) { workloads_.roll_back_all(now); }
 
   // No Workload is admitted before the pods of this Workload ("namespace/name") are ready; empty: no block.
   // With SchedulerSettings::one_by_one every admission blocks in this way until the next call. Blocked
@@ -99,21 +93,8 @@ class Scheduler {
   // current.
   void follow(Now now);
 
-  // Why a ClusterQueue is not active, in the words of its Active condition; nullopt: it is.
-  struct Inactive {
-    std::string reason;
-    std::string message;
-  };
-  std::optional<Inactive> why_inactive(const std::string& cluster_queue) const;
-  // Counts and usage of all queues at once, for metrics: one pass over the pending Workloads.
-  QueueReadings readings(bool with_requests) const;
-  // All Workloads and queues at once, for lists of users. Sorts and formats nothing: linear in the number of Workloads,
-  // some 50 ns for each.
-  Listing listing() const;
-  // The weighted share of fair sharing as the status of a ClusterQueue or Cohort shows it: rounded up, and the largest
-  // number for a borrower with weight 0. A root or an unknown name has none: 0.
-  int64_t share_of_cluster_queue(const std::string& name) const;
-  int64_t share_of_cohort(const std::string& name) const;
+  // For questions: explain_pending(), listing_of(), readings_of(), flavor_options(), and those of eligibility.h.
+  const SchedulerState& state() const { return state_; }
   // The time of the next decision without an event: a protection from preemption ends. nullopt: only after
   // events.
   std::optional<MonotonicTime> next_wake() const;
@@ -128,79 +109,20 @@ class Scheduler {
   };
   std::optional<Subject> subject() const;
 
-  // Why a Workload is pending; nullopt when it is unknown or not pending.
-  std::optional<SchedulerView> explain(const std::string& ns, const std::string& name) const;
-  // The flavors that each pod set of a pending or admitted Workload can ever get, by resource group; failed flavors
-  // included. Empty when it is in no queue.
-  std::vector<FlavorOptions> flavor_options(const std::string& ns, const std::string& name) const;
-  // Whether it waits in an active queue: only then a refusal is reported.
-  bool waits(const std::string& ns, const std::string& name) const;
   // The Workloads ("namespace/name") that have left their queue, or whose queue became inactive, since the last call:
   // their last refusal is obsolete.
-  std::vector<std::string> take_left();
-  // Where it is: "active", "inadmissible" or "none".
-  QueuePosition position_of(const std::string& ns, const std::string& name) const;
+  std::vector<std::string> take_left() { return workloads_.take_left(); }
 
  private:
-  QueueState& queue_named(const std::string& name);
-  LocalQueueState& local_queue_named(const std::string& key);
-  const QueueState* find_queue(const std::string& name) const;
-  WorkloadState* find(const std::string& ns, const std::string& name) const;
-  void drop_if_unused(QueueState& queue);
-  void drop_if_unused(LocalQueueState& local);
-  std::vector<QuotaLimits> limits_of(const std::vector<ResourceGroup>& groups);
-  void read_groups(QueueState& queue);
   void point_local_queue(LocalQueueState& local, QueueState* queue);
-
-  // Workloads (scheduler_workloads.cpp).
-  void read_requests(WorkloadState& state, const std::vector<Requests>& pod_requests);
-  std::vector<FlavorId> failed_flavors(const Workload& workload, const QueueState& queue) const;
-  bool holds_quota(const WorkloadState& state) const;
-  void enter(WorkloadState& state, Now now);
-  void enter_queue(WorkloadState& state, Timestamp now);
-  void leave(WorkloadState& state);
-  void take_reservation(WorkloadState& state, Now now);
-  void note_start(WorkloadState& state, Now now) const;
-  bool keeps_place(const WorkloadState& state, const WorkloadState& next) const;
-  void update_reserved(WorkloadState& state, Now now);
-  Timestamp queued_since(const Workload& workload) const;
-  void set_local_queue(WorkloadState& state);
-  void unset_local_queue(WorkloadState& state);
-  void undo_assumption(WorkloadState& state, Now now);
-
-  // Waking and turns (scheduler_turns.cpp).
-  void structure_changed();
-  void released(QueueState& queue, bool by_running_queue);
-  void mark_dirty(QueueState& queue);
   void prepare(Now now, bool only_what_it_helps);
   void refresh_activity();
-  void wake_all(QueueState& queue, Timestamp now);
-  std::optional<Invalid> why_invalid(const WorkloadState& state) const;
-  bool namespace_matches(const WorkloadState& state) const;
   std::vector<Decision> turn(const std::vector<QueueState*>& queues, Now now, bool settle);
-  void note_word(const WorkloadState& state);
-  void tell_bypassed(std::vector<Decision>& decisions);
 
   SchedulerState state_;
-  std::map<std::string, std::unique_ptr<QueueState>> queues_;
-  std::unordered_map<std::string, std::unique_ptr<LocalQueueState>> local_queues_;
-  std::unordered_map<std::string, CohortPtr> cohorts_;
-  std::unordered_map<std::string, std::unique_ptr<WorkloadState>> workloads_;
-  std::map<std::string, Labels> namespaces_;
-  std::map<std::string, bool> checks_;  // whether they are active
-  Shapes shapes_;
-  uint64_t last_sequence_ = 0;  // of WorkloadState
-  bool structure_changed_ = true;
-  std::set<QueueState*, ByName> released_;  // their trees are due for a retry
-  // The same for Workloads that left by a stopped or deleted LocalQueue. Kueue forgets this retry, and so does cycle();
-  // drain() does it after all other turns.
-  std::set<QueueState*, ByName> deferred_releases_;
-  std::set<LocalQueueState*, ByName> entering_;  // their Workloads enter a queue at the next turn
-  std::vector<std::string> left_;                // see take_left()
-  // Workloads in a queue whose object has an obsolete condition: that an evaluation is pending, or an earlier reason of
-  // the queue. By "namespace/name".
-  std::map<std::string, WorkloadState*> unexplained_;
-  DirtyTrees dirty_trees_;
+  WakeSet wake_{state_.ledger};
+  QueueTable queues_{state_, wake_};
+  WorkloadTable workloads_{state_, queues_, wake_};
 };
 
 }  // namespace muster

@@ -44,15 +44,20 @@ bool QueueState::preempts() const {
                                object->preemption.reclaim_within_cohort != PreemptionPolicy::kNever);
 }
 
+WorkloadState* SchedulerState::find_workload(const std::string& ns, const std::string& name) const {
+  const auto it = workloads.find(path_of(ns, name));
+  return it == workloads.end() ? nullptr : it->second.get();
+}
+
 SimulatedRemoval::~SimulatedRemoval() {
-  for (WorkloadState* workload : taken_) workload->taken_away = false;
+  for (WorkloadState* workload : taken_) workload->holding().taken_away = false;
 }
 
 void SimulatedRemoval::take(WorkloadState& workload) {
-  if (workload.taken_away) return;
-  workload.taken_away = true;
+  WorkloadState::Holding& held = workload.holding();
+  if (std::exchange(held.taken_away, true)) return;
   taken_.push_back(&workload);
-  state_.ledger.remove(workload.queue->node, workload.usage);
+  state_.ledger.remove(workload.queue->node, held.usage);
 }
 
 bool queued_before(const WorkloadState& a, const WorkloadState& b) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/overloaded.h"
+#include "scheduler/eligibility.h"
 #include "state/cluster_state.h"
 #include "state/namespaced_name.h"
 #include "state/pod_requests.h"
@@ -268,7 +269,7 @@ void SchedulerDriver::drop_void_refusals() {
     const auto found = decisions_.find(path);
     if (found == decisions_.end() || !std::holds_alternative<Inadmissible>(found->second.decision)) continue;
     const auto [ns, name] = split_path(path);
-    if (!scheduler_.waits(std::string(ns), std::string(name))) decisions_.erase(found);
+    if (!waits(scheduler_.state(), std::string(ns), std::string(name))) decisions_.erase(found);
   }
 }
 

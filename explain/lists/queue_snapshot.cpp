@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/workload_conditions.h"
+#include "scheduler/views/listing.h"
 #include "state/scheduler_driver.h"
 
 namespace muster {
@@ -27,7 +28,7 @@ bool holds_longer(const HolderEntry& a, const HolderEntry& b) {
 
 QueueListing take_queue_listing(const ClusterState& state, bool leads, Now now) {
   QueueListing taken;
-  taken.listing = state.scheduler_driver().scheduler().listing();
+  taken.listing = listing_of(state.scheduler_driver().scheduler().state());
   state.for_each_of(kLocalQueues, [&](const TypedObject& object) {
     const LocalQueuePtr& queue = std::get<LocalQueuePtr>(object);
     taken.local_queues.push_back({queue, state.queue_counts().of_local_queue(queue->meta.ns, queue->meta.name)});

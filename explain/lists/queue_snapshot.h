@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scheduler/listing.h"
+#include "scheduler/views/listing.h"
 #include "state/cluster_state.h"
 
 namespace muster {

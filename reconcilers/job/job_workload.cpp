@@ -19,6 +19,7 @@
 #include "reconcilers/workload/flavor_clock.h"
 #include "reconcilers/workload/job_workload_status.h"
 #include "reconcilers/workload/workload_queues.h"
+#include "scheduler/eligibility.h"
 #include "state/scheduler_driver.h"
 #include "state/unsupported.h"
 
@@ -116,7 +117,7 @@ bool is_about_to_be_judged(const JobContext& context, const Workload& workload) 
   const SchedulerDriver& driver = context.state.scheduler_driver();
   return !workload.has_quota_reserved() &&
          (driver.pending_decision_on(workload.meta.ns, workload.meta.name) != nullptr ||
-          driver.scheduler().position_of(workload.meta.ns, workload.meta.name) == QueuePosition::kActive);
+          position_of(driver.scheduler().state(), workload.meta.ns, workload.meta.name) == QueuePosition::kActive);
 }
 
 }  // namespace

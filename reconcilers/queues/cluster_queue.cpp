@@ -5,6 +5,7 @@
 #include "reconcilers/queues/cohort.h"
 #include "reconcilers/queues/queue_status.h"
 #include "scheduler/queue_readiness.h"
+#include "scheduler/views/queue_readings.h"
 #include "state/cohorts_above.h"
 #include "state/scheduler_driver.h"
 
@@ -45,7 +46,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   show_counts(status, *queue, counts, true);
   status.weighted_share = std::nullopt;
   if (!settings.queues.fair_sharing.empty())
-    status.weighted_share = state.scheduler_driver().scheduler().share_of_cluster_queue(key.name);
+    status.weighted_share = share_of_cluster_queue(state.scheduler_driver().scheduler().state(), key.name);
   const QueueReadiness readiness = readiness_of(*queue, surroundings_of(*queue, state));
   set_active(status, queue->meta, readiness.ready, readiness.reason, readiness.message, now);
   write_queue_status(kClusterQueues, queue->meta, queue->status, status, plan);

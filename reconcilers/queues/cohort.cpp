@@ -4,6 +4,7 @@
 
 #include "api/workload_conditions.h"
 #include "reconcilers/queues/cluster_queue.h"
+#include "scheduler/views/queue_readings.h"
 #include "state/cohorts_above.h"
 #include "state/scheduler_driver.h"
 
@@ -18,7 +19,8 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   const Cohort* cohort = state.cohort(key.name);
   if (cohort == nullptr || cohort->meta.deleting) return plan;
   std::optional<int64_t> share;
-  if (!settings.queues.fair_sharing.empty()) share = state.scheduler_driver().scheduler().share_of_cohort(key.name);
+  if (!settings.queues.fair_sharing.empty())
+    share = share_of_cohort(state.scheduler_driver().scheduler().state(), key.name);
   if (share == cohort->weighted_share) return plan;
   json body = {{"status", {{"fairSharing", nullptr}}}};
   if (share) body["status"]["fairSharing"] = {{"weightedShare", *share}};

@@ -7,6 +7,7 @@
 #include "reconcilers/workload/backoff.h"
 #include "reconcilers/workload/flavor_clock.h"
 #include "reconcilers/workload/workload_checks.h"
+#include "scheduler/views/flavor_options.h"
 #include "state/scheduler_driver.h"
 
 namespace muster {
@@ -264,7 +265,7 @@ void Fallback::begin_round_when_waited(Plan& plan) {
 
 Options options_of(const WorkloadDraft& draft, const ClusterState& state) {
   const ObjectMeta& meta = draft.workload().meta;
-  return state.scheduler_driver().scheduler().flavor_options(meta.ns, meta.name);
+  return flavor_options(state.scheduler_driver().scheduler().state(), meta.ns, meta.name);
 }
 
 }  // namespace

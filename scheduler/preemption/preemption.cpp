@@ -8,7 +8,8 @@ namespace muster {
 namespace {
 
 bool uses_any(const WorkloadState& workload, const std::vector<QuotaId>& quotas) {
-  return std::any_of(workload.used_quotas.begin(), workload.used_quotas.end(),
+  const std::vector<QuotaId>& used_quotas = workload.holding().used_quotas;
+  return std::any_of(used_quotas.begin(), used_quotas.end(),
                      [&](QuotaId used) { return std::find(quotas.begin(), quotas.end(), used) != quotas.end(); });
 }
 
@@ -67,10 +68,10 @@ int recent_evictions(const WorkloadState& victim, const WorkloadState& preemptor
 
 bool may_evict(const SchedulerState& state, const PreemptionRequest& request, PreemptionPolicy policy,
                const WorkloadState& candidate, Spared& spared) {
-  if (candidate.taken_away || !candidate.can_be_stopped || !uses_any(candidate, request.contested) ||
+  if (candidate.holding().taken_away || !candidate.can_be_stopped || !uses_any(candidate, request.contested) ||
       !satisfies(policy, request.preemptor, candidate))
     return false;
-  if (candidate.evicting) return true;
+  if (candidate.holding().evicting) return true;
   if (recent_evictions(candidate, request.preemptor, to_timestamp(request.now.wall)) >= kMostEvictions) return false;
   const auto protection = protected_until(state, request.preemptor, candidate);
   if (!protection || *protection <= request.now.monotonic) return true;
@@ -79,11 +80,12 @@ bool may_evict(const SchedulerState& state, const PreemptionRequest& request, Pr
 }
 
 bool evicted_before(const PreemptionRequest& request, const WorkloadState& a, const WorkloadState& b) {
-  if (a.evicting != b.evicting) return a.evicting;
+  const WorkloadState::Holding &left = a.holding(), &right = b.holding();
+  if (left.evicting != right.evicting) return left.evicting;
   const bool a_own = a.queue == request.preemptor.queue, b_own = b.queue == request.preemptor.queue;
   if (a_own != b_own) return b_own;
   if (a.priority() != b.priority()) return a.priority() < b.priority();
-  if (a.reserved_at != b.reserved_at) return a.reserved_at > b.reserved_at;
+  if (left.reserved_at != right.reserved_at) return left.reserved_at > right.reserved_at;
   return a.object->meta.uid < b.object->meta.uid;
 }
 
@@ -101,12 +103,12 @@ void put_back(SchedulerState& state, const PreemptionRequest& request, bool allo
               std::vector<Victim>& victims) {
   for (size_t i = victims.size() - 1; i-- > 0;) {
     const WorkloadState& victim = *victims[i].workload;
-    state.ledger.add(victim.queue->node, victim.usage);
+    state.ledger.add(victim.queue->node, victim.holding().usage);
     if (fits_now(state, request, allow_borrowing)) {
       victims[i] = victims.back();
       victims.pop_back();
     } else {
-      state.ledger.remove(victim.queue->node, victim.usage);
+      state.ledger.remove(victim.queue->node, victim.holding().usage);
     }
   }
 }
@@ -126,7 +128,7 @@ PreemptionForecast forecast_preemption(SchedulerState& state, const WorkloadStat
   const Ledger::Simulation simulation(state.ledger);
   bool own = false;
   for (const Victim& victim : victims) {
-    state.ledger.remove(victim.workload->queue->node, victim.workload->usage);
+    state.ledger.remove(victim.workload->queue->node, victim.workload->holding().usage);
     own |= victim.workload->queue == preemptor.queue;
   }
   return {own ? Kind::kPreempt : Kind::kReclaim, state.ledger.reach(queue, quota, amount).level};

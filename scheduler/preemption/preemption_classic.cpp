@@ -127,7 +127,7 @@ void ClassicSearch::arrange() {
   for (const bool evicting : {true, false}) {
     for (const std::vector<Candidate>* list : lists) {
       std::copy_if(list->begin(), list->end(), std::back_inserter(candidates_),
-                   [&](const Candidate& candidate) { return candidate.workload->evicting == evicting; });
+                   [&](const Candidate& candidate) { return candidate.workload->holding().evicting == evicting; });
     }
   }
 }
@@ -153,7 +153,7 @@ std::vector<Victim> ClassicSearch::attempt(bool borrow) {
   std::vector<Victim> victims;
   for (const Candidate& candidate : candidates_) {
     if (!still_valid(candidate, borrow)) continue;
-    ledger_.remove(candidate.workload->queue->node, candidate.workload->usage);
+    ledger_.remove(candidate.workload->queue->node, candidate.workload->holding().usage);
     victims.push_back({candidate.workload, candidate.reason});
     if (!fits_now(state_, request_, borrow)) continue;
     put_back(state_, request_, borrow, victims);

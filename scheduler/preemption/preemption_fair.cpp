@@ -139,7 +139,7 @@ const QueueState* FairSearch::next_target_below(NodeId cohort) {
 
 // Whether the Workload fits now.
 bool FairSearch::take(WorkloadState& workload, PreemptionReason reason) {
-  ledger_.remove(workload.queue->node, workload.usage);
+  ledger_.remove(workload.queue->node, workload.holding().usage);
   victims_.push_back({&workload, reason});
   const Ledger::Simulation simulation(ledger_);
   ledger_.remove(queue_.node, request_.usage);
@@ -164,7 +164,7 @@ bool FairSearch::passes(FairStrategy strategy, const DominantShare& mine, const 
                         const WorkloadState& candidate, NodeId its_branch) {
   if (strategy == FairStrategy::kLessThanInitialShare) return compare(mine, before) < 0;
   const Ledger::Simulation simulation(ledger_);
-  ledger_.remove(candidate.queue->node, candidate.usage);
+  ledger_.remove(candidate.queue->node, candidate.holding().usage);
   return compare(mine, share(its_branch)) <= 0;
 }
 

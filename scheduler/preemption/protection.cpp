@@ -9,9 +9,9 @@ namespace {
 
 using Length = std::optional<Duration> PreemptionProtection::*;
 
-// The protection of the candidate, if the preemptor's ClusterQueue respects all of it.
+// The protection of the candidate, which has started, if the preemptor's ClusterQueue respects all of it.
 Duration granted(const SchedulerState& state, const WorkloadState& candidate, Length kind) {
-  const auto& reference = candidate.started_class;
+  const auto& reference = candidate.holding().start->priority_class;
   if (reference && reference->kind == kWorkloadPriorityClasses.kind && !state.class_protection.empty()) {
     const auto found = state.class_protection.find(reference->name.text());
     if (found != state.class_protection.end() && found->second.*kind) return *(found->second.*kind);
@@ -29,11 +29,12 @@ std::optional<MonotonicTime> protected_until(const SchedulerState& state, const 
       candidate.queue == preemptor.queue ? &PreemptionProtection::in_queue : &PreemptionProtection::reclaim;
   // Without a limit a ClusterQueue respects as much as it grants.
   const Duration most = respects.limit ? *respects.limit : (respects.*kind).value_or(Duration::zero());
-  if (most <= Duration::zero() || !candidate.started_at) return std::nullopt;
+  const auto& start = candidate.holding().start;
+  if (most <= Duration::zero() || !start) return std::nullopt;
   const Duration length = std::min(granted(state, candidate, kind), most);
   if (length <= Duration::zero()) return std::nullopt;
   // Victims that are admitted during the preemptor's wait do not extend it.
-  return std::min(*candidate.started_at, preemptor.awaits_protected_since.value_or(*candidate.started_at)) + length;
+  return std::min(start->at, preemptor.waiting().awaits_protected_since.value_or(start->at)) + length;
 }
 
 void await_protection_end(SchedulerState& state, QueueState& queue, MonotonicTime end) {

@@ -10,7 +10,7 @@
 #include "api/config/queue_settings.h"
 #include "api/typed_object.h"
 #include "base/clock.h"
-#include "scheduler/listing.h"
+#include "scheduler/views/listing.h"
 #include "simulation/starts/run_times.h"
 #include "state/cluster_state.h"
 

@@ -5,6 +5,8 @@
 
 #include "api/meta/constants.h"
 #include "reconcilers/workload/admission.h"
+#include "scheduler/views/explanation.h"
+#include "scheduler/views/listing.h"
 #include "simulation/what_if/runner.h"
 
 namespace muster::what_if {
@@ -176,7 +178,8 @@ void Runner::describe_waiting() {
     if (const LocalQueue* local = state_.local_queue(workload.meta.ns, workload.queue_name))
       waiting.cluster_queue = local->cluster_queue;
     const bool asks = history_.waiting.size() < kMostExplained;
-    if (auto explained = asks ? scheduler.explain(workload.meta.ns, workload.meta.name) : std::nullopt) {
+    if (auto explained =
+            asks ? explain_pending(scheduler.state(), workload.meta.ns, workload.meta.name) : std::nullopt) {
       waiting.reason = std::move(explained->reason);
       waiting.message = std::move(explained->message);
     }
@@ -194,7 +197,7 @@ void Runner::describe_queues() {
   if (history_.waiting.empty()) return;
   std::map<std::string, size_t> pending;
   for (const Waiting& waiting : history_.waiting) ++pending[waiting.cluster_queue];
-  const Listing listing = state_.scheduler_driver().scheduler().listing();
+  const Listing listing = listing_of(state_.scheduler_driver().scheduler().state());
   std::map<std::string, std::string> parents;
   for (const ListedCohort& cohort : listing.cohorts) parents[cohort.name] = cohort.parent;
   const auto root_of = [&](const ListedClusterQueue& queue) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "api/workload_conditions.h"
+#include "scheduler/views/queue_readings.h"
 #include "state/cohorts_above.h"
 #include "state/metrics/measurements.h"
 #include "state/scheduler_driver.h"
@@ -58,7 +59,7 @@ class GaugeReader {
 
   std::vector<GaugeReading> read() {
     const QueueReadings readings =
-        state_.scheduler_driver().scheduler().readings(settings_.metrics.cluster_queue_resources);
+        readings_of(state_.scheduler_driver().scheduler().state(), settings_.metrics.cluster_queue_resources);
     for (const ClusterQueueReading& reading : readings.cluster_queues) read_cluster_queue(reading);
     for (const LocalQueueReading& reading : readings.local_queues) pending_[reading.key] = reading.pending;
     state_.for_each_of(kLocalQueues,

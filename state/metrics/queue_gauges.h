@@ -11,7 +11,7 @@
 namespace muster {
 
 // One pass over the queues, with their kept counts, and one over the Workloads that wait
-// (scheduler/queue_readings.h): docs/metrics.md says what it costs.
+// (scheduler/views/queue_readings.h): docs/metrics.md says what it costs.
 std::vector<GaugeReading> queue_gauges(const ClusterState& state, const QueueSettings& settings);
 
 }  // namespace muster

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scheduler/scheduler.h"
+#include "scheduler/views/explanation.h"
 
 namespace {
 
@@ -84,7 +85,7 @@ class Cluster {
 
   // Of the one that came last, so that all of its queue are ahead of it.
   size_t explain_last() const {
-    const auto told = scheduler_.explain("ns", "wl-" + std::to_string(next_ - 1));
+    const auto told = explain_pending(scheduler_.state(), "ns", "wl-" + std::to_string(next_ - 1));
     return told ? told->position : 0;
   }
 

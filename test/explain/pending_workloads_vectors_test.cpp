@@ -6,7 +6,9 @@
 #include <map>
 
 #include "explain/lists/pending_workloads.h"
+#include "scheduler/eligibility.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/views/listing.h"
 #include "state/pod_requests.h"
 #include "test/support/vectors.h"
 
@@ -35,7 +37,7 @@ class Replay {
   // One head of each ClusterQueue that has one; their names, sorted.
   std::vector<std::string> pop(const std::string& step) {
     std::vector<std::string> heads;
-    const Listing listing = scheduler_.listing();
+    const Listing listing = listing_of(scheduler_.state());
     // A pop of any queue ends what was in flight in all.
     const bool any = std::any_of(listing.cluster_queues.begin(), listing.cluster_queues.end(),
                                  [&](const ListedClusterQueue& queue) { return first_active(queue) != nullptr; });
@@ -56,7 +58,7 @@ class Replay {
 
   json answer(const json& request) const {
     QueueListing listed;
-    listed.listing = scheduler_.listing();
+    listed.listing = listing_of(scheduler_.state());
     for (ListedClusterQueue& queue : listed.listing.cluster_queues) {
       const auto away = in_flight_.find(queue.object->meta.name);
       if (away != in_flight_.end()) queue.pending.push_back(away->second);
@@ -80,7 +82,8 @@ class Replay {
   const PendingEntry* first_active(const ListedClusterQueue& queue) const {
     const PendingEntry* first = nullptr;
     for (const PendingEntry& entry : queue.pending) {
-      if (scheduler_.position_of(entry.object->meta.ns, entry.object->meta.name) != QueuePosition::kActive) continue;
+      if (position_of(scheduler_.state(), entry.object->meta.ns, entry.object->meta.name) != QueuePosition::kActive)
+        continue;
       if (first == nullptr || comes_before(entry, *first)) first = &entry;
     }
     return first;

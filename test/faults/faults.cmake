@@ -37,20 +37,20 @@ fault(usage-is-lost-when-a-tree-changes scheduler/quota/ledger_structure.cpp
 
 fault(reservation-is-not-counted scheduler/reservation.cpp
   "an admission uses no quota"
-  [[if (queue.node != kNoNode) state.ledger.add(queue.node, workload.usage);]]
-  [[if (queue.node != kNoNode && !FAULT) state.ledger.add(queue.node, workload.usage);]])
+  [[if (queue.node != kNoNode) state.ledger.add(queue.node, held.usage);]]
+  [[if (queue.node != kNoNode && !FAULT) state.ledger.add(queue.node, held.usage);]])
 
 fault(release-is-counted-twice scheduler/reservation.cpp
   "a release gives back twice what was held"
-  [[if (queue.node != kNoNode) state.ledger.remove(queue.node, workload.usage);]]
-  [[for (int i = FAULT ? 0 : 1; i < 2 && queue.node != kNoNode; ++i) state.ledger.remove(queue.node, workload.usage);]])
+  [[if (queue.node != kNoNode) state.ledger.remove(queue.node, held.usage);]]
+  [[for (int i = FAULT ? 0 : 1; i < 2 && queue.node != kNoNode; ++i) state.ledger.remove(queue.node, held.usage);]])
 
-fault(finished-workload-keeps-quota scheduler/scheduler_workloads.cpp
+fault(finished-workload-keeps-quota scheduler/workload_table.cpp
   "a Workload that has finished is counted on"
-  [[if (object->finished()) return remove_workload(object->meta.ns, object->meta.name);]]
-  [[if (object->finished() && !FAULT) return remove_workload(object->meta.ns, object->meta.name);]])
+  [[if (object->finished()) return remove(object->meta.ns, object->meta.name);]]
+  [[if (object->finished() && !FAULT) return remove(object->meta.ns, object->meta.name);]])
 
-fault(backoff-is-not-waited-for scheduler/scheduler_workloads.cpp
+fault(backoff-is-not-waited-for scheduler/workload_reading.cpp
   "a Workload competes during its backoff"
   [[  const Condition* requeued = find_condition(workload.status.conditions, kRequeuedCondition);
   if (]]
@@ -58,20 +58,20 @@ fault(backoff-is-not-waited-for scheduler/scheduler_workloads.cpp
   if (FAULT) return std::nullopt;
   if (]])
 
-fault(failed-flavor-is-chosen-again scheduler/scheduler_workloads.cpp
+fault(failed-flavor-is-chosen-again scheduler/workload_reading.cpp
   "a flavor that has failed for a Workload is tried again"
   [[if (attempt.failure && flavor) failed.push_back(*flavor);]]
   [[if (attempt.failure && flavor && !FAULT) failed.push_back(*flavor);]])
 
-fault(release-wakes-nobody scheduler/scheduler_turns.cpp
+fault(release-wakes-nobody scheduler/wake_set.cpp
   "Workloads that wait are not looked at after a release"
   [[(by_running_queue ? released_ : deferred_releases_).insert(&queue);]]
   [[if (!FAULT) (by_running_queue ? released_ : deferred_releases_).insert(&queue);]])
 
 fault(protected-workload-is-preempted scheduler/preemption/protection.cpp
   "protection from early preemption does not act"
-  [[if (most <= Duration::zero() || !candidate.started_at) return std::nullopt;]]
-  [[if (most <= Duration::zero() || !candidate.started_at || FAULT) return std::nullopt;]])
+  [[if (most <= Duration::zero() || !start) return std::nullopt;]]
+  [[if (most <= Duration::zero() || !start || FAULT) return std::nullopt;]])
 
 fault(equal-priority-is-preempted scheduler/preemption/preemption.cpp
   "under LowerPriority Workloads of the same priority are victims"

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include "scheduler/views/flavor_options.h"
 #include "test/scheduler/scheduler_fixture.h"
 
 using namespace muster;
@@ -107,11 +108,11 @@ TEST_CASE("flavor fallback: the options are what the queue could ever give, what
   cluster.confirm(admission(cluster.scheduler.drain(at(0))), 8);
   cluster.put(with_failed("w", {"spot"}), 2);
   cluster.drain(1);
-  CHECK(cluster.scheduler.flavor_options("team", "w") ==
+  CHECK(flavor_options(cluster.scheduler.state(), "team", "w") ==
         std::vector<FlavorOptions>{{.pod_set = "main", .assigned = "", .eligible = {"spot"}}});
-  CHECK(cluster.scheduler.flavor_options("team", "runs") ==
+  CHECK(flavor_options(cluster.scheduler.state(), "team", "runs") ==
         std::vector<FlavorOptions>{{.pod_set = "main", .assigned = "spot", .eligible = {"spot"}}});
-  CHECK(cluster.scheduler.flavor_options("team", "nobody").empty());
+  CHECK(flavor_options(cluster.scheduler.state(), "team", "nobody").empty());
 }
 
 // The whole effect: a history that excludes flavors is the same as a queue that does not have them.

@@ -1,6 +1,7 @@
 // Which flavor a Workload gets, and what it is told when it gets none.
 #include <doctest/doctest.h>
 
+#include "scheduler/eligibility.h"
 #include "scheduler/partial_admission.h"
 #include "test/scheduler/scheduler_fixture.h"
 
@@ -173,7 +174,7 @@ TEST_CASE("flavors: a search that one resource group ends leaves nothing to go o
   cluster.scheduler.put(std::make_shared<const Workload>(workload("greedy", "a")), {{{"cpu", 3000}, {"memory", 1}}},
                         at(0));
   CHECK(cluster.cycle() == "?greedy:noFit");
-  CHECK(cluster.scheduler.position_of("team", "greedy") == QueuePosition::kInadmissible);
+  CHECK(position_of(cluster.scheduler.state(), "team", "greedy") == QueuePosition::kInadmissible);
 }
 
 TEST_CASE("flavors: a resource that the queue does not cover is refused unless it is to be ignored") {

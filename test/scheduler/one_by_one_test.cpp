@@ -1,6 +1,7 @@
 // waitForPodsReady.blockAdmission in the scheduler: one admission, then the next.
 #include <doctest/doctest.h>
 
+#include "scheduler/eligibility.h"
 #include "test/scheduler/scheduler_fixture.h"
 
 using namespace muster;
@@ -36,7 +37,7 @@ TEST_CASE("one by one: of all queues one Workload is admitted and the others wai
   CHECK(reason_of(first, "two") ==
         "WaitingForPodsReady: Workload fits, and waits until all pods of the admitted workload team/one are ready");
   CHECK(cluster.drain(1).empty());
-  CHECK(cluster.scheduler.position_of("team", "two") == QueuePosition::kActive);
+  CHECK(position_of(cluster.scheduler.state(), "team", "two") == QueuePosition::kActive);
 
   cluster.scheduler.await_ready("team/one");
   CHECK(cluster.drain(2).empty());

@@ -50,6 +50,25 @@ TEST_CASE("pending queue: a preferred Workload comes before all others while it 
   CHECK(queue.front() == high.get());
 }
 
+TEST_CASE("pending queue: a Workload that changes its place keeps its last result") {
+  PendingQueue queue;
+  const auto workload = waiting("a", 1, 1);
+  CHECK_FALSE(workload->in_queue());
+  queue.push(*workload);
+  workload->waiting().refusal = std::make_unique<LastAttempt>();
+  queue.hold_back(*workload, {5, 0});
+  CHECK(workload->is_held_back());
+  queue.wake({4, 0});
+  CHECK_FALSE(queue.competes(*workload));
+  queue.wake({5, 0});
+  CHECK(queue.competes(*workload));
+  queue.remove(*workload);
+  CHECK_FALSE(workload->in_queue());
+  queue.park(*workload);
+  CHECK(workload->in_queue());
+  CHECK(workload->waiting().refusal != nullptr);
+}
+
 TEST_CASE("pending queue: a refused shape is parked whole and so is what comes in it later") {
   PendingQueue queue;
   const auto one = waiting("a", 1, 7), two = waiting("b", 1, 7), other = waiting("c", 1, 8);

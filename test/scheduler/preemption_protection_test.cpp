@@ -1,5 +1,6 @@
 // Protection from early preemption: who is no victim yet, for how long, and that every preemptor is served.
 #include "scheduler/preemption/protection.h"
+#include "scheduler/views/explanation.h"
 
 #include <doctest/doctest.h>
 
@@ -35,7 +36,8 @@ TEST_CASE("protection: a preemptor waits until its victim has run for the protec
   CHECK(cluster.message_of("urgent").find(
             "The workloads that it could preempt are protected, the first of them until 2027-01-15T08:01:00Z") !=
         std::string::npos);
-  CHECK(cluster.scheduler.explain("team", "urgent")->outlook.find("2027-01-15T08:01:00Z") != std::string::npos);
+  CHECK(explain_pending(cluster.scheduler.state(), "team", "urgent")->outlook.find("2027-01-15T08:01:00Z") !=
+        std::string::npos);
   // Nothing is decided before, and nothing but the time is needed.
   CHECK(cluster.scheduler.next_wake() == in(60));
   CHECK(cluster.run(59).empty());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "scheduler/preemption/protection.h"
+#include "scheduler/views/explanation.h"
 #include "test/scheduler/scheduler_fixture.h"
 
 namespace muster::test {
@@ -46,8 +47,8 @@ class ProtectedCluster : public Cluster {
     put(given, cores, seconds);
   }
   void finish(const char* name) { scheduler.remove_workload("team", name); }
-  std::string reason_of(const char* name) { return scheduler.explain("team", name)->reason; }
-  std::string message_of(const char* name) { return scheduler.explain("team", name)->message; }
+  std::string reason_of(const char* name) { return explain_pending(scheduler.state(), "team", name)->reason; }
+  std::string message_of(const char* name) { return explain_pending(scheduler.state(), "team", name)->message; }
 
  private:
   std::map<std::string, int64_t> cores_;

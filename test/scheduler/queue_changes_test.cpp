@@ -1,6 +1,8 @@
 // The scheduler while its queues and cohorts come, change and go.
 #include <doctest/doctest.h>
 
+#include "scheduler/eligibility.h"
+#include "scheduler/views/explanation.h"
 #include "test/scheduler/scheduler_fixture.h"
 
 using namespace muster;
@@ -16,30 +18,30 @@ TEST_CASE("scheduler: a ClusterQueue says why it takes nothing and takes Workloa
   cluster.put(queue);
   cluster.put(workload("one", "a"), 1);
   CHECK(cluster.drain() == "");
-  CHECK(cluster.scheduler.why_inactive("a")->reason == "FlavorNotFound");
-  CHECK(cluster.scheduler.explain("team", "one")->reason == "Suspended");
+  CHECK(why_inactive(cluster.scheduler.state(), "a")->reason == "FlavorNotFound");
+  CHECK(explain_pending(cluster.scheduler.state(), "team", "one")->reason == "Suspended");
   cluster.put(test::resource_flavor("spot"));
   queue.stop_policy = StopPolicy::kHold;
   cluster.put(queue);
   CHECK(cluster.drain() == "");
-  CHECK(cluster.scheduler.why_inactive("a")->reason == "Stopped");
+  CHECK(why_inactive(cluster.scheduler.state(), "a")->reason == "Stopped");
   queue.stop_policy = StopPolicy::kNone;
   cluster.put(queue);
   CHECK(cluster.drain() == "+one");
-  CHECK_FALSE(cluster.scheduler.why_inactive("a"));
+  CHECK_FALSE(why_inactive(cluster.scheduler.state(), "a"));
 }
 
 TEST_CASE("scheduler: queues may come after their Workloads and go before them") {
   Cluster cluster;
   cluster.put(workload("early", "a"), 1);
-  CHECK(cluster.scheduler.position_of("team", "early") == QueuePosition::kNowhere);
+  CHECK(position_of(cluster.scheduler.state(), "team", "early") == QueuePosition::kNowhere);
   cluster.put(cluster_queue("a", "", {{.nominal = 4}}));
   const Admitted admitted = admission(cluster.scheduler.drain(at(0)));
   cluster.confirm(admitted, 1);
   cluster.put(workload("late", "a"), 4);
   cluster.scheduler.remove_cluster_queue("a");
   CHECK(cluster.drain() == "");
-  CHECK(cluster.scheduler.position_of("team", "late") == QueuePosition::kNowhere);
+  CHECK(position_of(cluster.scheduler.state(), "team", "late") == QueuePosition::kNowhere);
   cluster.put(cluster_queue("a", "", {{.nominal = 4}}));
   CHECK(test::usage_of(cluster.scheduler, "a", "default", "cpu") == 1000);
   CHECK(cluster.drain() == "?late:preemptNoCandidates");
@@ -79,7 +81,7 @@ TEST_CASE("scheduler: Cohorts in a circle stop their ClusterQueues and nothing e
   cluster.put(workload("stuck", "a", 0, 2), 1, 1);
   cluster.put(workload("free", "b", 0, 3), 1, 1);
   CHECK(cluster.drain(1) == "+free");
-  CHECK(cluster.scheduler.why_inactive("a")->reason == "CohortCycle");
+  CHECK(why_inactive(cluster.scheduler.state(), "a")->reason == "CohortCycle");
   cluster.scheduler.remove_workload("team", "running");
   CHECK(cluster.drain(2) == "");
   set_parent("y", "");
@@ -155,12 +157,12 @@ TEST_CASE("scheduler: what was said of who waits is void when it leaves its queu
   cluster.put(workload("one", "a"), 5);
   CHECK(cluster.drain() == "?one:noFit");
   CHECK(cluster.scheduler.take_left().empty());
-  CHECK(cluster.scheduler.waits("team", "one"));
+  CHECK(waits(cluster.scheduler.state(), "team", "one"));
   queue.stop_policy = StopPolicy::kHold;
   cluster.put(queue);
   CHECK(cluster.drain() == "");
   CHECK(cluster.scheduler.take_left() == std::vector<std::string>{"team/one"});
-  CHECK_FALSE(cluster.scheduler.waits("team", "one"));
+  CHECK_FALSE(waits(cluster.scheduler.state(), "team", "one"));
   queue.stop_policy = StopPolicy::kNone;
   cluster.put(queue);
   // It is told anew.

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/eligibility.h"
 #include "scheduler/scheduler.h"
 #include "state/pod_requests.h"
 #include "test/scheduler/scheduler_fixture.h"
@@ -261,7 +262,7 @@ inline json RecordedCluster::final_pending() const {
   for (const auto& [name, job] : jobs_) {
     const WorkloadPtr workload = read_workload(job.object);
     if (workload->finished() || workload->has_quota_reserved()) continue;
-    json entry = {{"where", to_text(scheduler_.position_of(workload->meta.ns, workload->meta.name))}};
+    json entry = {{"where", to_text(position_of(scheduler_.state(), workload->meta.ns, workload->meta.name))}};
     const Condition* reserved = find_condition(workload->status.conditions, "QuotaReserved");
     if (reserved != nullptr) entry["reason"] = reserved->reason;
     pending[name] = entry;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "scheduler/scheduler.h"
+#include "scheduler/views/listing.h"
 
 namespace muster::test {
 
@@ -124,7 +125,7 @@ class Cluster {
 // What a ClusterQueue uses of one flavor's resource.
 inline int64_t usage_of(const Scheduler& scheduler, const std::string& queue, const std::string& flavor,
                         const std::string& resource) {
-  for (const ListedClusterQueue& listed : scheduler.listing().cluster_queues) {
+  for (const ListedClusterQueue& listed : listing_of(scheduler.state()).cluster_queues) {
     if (listed.object->meta.name != queue) continue;
     for (const ListedQuota& quota : listed.quotas) {
       if (quota.flavor == flavor && quota.resource == resource) return quota.used;
@@ -136,7 +137,7 @@ inline int64_t usage_of(const Scheduler& scheduler, const std::string& queue, co
 // The Workloads that wait for a ClusterQueue, in order.
 inline std::vector<WorkloadPtr> pending_of(const Scheduler& scheduler, const std::string& queue) {
   std::vector<WorkloadPtr> waiting;
-  for (ListedClusterQueue& listed : scheduler.listing().cluster_queues) {
+  for (ListedClusterQueue& listed : listing_of(scheduler.state()).cluster_queues) {
     if (listed.object->meta.name != queue) continue;
     std::sort(listed.pending.begin(), listed.pending.end(), comes_before);
     for (const PendingEntry& entry : listed.pending) waiting.push_back(entry.object);

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "scheduler/eligibility.h"
 #include "test/scheduler/scheduler_fixture.h"
 
 using namespace muster;
@@ -130,7 +131,7 @@ class World {
     }
     RC_ASSERT(sum <= quota);
     for (const auto& [name, cores] : waiting_)
-      RC_ASSERT(cluster_.scheduler.position_of("team", name) != QueuePosition::kNowhere);
+      RC_ASSERT(position_of(cluster_.scheduler.state(), "team", name) != QueuePosition::kNowhere);
   }
 
   test::Cluster cluster_;

@@ -1,5 +1,7 @@
 // The scheduler as its owner sees it: events in, decisions out.
 #include "scheduler/scheduler.h"
+#include "scheduler/eligibility.h"
+#include "scheduler/views/explanation.h"
 
 #include <doctest/doctest.h>
 
@@ -155,7 +157,7 @@ TEST_CASE("scheduler: StrictFIFO waits for its head and BestEffortFIFO passes it
     cluster.put(workload("small", "a", 0, 3), 1);
     CHECK_EQ(cluster.drain(), std::string(strict ? "+running ?large:preemptNoCandidates"
                                                  : "+running ?large:preemptNoCandidates +small"));
-    CHECK(cluster.scheduler.position_of("team", "large") ==
+    CHECK(position_of(cluster.scheduler.state(), "team", "large") ==
           (strict ? QueuePosition::kActive : QueuePosition::kInadmissible));
   }
 }
@@ -186,7 +188,7 @@ TEST_CASE("scheduler: equal Workloads are refused once and wake together") {
   for (int i = 0; i < 5; ++i) cluster.put(workload("w" + std::to_string(i), "a", 0, 2 + i), 2, 1);
   CHECK(cluster.drain(1) == "?w0:preemptNoCandidates");
   for (int i = 0; i < 5; ++i)
-    CHECK(cluster.scheduler.position_of("team", "w" + std::to_string(i)) == QueuePosition::kInadmissible);
+    CHECK(position_of(cluster.scheduler.state(), "team", "w" + std::to_string(i)) == QueuePosition::kInadmissible);
   cluster.scheduler.remove_workload("team", "running");
   CHECK(cluster.drain(2) == "+w0 +w1 ?w2:preemptNoCandidates");
 }
@@ -199,7 +201,7 @@ TEST_CASE("scheduler: a Workload that was held back waits for its time") {
       RequeueState{.count = 1, .requeue_at = to_timestamp(at(60).wall), .first_admitted_at = {}};
   cluster.put(late, 1);
   CHECK(cluster.drain(0) == "");
-  CHECK(cluster.scheduler.position_of("team", "late") == QueuePosition::kInadmissible);
+  CHECK(position_of(cluster.scheduler.state(), "team", "late") == QueuePosition::kInadmissible);
   cluster.put(late, 1, 60);
   late.status.requeue_state.reset();
   cluster.put(late, 1, 60);
@@ -237,7 +239,7 @@ TEST_CASE("scheduler: a ClusterQueue admits when all of its checks are there, al
   cluster.put(queue);
   cluster.put(workload("one", "a"), 1);
   CHECK(cluster.drain() == "");
-  CHECK(cluster.scheduler.why_inactive("a")->reason == "AdmissionCheckNotFound");
+  CHECK(why_inactive(cluster.scheduler.state(), "a")->reason == "AdmissionCheckNotFound");
   for (const char* name : {"always", "here", "elsewhere"}) {
     AdmissionCheck check;
     check.meta.name = name;
@@ -273,7 +275,7 @@ TEST_CASE("scheduler: what is wrong with a Workload counts again when it has los
   cluster.confirm(admission(cluster.scheduler.drain(at(0))), 1);
   cluster.scheduler.put(std::make_shared<const Workload>(one), {{{"cpu", 1000}}}, at(1), "asks for too much");
   CHECK(cluster.drain(1) == "?one:invalid");
-  CHECK(cluster.scheduler.explain("team", "one")->message == "asks for too much");
+  CHECK(explain_pending(cluster.scheduler.state(), "team", "one")->message == "asks for too much");
 }
 
 TEST_CASE("scheduler: an explanation has the numbers and who is ahead and what would help") {
@@ -285,7 +287,7 @@ TEST_CASE("scheduler: an explanation has the numbers and who is ahead and what w
   cluster.put(workload("second", "a", 0, 3), 2, 1);
   cluster.put(workload("huge", "a", 0, 4), 9, 1);
   cluster.drain(1);
-  const auto second = cluster.scheduler.explain("team", "second");
+  const auto second = explain_pending(cluster.scheduler.state(), "team", "second");
   REQUIRE(second);
   CHECK(second->reason == "WaitingForQuota");
   CHECK(second->message ==
@@ -297,11 +299,11 @@ TEST_CASE("scheduler: an explanation has the numbers and who is ahead and what w
   CHECK(second->flavors[0].free == 1000);
   CHECK(second->flavors[0].nominal == 4000);
   CHECK(second->flavors[0].verdict == "asks for 2, 1 are free");
-  const auto huge = cluster.scheduler.explain("team", "huge");
+  const auto huge = explain_pending(cluster.scheduler.state(), "team", "huge");
   REQUIRE(huge);
   CHECK(huge->reason == "ExceedsMaxQuota");
   CHECK(huge->message.find("> maximum capacity (4)") != std::string::npos);
-  CHECK_FALSE(cluster.scheduler.explain("team", "running"));
+  CHECK_FALSE(explain_pending(cluster.scheduler.state(), "team", "running"));
 }
 
 TEST_CASE("scheduler: a drain that has admitted enough goes on where it stopped") {

@@ -56,7 +56,7 @@ struct TwoFlavors {
     running = std::make_unique<WorkloadState>();
     running->object = std::make_shared<const Workload>(test::workload("runs", "a", priority));
     running->rank = priority;
-    reserve(state, *running, queue);
+    reserve(state, *running, queue, {});
   }
   std::optional<std::vector<WakeCondition>> wake_conditions(const std::vector<FlavorRejection>& why) const {
     return wake_conditions_of(state, workload, why);

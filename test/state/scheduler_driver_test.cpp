@@ -1,4 +1,5 @@
 #include "state/scheduler_driver.h"
+#include "scheduler/eligibility.h"
 
 #include <doctest/doctest.h>
 
@@ -75,7 +76,7 @@ class Deciding {
     patch_workload(name, plan.writes[0].body);
   }
   bool waits(const std::string& name) const {
-    return state.scheduler_driver().scheduler().position_of("team-a", name) != QueuePosition::kNowhere;
+    return position_of(state.scheduler_driver().scheduler().state(), "team-a", name) != QueuePosition::kNowhere;
   }
 
   ClusterState state;

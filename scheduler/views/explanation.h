@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace muster {
+
+struct SchedulerState;
 
 // One flavor for one resource of one pod set, as it is now.
 struct FlavorRow {
@@ -38,5 +41,9 @@ struct SchedulerView {
   size_t position = 0;               // in the ClusterQueue's queue, from 0
   std::vector<std::string> ahead{};  // "namespace/name" of the first ones before it
 };
+
+// nullopt: it is unknown, or not pending.
+std::optional<SchedulerView> explain_pending(const SchedulerState& state, const std::string& ns,
+                                             const std::string& name);
 
 }  // namespace muster

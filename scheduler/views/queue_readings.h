@@ -9,6 +9,8 @@
 
 namespace muster {
 
+struct SchedulerState;
+
 struct PendingReading {
   int32_t active = 0;        // compete
   int32_t inadmissible = 0;  // parked, or in a queue that does not admit
@@ -51,5 +53,13 @@ struct QueueReadings {
   std::vector<LocalQueueReading> local_queues;
   std::vector<CohortReading> cohorts;
 };
+
+// One pass over the pending Workloads. `with_requests`: also ClusterQueueReading::requested.
+QueueReadings readings_of(const SchedulerState& state, bool with_requests);
+
+// The weighted share of fair sharing as the status of a ClusterQueue or Cohort shows it: rounded up, and the largest
+// number for a borrower with weight 0. A root or an unknown name has none: 0.
+int64_t share_of_cluster_queue(const SchedulerState& state, const std::string& name);
+int64_t share_of_cohort(const SchedulerState& state, const std::string& name);
 
 }  // namespace muster

@@ -1,9 +1,10 @@
-#include "scheduler/explanation.h"
+#include "scheduler/views/explanation.h"
 
 #include <algorithm>
 
+#include "scheduler/eligibility.h"
 #include "scheduler/flavor_assignment.h"
-#include "scheduler/scheduler.h"
+#include "scheduler/state.h"
 
 namespace muster {
 namespace {
@@ -131,9 +132,10 @@ std::string outlook_of(const LastAttempt& refusal) {
 
 }  // namespace
 
-std::optional<SchedulerView> Scheduler::explain(const std::string& ns, const std::string& name) const {
+std::optional<SchedulerView> explain_pending(const SchedulerState& state, const std::string& ns,
+                                             const std::string& name) {
   constexpr size_t kMostAhead = 10;
-  const WorkloadState* workload = find(ns, name);
+  const WorkloadState* workload = state.find_workload(ns, name);
   if (workload == nullptr || !workload->in_queue()) return std::nullopt;
   const QueueState& queue = *workload->queue;
   SchedulerView explanation{.cluster_queue = queue.name, .reason = {}, .message = {}, .outlook = {}, .flavors = {}};
@@ -141,7 +143,7 @@ std::optional<SchedulerView> Scheduler::explain(const std::string& ns, const std
   explanation.position = ahead.count;
   for (const WorkloadState* other : ahead.first)
     explanation.ahead.push_back(other->object->meta.ns + "/" + other->object->meta.name);
-  if (const std::optional<Inactive> inactive = why_inactive(queue.name)) {
+  if (const auto inactive = why_inactive(state, queue.name)) {
     explanation.reason = "Suspended";
     explanation.message = "ClusterQueue " + queue.name + " does not admit workloads: " + inactive->message;
     explanation.outlook = "Is evaluated when the ClusterQueue is active again.";
@@ -150,12 +152,12 @@ std::optional<SchedulerView> Scheduler::explain(const std::string& ns, const std
   explanation.strict = queue.strict();
 
   // A Workload that was parked with its shape has the result of the first Workload of the shape.
-  const LastAttempt* refusal = workload->refusal.get();
+  const LastAttempt* refusal = workload->waiting().refusal.get();
   if (refusal == nullptr && !queue.pending.competes(*workload)) {
-    if (const WorkloadState* first = queue.pending.evaluated(workload->shape)) refusal = first->refusal.get();
+    if (const WorkloadState* first = queue.pending.evaluated(workload->shape)) refusal = first->waiting().refusal.get();
   }
-  explanation.flavors = explain_flavors(state_, *workload, refusal);
-  if (const std::optional<Invalid> invalid = why_invalid(*workload)) {
+  explanation.flavors = explain_flavors(state, *workload, refusal);
+  if (const std::optional<Invalid> invalid = why_invalid(state, *workload)) {
     explanation.reason = to_text(invalid->reason);
     explanation.message = invalid->message;
     explanation.outlook = outlook_of({.reason = invalid->reason});
@@ -164,7 +166,7 @@ std::optional<SchedulerView> Scheduler::explain(const std::string& ns, const std
     explanation.outlook = "Is evaluated when it is the first of its ClusterQueue.";
   } else {
     explanation.reason = to_text(refusal->reason);
-    explanation.message = to_message(state_.names, *workload->object, *refusal);
+    explanation.message = to_message(state.names, *workload->object, *refusal);
     explanation.outlook = outlook_of(*refusal);
   }
   return explanation;

@@ -6,6 +6,8 @@
 
 namespace muster {
 
+struct SchedulerState;
+
 // Of one pod set and one resource group from which it requests something.
 struct FlavorOptions {
   std::string pod_set;
@@ -16,5 +18,9 @@ struct FlavorOptions {
 
   bool operator==(const FlavorOptions&) const = default;
 };
+
+// The flavors that each pod set of a pending or admitted Workload can ever get, by resource group; failed flavors
+// included. Empty when it is in no queue.
+std::vector<FlavorOptions> flavor_options(const SchedulerState& state, const std::string& ns, const std::string& name);
 
 }  // namespace muster

@@ -1,10 +1,11 @@
-// The scheduler's Workloads and quotas as values, for lists of users.
+#include "scheduler/views/listing.h"
+
 #include <algorithm>
 #include <tuple>
 #include <unordered_map>
 
-#include "scheduler/listing.h"
-#include "scheduler/scheduler.h"
+#include "scheduler/eligibility.h"
+#include "scheduler/state.h"
 
 namespace muster {
 namespace {
@@ -46,15 +47,15 @@ bool comes_before(const PendingEntry& a, const PendingEntry& b) {
          std::tie(b.queued_since, right.uid, right.ns, right.name);
 }
 
-Listing Scheduler::listing() const {
+Listing listing_of(const SchedulerState& state) {
   Listing listing;
   std::unordered_map<NodeId, size_t> places;
-  for (const auto& [name, queue] : queues_) {
+  for (const auto& [name, queue] : state.queues) {
     if (queue->object == nullptr) continue;
     places.emplace(queue->node, listing.cluster_queues.size());
     ListedClusterQueue& listed = listing.cluster_queues.emplace_back();
     listed.object = queue->object;
-    if (const auto inactive = why_inactive(name)) {
+    if (const auto inactive = why_inactive(state, name)) {
       listed.inactive_reason = inactive->reason;
       listed.inactive_message = inactive->message;
     }
@@ -62,31 +63,30 @@ Listing Scheduler::listing() const {
     listed.pending.reserve(queue->pending.active() + queue->pending.parked());
     listed.holders.reserve(queue->reserved.size());
     // A tree with a cycle has no root, and no numbers.
-    if (state_.ledger.root(queue->node) == kNoNode) continue;
-    for (const QuotaId quota : state_.ledger.quotas(queue->node))
-      listed.quotas.push_back(quota_of_queue(state_, queue->node, quota));
+    if (state.ledger.root(queue->node) == kNoNode) continue;
+    for (const QuotaId quota : state.ledger.quotas(queue->node))
+      listed.quotas.push_back(quota_of_queue(state, queue->node, quota));
   }
-  for (const auto& [key, workload] : workloads_) {
+  for (const auto& [key, workload] : state.workloads) {
     const auto place = places.find(workload->queue == nullptr ? kNoNode : workload->queue->node);
-    const bool queued = workload->in_queue(), reserved = workload->place == WorkloadState::Place::kReserved;
+    const bool queued = workload->in_queue(), reserved = workload->holds_quota();
     if (place == places.end() || (!queued && !reserved)) {
       listing.elsewhere.push_back(workload->object);
     } else if (reserved) {
-      listing.cluster_queues[place->second].holders.push_back({workload->object, workload->assumed});
+      listing.cluster_queues[place->second].holders.push_back({workload->object, workload->holding().assumed});
     } else {
       const bool preferred = workload->queue->pending.preferred() == workload.get();
       listing.cluster_queues[place->second].pending.push_back(
           {workload->object, workload->rank, workload->queued_since, preferred});
     }
   }
-  for (const auto& [name, node] : state_.ledger.cohorts()) {
-    const NodeId parent = state_.ledger.parent(node);
+  for (const auto& [name, node] : state.ledger.cohorts()) {
+    const NodeId parent = state.ledger.parent(node);
     ListedCohort& listed = listing.cohorts.emplace_back();
     listed.name = name;
-    listed.parent = parent == kNoNode ? "" : state_.ledger.name(parent);
-    if (state_.ledger.root(node) == kNoNode) continue;
-    for (const QuotaId quota : state_.ledger.quotas(node))
-      listed.quotas.push_back(quota_of_cohort(state_, node, quota));
+    listed.parent = parent == kNoNode ? "" : state.ledger.name(parent);
+    if (state.ledger.root(node) == kNoNode) continue;
+    for (const QuotaId quota : state.ledger.quotas(node)) listed.quotas.push_back(quota_of_cohort(state, node, quota));
   }
   return listing;
 }

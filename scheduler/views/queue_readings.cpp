@@ -1,10 +1,10 @@
-// The values of queues for metrics, in one pass over the pending Workloads.
+#include "scheduler/views/queue_readings.h"
+
 #include <cmath>
 #include <limits>
 
 #include "scheduler/preemption/fair_sharing.h"
-#include "scheduler/queue_readings.h"
-#include "scheduler/scheduler.h"
+#include "scheduler/state.h"
 
 namespace muster {
 namespace {
@@ -51,21 +51,21 @@ void add_pending(PendingReading& pending, const QueueState& queue, size_t active
 
 }  // namespace
 
-int64_t Scheduler::share_of_cluster_queue(const std::string& name) const {
-  const auto queue = queues_.find(name);
-  if (queue == queues_.end() || queue->second->object == nullptr) return 0;
-  return whole_share(tree_of(state_, queue->second->node).share);
+int64_t share_of_cluster_queue(const SchedulerState& state, const std::string& name) {
+  const auto queue = state.queues.find(name);
+  if (queue == state.queues.end() || queue->second->object == nullptr) return 0;
+  return whole_share(tree_of(state, queue->second->node).share);
 }
 
-int64_t Scheduler::share_of_cohort(const std::string& name) const {
-  const auto cohort = state_.ledger.cohorts().find(name);
-  return cohort == state_.ledger.cohorts().end() ? 0 : whole_share(tree_of(state_, cohort->second).share);
+int64_t share_of_cohort(const SchedulerState& state, const std::string& name) {
+  const auto cohort = state.ledger.cohorts().find(name);
+  return cohort == state.ledger.cohorts().end() ? 0 : whole_share(tree_of(state, cohort->second).share);
 }
 
-QueueReadings Scheduler::readings(bool with_requests) const {
+QueueReadings readings_of(const SchedulerState& state, bool with_requests) {
   QueueReadings readings;
   std::unordered_map<NodeId, Requests> requested;
-  for (const auto& [key, local] : local_queues_) {
+  for (const auto& [key, local] : state.local_queues) {
     LocalQueueReading& reading = readings.local_queues.emplace_back(LocalQueueReading{key, {}});
     for (const WorkloadState* workload : local->workloads) {
       if (!workload->in_queue()) continue;
@@ -74,26 +74,26 @@ QueueReadings Scheduler::readings(bool with_requests) const {
       if (!with_requests || workload->queue->object == nullptr) continue;
       const NodeId node = workload->queue->node;
       auto sum = requested.find(node);
-      if (sum == requested.end()) sum = requested.emplace(node, zeros_of(state_, *workload->queue)).first;
-      add_requests(state_, *workload, sum->second);
+      if (sum == requested.end()) sum = requested.emplace(node, zeros_of(state, *workload->queue)).first;
+      add_requests(state, *workload, sum->second);
     }
   }
-  for (const auto& [name, queue] : queues_) {
+  for (const auto& [name, queue] : state.queues) {
     if (queue->object == nullptr) continue;
-    ClusterQueueReading& reading = readings.cluster_queues.emplace_back(ClusterQueueReading{
-        .name = name, .active = queue->active, .pending = {}, .tree = tree_of(state_, queue->node)});
+    ClusterQueueReading& reading = readings.cluster_queues.emplace_back(
+        ClusterQueueReading{.name = name, .active = queue->active, .pending = {}, .tree = tree_of(state, queue->node)});
     add_pending(reading.pending, *queue, queue->pending.active(), queue->pending.parked());
     if (!with_requests) continue;
     const auto sum = requested.find(queue->node);
-    reading.requested = sum == requested.end() ? zeros_of(state_, *queue) : std::move(sum->second);
+    reading.requested = sum == requested.end() ? zeros_of(state, *queue) : std::move(sum->second);
   }
-  for (const auto& [name, node] : state_.ledger.cohorts()) {
-    CohortReading& reading = readings.cohorts.emplace_back(CohortReading{.name = name, .tree = tree_of(state_, node)});
-    for (const QuotaId quota : state_.ledger.quotas(node)) {
-      const auto [flavor, resource] = state_.names.quota(quota);
-      reading.subtree.push_back({.flavor = state_.names.flavor_name(flavor),
-                                 .resource = state_.names.resource_name(resource),
-                                 .amount = state_.ledger.subtree_quota(node, quota)});
+  for (const auto& [name, node] : state.ledger.cohorts()) {
+    CohortReading& reading = readings.cohorts.emplace_back(CohortReading{.name = name, .tree = tree_of(state, node)});
+    for (const QuotaId quota : state.ledger.quotas(node)) {
+      const auto [flavor, resource] = state.names.quota(quota);
+      reading.subtree.push_back({.flavor = state.names.flavor_name(flavor),
+                                 .resource = state.names.resource_name(resource),
+                                 .amount = state.ledger.subtree_quota(node, quota)});
     }
   }
   return readings;

@@ -1,10 +1,10 @@
-#include "scheduler/flavor_options.h"
+#include "scheduler/views/flavor_options.h"
 
 #include <algorithm>
 
 #include "api/requests.h"
 #include "scheduler/flavor_assignment.h"
-#include "scheduler/scheduler.h"
+#include "scheduler/state.h"
 
 namespace muster {
 namespace {
@@ -59,9 +59,9 @@ int64_t most_of(const SchedulerState& state, const QueueState& queue, FlavorId f
 
 }  // namespace
 
-std::vector<FlavorOptions> Scheduler::flavor_options(const std::string& ns, const std::string& name) const {
+std::vector<FlavorOptions> flavor_options(const SchedulerState& state, const std::string& ns, const std::string& name) {
   std::vector<FlavorOptions> all;
-  const WorkloadState* workload = find(ns, name);
+  const WorkloadState* workload = state.find_workload(ns, name);
   if (workload == nullptr || workload->queue == nullptr || workload->queue->object == nullptr) return all;
   const QueueState& queue = *workload->queue;
   const bool has_quota = workload->object->status.admission.has_value();
@@ -69,16 +69,16 @@ std::vector<FlavorOptions> Scheduler::flavor_options(const std::string& ns, cons
     const PodSet& pod_set = workload->object->pod_sets[i];
     for (const QueueGroup& group : queue.groups) {
       std::vector<Wanted> wanted =
-          has_quota ? wanted_with_quota(*workload, group, state_.names, i) : wanted_while_waiting(state_, *workload, i);
+          has_quota ? wanted_with_quota(*workload, group, state.names, i) : wanted_while_waiting(state, *workload, i);
       std::erase_if(wanted, [&](const Wanted& one) { return !group.covers(one.resource); });
       if (wanted.empty()) continue;
       FlavorOptions options{.pod_set = pod_set.name, .assigned = wanted.front().assigned, .eligible = {}};
       for (const FlavorId flavor : group.flavors) {
         const bool enough = std::all_of(wanted.begin(), wanted.end(), [&](const Wanted& one) {
-          return one.amount <= most_of(state_, queue, flavor, one.resource);
+          return one.amount <= most_of(state, queue, flavor, one.resource);
         });
-        if (enough && !why_ineligible(state_, flavor, pod_set))
-          options.eligible.push_back(state_.names.flavor_name(flavor));
+        if (enough && !why_ineligible(state, flavor, pod_set))
+          options.eligible.push_back(state.names.flavor_name(flavor));
       }
       all.push_back(std::move(options));
     }

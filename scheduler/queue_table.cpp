@@ -1,0 +1,148 @@
+#include "scheduler/queue_table.h"
+
+#include <utility>
+
+#include "api/requests.h"
+#include "scheduler/preemption/protection.h"
+
+namespace muster {
+namespace {
+
+// Only the status differs: the API server increments the generation for all other changes.
+bool same_spec(const ObjectMeta& a, const ObjectMeta& b) {
+  return a.uid == b.uid && a.generation == b.generation && a.generation != 0 && a.deleting == b.deleting;
+}
+
+}  // namespace
+
+QueueState& QueueTable::cluster_queue(const std::string& name) {
+  std::unique_ptr<QueueState>& slot = state_.queues[name];
+  if (!slot) {
+    slot = std::make_unique<QueueState>();
+    slot->name = name;
+  }
+  return *slot;
+}
+
+LocalQueueState& QueueTable::local_queue(const std::string& key) {
+  std::unique_ptr<LocalQueueState>& slot = state_.local_queues[key];
+  if (!slot) {
+    slot = std::make_unique<LocalQueueState>();
+    slot->key = key;
+  }
+  return *slot;
+}
+
+void QueueTable::drop_if_unused(QueueState& queue) {
+  if (queue.object != nullptr || !queue.local_queues.empty() || !queue.reserved.empty()) return;
+  wake_.forget(queue);
+  forget_protection_end(state_, queue);
+  state_.queues.erase(std::string(queue.name));
+}
+
+void QueueTable::drop_if_unused(LocalQueueState& local) {
+  if (local.object != nullptr || !local.workloads.empty()) return;
+  wake_.forget(local);
+  state_.local_queues.erase(std::string(local.key));
+}
+
+std::vector<QuotaLimits> QueueTable::limits_of(const std::vector<ResourceGroup>& groups) {
+  std::vector<QuotaLimits> limits;
+  for (const ResourceGroup& group : groups) {
+    for (const FlavorQuotas& flavor : group.flavors) {
+      for (const ResourceQuota& quota : flavor.resources) {
+        const auto limit = [&](const std::optional<Quantity>& quantity) {
+          return quantity ? to_amount(quota.name, *quantity) : kUnlimited;
+        };
+        limits.push_back(
+            {.quota = state_.names.quota(state_.names.flavor(flavor.name), state_.names.resource(quota.name)),
+             .nominal = to_amount(quota.name, quota.nominal),
+             .borrowing = limit(quota.borrowing_limit),
+             .lending = limit(quota.lending_limit)});
+      }
+    }
+  }
+  return limits;
+}
+
+void QueueTable::read_groups(QueueState& queue) {
+  queue.groups.clear();
+  for (const ResourceGroup& group : queue.object->resource_groups) {
+    QueueGroup& made = queue.groups.emplace_back();
+    for (const std::string& resource : group.covered_resources)
+      made.resources.push_back(state_.names.resource(resource));
+    for (const FlavorQuotas& flavor : group.flavors) made.flavors.push_back(state_.names.flavor(flavor.name));
+  }
+  queue.covers_pods = queue.group_of(state_.pods) != nullptr;
+  state_.flavors.resize(state_.names.flavor_count());
+}
+
+bool QueueTable::set_object(QueueState& queue, const ClusterQueuePtr& object) {
+  const ClusterQueuePtr before = std::exchange(queue.object, object);
+  // Annotations change no generation.
+  if (before != nullptr && same_spec(before->meta, object->meta) && before->protection == object->protection)
+    return false;
+  if (before == nullptr) {
+    queue.node = state_.ledger.add_queue();
+    if (state_.node_queue.size() <= static_cast<size_t>(queue.node)) state_.node_queue.resize(queue.node + 1);
+    state_.node_queue[queue.node] = &queue;
+  }
+  read_groups(queue);
+  state_.ledger.set_queue(queue.node, object->cohort, limits_of(object->resource_groups),
+                          object->fair_weight ? object->fair_weight->approximate() : 1.0);
+  if (before == nullptr) {
+    for (const WorkloadState* workload : queue.reserved) state_.ledger.add(queue.node, workload->holding().usage);
+  }
+  ++queue.generation;
+  return true;
+}
+
+void QueueTable::unset_object(QueueState& queue) {
+  forget_protection_end(state_, queue);
+  state_.ledger.remove_queue(queue.node);
+  state_.node_queue[queue.node] = nullptr;
+  queue.node = kNoNode;
+  queue.object = nullptr;
+  queue.active = false;
+  drop_if_unused(queue);
+}
+
+bool QueueTable::set_cohort(const CohortPtr& cohort) {
+  const CohortPtr before = std::exchange(cohorts_[cohort->meta.name], cohort);
+  if (before != nullptr && same_spec(before->meta, cohort->meta)) return false;
+  state_.ledger.set_cohort(cohort->meta.name, cohort->parent, limits_of(cohort->resource_groups),
+                           cohort->fair_weight ? cohort->fair_weight->approximate() : 1.0);
+  return true;
+}
+
+void QueueTable::unset_cohort(const std::string& name) {
+  cohorts_.erase(name);
+  state_.ledger.remove_cohort(name);
+}
+
+FlavorState& QueueTable::flavor(const std::string& name) {
+  const FlavorId id = state_.names.flavor(name);
+  state_.flavors.resize(state_.names.flavor_count());
+  return state_.flavors[id];
+}
+
+bool QueueTable::set_flavor(const ResourceFlavorPtr& object) {
+  const ResourceFlavorPtr before = std::exchange(flavor(object->meta.name).object, object);
+  return before == nullptr || !same_spec(before->meta, object->meta);
+}
+
+void QueueTable::unset_flavor(const std::string& name) {
+  flavor(name).object = nullptr;
+}
+
+void QueueTable::point(LocalQueueState& local, QueueState* queue) {
+  if (local.queue == queue) return;
+  QueueState* before = std::exchange(local.queue, queue);
+  if (before != nullptr) {
+    std::erase(before->local_queues, &local);
+    drop_if_unused(*before);
+  }
+  if (queue != nullptr) queue->local_queues.push_back(&local);
+}
+
+}  // namespace muster
