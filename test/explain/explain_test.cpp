@@ -84,7 +84,7 @@ TEST_CASE("explain: a Job that claims to be part of what is not there says so") 
              orphan,
              "OwnerNotQueued",
              "says that it is part of JobSet gone, which does not exist or is in no queue",
-             {"a queue of its own"}},
+             {"a set a queue on this job"}},
             ExplainCluster(settings));
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("explain: a queued job without a Workload says what it waits for") {
        "WorkloadPriorityClass gold does not exist"},
       {"the PriorityClass of its pods is missing", job(of_pods), "PriorityClassMissing", "does not exist"},
       {"its pods still run", job({{"status", {{"active", 1}}}}), "Stopping",
-       "when the pods that it still has are gone"},
+       "when its remaining pods are deleted"},
       {"it names a Workload that is missing",
        job({{"metadata", {{"labels", {{"kueue.x-k8s.io/prebuilt-workload-name", "mine"}}}}}}),
        "PrebuiltWorkloadMissing", "waits for Workload mine"},

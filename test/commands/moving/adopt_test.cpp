@@ -51,7 +51,7 @@ TEST_CASE("adopt: interrupted at any write it goes on when it is called again, a
       world.cluster.break_at = at;
       world.cluster.done_before_break = done;
       CHECK(world.adopt() == 1);
-      CHECK(world.err.str().find("the connection broke; muster adopt goes on from here") != std::string::npos);
+      CHECK(world.err.str().find("the connection broke; muster adopt continues from here") != std::string::npos);
       world.cluster.break_at.reset();
       CHECK(world.adopt() == 0);
       CHECK(world.picture() == wanted);
