@@ -84,7 +84,7 @@ TEST_CASE("explain: a Job that claims to be part of what is not there says so") 
              orphan,
              "OwnerNotQueued",
              "says that it is part of JobSet gone, which does not exist or is in no queue",
-             {"a set a queue on this job"}},
+             {"set a queue on this job"}},
             ExplainCluster(settings));
 }
 

@@ -92,7 +92,7 @@ TEST_CASE("front proxy: a ConfigMap that would let every client name anybody is 
     for (const char* names : {"[]", ""}) {
       const auto refused = read_front_proxy(config_map(both, clients + TestAuthority("more").pem(), names));
       REQUIRE_FALSE(refused.ok());
-      CHECK(refused.error().message.find("every client of the cluster could ask impersonate every user") !=
+      CHECK(refused.error().message.find("every client of the cluster could impersonate every user") !=
             std::string::npos);
     }
   }
