@@ -217,8 +217,10 @@ Result<Timestamp> from_json(const json& value, Parse parse) {
 }  // namespace
 
 Timestamp to_timestamp(TimePoint time) {
-  const auto whole = std::chrono::floor<seconds>(time);
-  return {whole.time_since_epoch().count(), static_cast<int32_t>((time - whole).count())};
+  // Not as the difference to the whole second: the first second of all time points begins before the first time point.
+  const auto remainder = time.time_since_epoch() % seconds(1);
+  const auto fraction = remainder.count() < 0 ? remainder + seconds(1) : remainder;
+  return {whole_seconds(time).seconds, static_cast<int32_t>(fraction.count())};
 }
 
 Timestamp whole_seconds(TimePoint time) {

@@ -26,6 +26,15 @@ void* operator new(size_t size) {
   if (held > most_held) most_held = held;
   return block + 2;
 }
+// std::stable_sort asks for this form, and gives the memory back to the operators below. The library's own would call
+// the one above, but a sanitizer's does not.
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* memory) noexcept {
   if (memory == nullptr) return;
   size_t* block = static_cast<size_t*>(memory) - 2;
