@@ -1,14 +1,12 @@
 #include "simulation/index_set.h"
 
-#include <charconv>
+#include "base/whole_number.h"
 
 namespace muster::simulation {
 namespace {
 
 int64_t number(std::string_view text) {
-  int64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+  return whole_number<int64_t>(text).value_or(0);
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "simulation/kubelet.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "api/codec/json.h"
 #include "api/meta/time.h"
+#include "base/whole_number.h"
 #include "jobs/group_scheduling.h"
 
 namespace muster::simulation {
@@ -16,10 +16,7 @@ using std::chrono::seconds;
 
 std::optional<int64_t> number_in(const json& pod, std::string_view key) {
   const auto text = annotation(pod, key);
-  int64_t number = 0;
-  if (!text || std::from_chars(text->data(), text->data() + text->size(), number).ec != std::errc())
-    return std::nullopt;
-  return number;
+  return text ? whole_number<int64_t>(*text) : std::nullopt;
 }
 
 // The first restart is immediate, then after 10 s, 20 s, ... 5 min.

@@ -1,9 +1,9 @@
 #include "simulation/waiter.h"
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "api/pods/waiter_timeout.h"
 #include "jobs/group_scheduling.h"
 
 namespace muster::simulation {
@@ -26,18 +26,6 @@ std::string variable(const json& container, const json& pod, std::string_view na
     return std::string(path.empty() ? string_at(entry, {"value"}) : field_of(pod, path));
   }
   return "";
-}
-
-std::optional<int64_t> timeout_of(const json& container) {
-  constexpr std::string_view kFlag = "--timeout-seconds=";
-  for (const json& argument : array_at(container, {"args"})) {
-    const auto* text = argument.get_ptr<const std::string*>();
-    if (text == nullptr || !text->starts_with(kFlag)) continue;
-    int64_t seconds = 0;
-    std::from_chars(text->data() + kFlag.size(), text->data() + text->size(), seconds);
-    if (seconds > 0) return seconds;
-  }
-  return std::nullopt;
 }
 
 bool lists(std::string_view content, std::string_view token) {
@@ -64,7 +52,7 @@ std::optional<Waiter> start_waiter(const json& container, const json& pod) {
     if (part.empty()) return std::nullopt;
     waiter.token += (waiter.token.empty() ? "" : "/") + part;
   }
-  const std::optional<int64_t> timeout = timeout_of(container);
+  const std::optional<int64_t> timeout = waiter_timeout_seconds(container);
   if (!timeout) return std::nullopt;
   waiter.limit_seconds = *timeout + kWaiterGraceSeconds;
   return waiter;

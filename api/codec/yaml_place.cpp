@@ -1,7 +1,8 @@
 #include "api/codec/yaml_place.h"
 
-#include <charconv>
 #include <string>
+
+#include "base/whole_number.h"
 
 namespace muster {
 namespace {
@@ -47,12 +48,11 @@ class Finder {
 
  private:
   Found find_item(const YamlNode& node, std::string_view path, Found best) {
-    size_t index = 0;
     const size_t end = path.find(']');
     if (!path.starts_with('[') || end == std::string_view::npos) return best;
-    const auto [stop, error] = std::from_chars(path.data() + 1, path.data() + end, index);
-    if (error != std::errc() || stop != path.data() + end || index >= node.children.size()) return best;
-    const size_t child = node.children[index];
+    const auto index = whole_number<size_t>(path.substr(1, end - 1));
+    if (!index || *index >= node.children.size()) return best;
+    const size_t child = node.children[*index];
     return find(child, after_dot(path.substr(end + 1)), tree_.nodes[child].line);
   }
 

@@ -6,10 +6,10 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <charconv>
 #include <csignal>
 
 #include "base/mutex.h"
+#include "base/whole_number.h"
 #include "kube/transport/warning_header.h"
 
 namespace muster::kube {
@@ -128,11 +128,9 @@ Result<Endpoint> parse_endpoint(std::string_view url) {
   endpoint.host = authority;
   if (endpoint.host.empty()) return fail("server \"" + std::string(url) + "\" names no host");
   if (!port.empty()) {
-    const auto [end, error] = std::from_chars(port.data() + 1, port.data() + port.size(), endpoint.port);
-    if (port[0] != ':' || error != std::errc{} || end != port.data() + port.size() || endpoint.port < 1 ||
-        endpoint.port > 65535) {
-      return fail("server \"" + std::string(url) + "\" has no valid port");
-    }
+    const auto number = whole_number<uint16_t>(port.substr(1));
+    if (port[0] != ':' || !number || *number == 0) return fail("server \"" + std::string(url) + "\" has no valid port");
+    endpoint.port = *number;
   }
   return endpoint;
 }

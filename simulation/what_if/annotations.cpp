@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/did_you_mean.h"
+#include "base/whole_number.h"
 
 namespace muster::what_if {
 namespace {
@@ -38,14 +39,10 @@ Outcome<> read(const Labels& annotations, const std::vector<Known>& known) {
   return Done{};
 }
 
-template <class T>
-std::optional<T> number(std::string_view text) {
-  T value{};
+std::optional<double> finite_number(std::string_view text) {
+  double value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  if constexpr (std::is_floating_point_v<T>) {
-    if (!std::isfinite(value)) return std::nullopt;
-  }
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
   return value;
 }
 
@@ -69,7 +66,7 @@ Take span_into(std::optional<Duration>& to) {
 
 Take number_into(double& to, double least, double most, const char* sentence) {
   return [&to, least, most, sentence](const std::string& value) -> Outcome<> {
-    const auto parsed = number<double>(value);
+    const auto parsed = finite_number(value);
     if (!parsed || *parsed < least || *parsed > most) return fail(sentence);
     to = *parsed;
     return Done{};
@@ -80,7 +77,7 @@ Take number_into(double& to, double least, double most, const char* sentence) {
 
 Result<Duration> parse_span(std::string_view text) {
   Duration span{};
-  if (const auto seconds = number<double>(text)) {
+  if (const auto seconds = finite_number(text)) {
     if (std::abs(*seconds) > 1e9) return fail("must be at most 10 years");
     span = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*seconds));
   } else {
@@ -111,7 +108,7 @@ Result<JobTraits> job_traits(const Labels& annotations) {
     return Done{};
   };
   const auto copies = [&](const std::string& value) -> Outcome<> {
-    const auto parsed = number<uint32_t>(value);
+    const auto parsed = whole_number<uint32_t>(value);
     if (!parsed || *parsed < 1 || *parsed > 10'000'000) return fail("must be a number from 1 to 10000000");
     traits.copies = *parsed;
     return Done{};

@@ -1,12 +1,12 @@
 #include "simulation/what_if/arrivals.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 
 #include "api/meta/names.h"
 #include "api/meta/quantity.h"
+#include "base/whole_number.h"
 #include "simulation/what_if/annotations.h"
 #include "simulation/what_if/chance.h"
 
@@ -57,10 +57,9 @@ class RowReader {
     for (const char* column : {"namespace", "queue", "name"}) {
       if (const auto errors = dns_errors(cell(column)); !errors.empty()) return wrong(column, errors);
     }
-    const std::string& count = cell("count");
-    const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), job.count);
-    if (error != std::errc() || end != count.data() + count.size() || job.count < 1)
-      return wrong("count", "must be a number of pods, at least 1");
+    const auto count = whole_number<int32_t>(cell("count"));
+    if (!count || *count < 1) return wrong("count", "must be a number of pods, at least 1");
+    job.count = *count;
     auto requests = read_requests(cell("requests"));
     if (!requests) return wrong("requests", requests.error().message);
     job.requests = *std::move(requests);

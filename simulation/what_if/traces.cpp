@@ -1,7 +1,6 @@
 #include "simulation/what_if/traces.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -10,6 +9,7 @@
 #include "api/meta/names.h"
 #include "api/meta/time.h"
 #include "base/did_you_mean.h"
+#include "base/whole_number.h"
 
 namespace muster::what_if {
 namespace {
@@ -134,13 +134,11 @@ class HeliosRow {
   std::string at_line() const { return "line " + std::to_string(row_.line) + ": "; }
 
   Result<int64_t> number(std::string_view column, int64_t least) const {
-    const std::string& text = cell(column);
-    int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || value < least || value > kMostOfOne)
+    const auto value = whole_number<int64_t>(cell(column));
+    if (!value || *value < least || *value > kMostOfOne)
       return fail("line " + std::to_string(row_.line) + ", column " + std::string(column) + ": must be a number from " +
                   std::to_string(least) + " to " + std::to_string(kMostOfOne));
-    return value;
+    return *value;
   }
 
   const Columns& columns_;

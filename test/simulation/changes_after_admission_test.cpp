@@ -6,6 +6,7 @@
 #include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
+#include "test/simulation/require_done.h"
 
 using namespace muster;
 using namespace muster::simulation;
@@ -16,11 +17,6 @@ using nlohmann::json;
 namespace {
 
 const ObjectKey kQueue{&kClusterQueues, "", "cluster"};
-
-void require_done(const Answer& answer) {
-  INFO(answer.message);
-  REQUIRE(answer.done());
-}
 
 json priority_class(const std::string& name, int value) {
   return {{"apiVersion", kWorkloadPriorityClasses.api_version},

@@ -9,6 +9,7 @@
 #include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
+#include "test/simulation/require_done.h"
 #include "test/support/soak.h"
 
 namespace muster::test {
@@ -18,11 +19,6 @@ using namespace std::chrono_literals;
 using nlohmann::json;
 
 constexpr const char* kTier = "tier";
-
-inline void require_done(const Answer& answer) {
-  INFO(answer.message);
-  REQUIRE(answer.outcome == WriteOutcome::kDone);
-}
 
 inline json group_of(const char* resource, const std::vector<std::pair<const char*, int>>& flavors) {
   json list = json::array();

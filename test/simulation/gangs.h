@@ -12,16 +12,13 @@
 #include "jobs/group_scheduling.h"
 #include "simulation/world.h"
 #include "test/simulation/manifests.h"
+#include "test/simulation/require_done.h"
 
 namespace muster::test {
 
 inline const ObjectKey kTrain{&kJobSets, "default", "train"};
 inline const ObjectKey kJobMap{&kConfigMaps, "default", "train-job-group-scheduling"};
 inline const ObjectKey kJobSetMap{&kConfigMaps, "default", "train-group-scheduling"};
-
-inline void require_done(const simulation::Answer& answer) {
-  REQUIRE_MESSAGE(answer.done(), answer.message);
-}
 
 // Runs for ever unless something ends it.
 inline nlohmann::json replicated(const char* name, int replicas, int pods, const char* run_seconds = "1000000") {

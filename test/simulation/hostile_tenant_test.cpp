@@ -10,6 +10,7 @@
 #include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
+#include "test/simulation/require_done.h"
 
 using namespace muster;
 using namespace muster::simulation;
@@ -18,11 +19,6 @@ using namespace std::chrono_literals;
 using nlohmann::json;
 
 namespace {
-
-void require_done(const Answer& answer) {
-  INFO(answer.message);
-  REQUIRE(answer.outcome == WriteOutcome::kDone);
-}
 
 // Runs for ten hours.
 json long_job(int pods, const std::string& name) {

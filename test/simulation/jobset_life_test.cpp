@@ -6,6 +6,7 @@
 #include "api/meta/constants.h"
 #include "simulation/world.h"
 #include "test/simulation/manifests.h"
+#include "test/simulation/require_done.h"
 
 using namespace muster;
 using namespace muster::simulation;
@@ -34,10 +35,6 @@ json train(json replicated_jobs, const json& spec = json::object()) {
 }
 
 const ObjectKey kTrain{&kJobSets, "default", "train"};
-
-void require_done(const Answer& answer) {
-  REQUIRE_MESSAGE(answer.done(), answer.message);
-}
 
 QueueSettings restarting_jobs() {
   QueueSettings queues;

@@ -6,6 +6,7 @@
 #include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
+#include "test/simulation/require_done.h"
 
 using namespace muster;
 using namespace muster::simulation;
@@ -16,11 +17,6 @@ using nlohmann::json;
 namespace {
 
 constexpr Duration kProtection = 120s;
-
-void require_done(const Answer& answer) {
-  INFO(answer.message);
-  REQUIRE(answer.outcome == WriteOutcome::kDone);
-}
 
 // Two teams of so many cpus that protect their Workloads from their own and from each other.
 std::vector<json> protecting_teams(int cpus) {

@@ -5,6 +5,7 @@
 #include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
+#include "test/simulation/require_done.h"
 
 using namespace muster;
 using namespace muster::simulation;
@@ -16,11 +17,6 @@ namespace {
 
 constexpr int kCpus = 4;
 constexpr int kCount = 6;
-
-void require_done(const Answer& answer) {
-  INFO(answer.message);
-  REQUIRE(answer.outcome == WriteOutcome::kDone);
-}
 
 std::string job_name(int i) {
   return "job" + std::to_string(i);

@@ -6,6 +6,7 @@
 #include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
+#include "test/simulation/require_done.h"
 
 using namespace muster;
 using namespace muster::simulation;
@@ -20,11 +21,6 @@ constexpr int kCpus = 3;  // of each team
 struct Teams {
   explicit Teams(WorldOptions options) : world(std::move(options)) {
     for (const json& object : two_teams(kCpus)) require_done(world.create(object));
-  }
-
-  static void require_done(const Answer& answer) {
-    INFO(answer.message);
-    REQUIRE(answer.outcome == WriteOutcome::kDone);
   }
 
   void submit(const std::string& team, int pods, const std::string& priority) {
@@ -119,7 +115,7 @@ TEST_CASE("teams: a quota that is lowered under load is kept as soon as it is kn
     for (const char* team : {"red", "blue"}) {
       json groups = teams.world.get({&kClusterQueues, "", team})["spec"]["resourceGroups"];
       groups[0]["flavors"][0]["resources"][0]["nominalQuota"] = "1";
-      Teams::require_done(teams.world.patch({&kClusterQueues, "", team}, {{"spec", {{"resourceGroups", groups}}}}));
+      require_done(teams.world.patch({&kClusterQueues, "", team}, {{"spec", {{"resourceGroups", groups}}}}));
     }
     INFO(teams.world.report());
     teams.world.run_for(std::chrono::seconds(3 * 60));

@@ -7,6 +7,7 @@
 #include "api/codec/json.h"
 #include "jobs/group_scheduling.h"
 #include "test/simulation/manifests.h"
+#include "test/simulation/require_done.h"
 
 using namespace muster;
 using namespace muster::simulation;
@@ -16,14 +17,6 @@ using muster::test::job_of;
 using nlohmann::json;
 using std::chrono::minutes;
 using std::chrono::seconds;
-
-namespace {
-
-void require_done(const Answer& answer) {
-  REQUIRE_MESSAGE(answer.done(), answer.message);
-}
-
-}  // namespace
 
 TEST_CASE("world: a plain Job runs to its end without a write of muster") {
   World world({});

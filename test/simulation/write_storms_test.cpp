@@ -9,6 +9,7 @@
 #include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
+#include "test/simulation/require_done.h"
 #include "test/support/soak.h"
 
 using namespace muster;
@@ -21,11 +22,6 @@ namespace {
 
 const ObjectKey kQueue{&kClusterQueues, "", "cluster"};
 const ObjectKey kTeam{&kLocalQueues, "default", "team"};
-
-void require_done(const Answer& answer) {
-  INFO(answer.message);
-  REQUIRE(answer.done());
-}
 
 json long_job(int pods, const std::string& name) {
   json job = queued_job(pods, name);

@@ -9,6 +9,7 @@
 #include "api/kinds/hooks/hooks.h"
 #include "api/pods/counts.h"
 #include "base/ascii.h"
+#include "base/whole_number.h"
 
 namespace muster {
 namespace {
@@ -131,10 +132,8 @@ const json* find_place(const json& value, std::string_view path) {
     } else if (path.front() == '[') {
       const size_t close = std::min(path.find(']'), path.size());
       const std::string_view number = path.substr(1, close - 1);
-      const bool digits = !number.empty() && number.size() < 6 &&
-                          std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
-      const size_t index = digits ? std::stoul(std::string(number)) : 0;
-      place = digits && place->is_array() && index < place->size() ? &(*place)[index] : nullptr;
+      const auto index = whole_number<size_t>(number);
+      place = index && place->is_array() && *index < place->size() ? &(*place)[*index] : nullptr;
       path.remove_prefix(std::min(close + 1, path.size()));
       if (place == nullptr) return nullptr;
       if (path.starts_with('.')) path.remove_prefix(1);

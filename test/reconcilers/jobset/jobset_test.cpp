@@ -160,68 +160,6 @@ TEST_CASE("jobset: from creation until all pods run one status write is enough")
   CHECK(cluster.events.empty());
 }
 
-TEST_CASE("jobset: it completes when the Jobs have and is done with") {
-  JobSetCluster cluster = running();
-  cluster.complete("train-driver-0");
-  cluster.settle();
-  CHECK(cluster.counts("driver") == "succeeded=1");
-  cluster.complete("train-workers-0");
-  cluster.complete("train-workers-1");
-  CHECK(cluster.settle() == Texts{"status jobsets/train"});
-  CHECK(cluster.condition("Completed") == "True AllJobsCompleted");
-  CHECK(cluster.status()["terminalState"] == "Completed");
-  CHECK(cluster.counts("workers") == "succeeded=2");
-  REQUIRE(cluster.events.size() == 1);
-  CHECK(cluster.events[0].reason == "AllJobsCompleted");
-  CHECK(cluster.events[0].note == "jobset completed successfully");
-  CHECK(cluster.events[0].regarding.uid == "train-uid");
-
-  cluster.vanish(kJobs, "train-workers-0");
-  CHECK(cluster.settle().empty());
-}
-
-TEST_CASE("jobset: Jobs that still run when it ends are deleted") {
-  JobSetCluster cluster =
-      running({{"successPolicy", {{"operator", "Any"}, {"targetReplicatedJobs", json::array({"driver"})}}}});
-  cluster.complete("train-driver-0");
-  CHECK(cluster.settle() ==
-        Texts{"status jobsets/train", "delete jobs/train-workers-0", "delete jobs/train-workers-1"});
-  CHECK(cluster.counts("workers") == "");
-  cluster.collect_garbage();
-  CHECK(cluster.settle().empty());
-  CHECK(cluster.jobs() == Texts{"train-driver-0"});
-}
-
-TEST_CASE("jobset: without a failure policy a failed Job fails it") {
-  JobSetCluster cluster = running();
-  cluster.fail("train-workers-1");
-  CHECK(cluster.settle() == Texts{"status jobsets/train", "delete jobs/train-driver-0", "delete jobs/train-workers-0"});
-  CHECK(cluster.condition("Failed") == "True FailedJobs");
-  CHECK(cluster.status()["terminalState"] == "Failed");
-  CHECK(cluster.status()["conditions"][0]["message"] ==
-        "jobset failed due to one or more job failures (first failed job: train-workers-1)");
-  REQUIRE(cluster.events.size() == 1);
-  CHECK(cluster.events[0].type == kWarningEvent);
-}
-
-TEST_CASE("jobset: a finished one is deleted when its time to live is over") {
-  JobSetCluster cluster = running({{"ttlSecondsAfterFinished", 60}});
-  for (const std::string& name : cluster.jobs()) cluster.complete(name);
-  CHECK(cluster.settle() == Texts{"status jobsets/train"});
-  const Plan waiting = cluster.reconcile();
-  REQUIRE(waiting.again_at.has_value());
-  CHECK(*waiting.again_at == cluster.now.wall + 60s);
-  cluster.pass(59s);
-  CHECK(cluster.reconcile().writes.empty());
-  cluster.pass(1s);
-  const Plan plan = cluster.reconcile();
-  REQUIRE(JobSetCluster::texts(plan) == Texts{"delete jobsets/train"});
-  CHECK(plan.writes[0].propagation == Propagation::kForeground);
-  CHECK(plan.writes[0].uid == "train-uid");
-  cluster.apply(plan);
-  CHECK(cluster.settle().empty());
-}
-
 TEST_CASE("jobset: a Job of somebody else in the way is told about and left alone") {
   JobSetCluster cluster;
   cluster.put(kJobs, {{"metadata", {{"name", "train-driver-0"}}}});
@@ -355,28 +293,6 @@ TEST_CASE("jobset: what the API server refuses to create is told on the JobSet")
                          "JobCreationFailed: Job team-a/train-driver-0 cannot be created: ",
                          "JobCreationFailed: Job team-a/train-workers-0 cannot be created: ",
                          "JobCreationFailed: Job team-a/train-workers-1 cannot be created: "});
-}
-
-TEST_CASE("jobset: its end is measured once") {
-  for (const bool success : {true, false}) {
-    JobSetCluster cluster = running();
-    if (success) {
-      for (const std::string& name : cluster.jobs()) cluster.complete(name);
-    } else {
-      cluster.fail("train-driver-0");
-    }
-    std::vector<Measurement> measured;
-    for (int rounds = 0; rounds < 4; ++rounds) {
-      const Plan plan = cluster.reconcile();
-      for (const Write& write : plan.writes)
-        measured.insert(measured.end(), write.measurements.begin(), write.measurements.end());
-      cluster.apply(plan);
-    }
-    REQUIRE(measured.size() == 1);
-    CHECK(measured[0] == Measurement{.what = success ? Measured::kJobSetCompleted : Measured::kJobSetFailed,
-                                     .ns = "team-a",
-                                     .jobset = "train"});
-  }
 }
 
 TEST_CASE("jobset: one Job that is refused does not hold back the others or the status") {

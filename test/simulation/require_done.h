@@ -1,0 +1,14 @@
+// A write that a test needs to succeed.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include "simulation/api_server.h"
+
+namespace muster::simulation {
+
+inline void require_done(const Answer& answer) {
+  REQUIRE_MESSAGE(answer.done(), answer.message);
+}
+
+}  // namespace muster::simulation
