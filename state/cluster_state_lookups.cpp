@@ -1,16 +1,10 @@
 // Lookups in the state: one object by its name, or all objects of an index entry.
 #include "api/kinds/serving_types.h"
 #include "state/cluster_state.h"
+#include "state/typed_pointer.h"
 
 namespace muster {
 namespace {
-
-template <class Pointer>
-auto pointer_to(const TypedObject* object) -> decltype(std::get_if<Pointer>(object)->get()) {
-  if (object == nullptr) return nullptr;
-  const Pointer* typed = std::get_if<Pointer>(object);
-  return typed == nullptr ? nullptr : typed->get();
-}
 
 bool is_any(const TypedObject&) {
   return true;
@@ -160,9 +154,7 @@ void ClusterState::for_each_of(const ResourceType& type, const std::function<voi
 }
 
 const PlainObject* ClusterState::plain(const ResourceType& type, std::string_view ns, std::string_view name) const {
-  const TypedObject* object = find(type, ns, name);
-  const auto* plain = object == nullptr ? nullptr : std::get_if<PlainObjectPtr>(object);
-  return plain == nullptr ? nullptr : plain->get();
+  return pointer_to<PlainObjectPtr>(find(type, ns, name));
 }
 
 std::vector<const Job*> ClusterState::jobs_of_jobset(std::string_view ns, std::string_view name) const {

@@ -147,7 +147,7 @@ void add_get(CLI::App& app, GetOptions& options) {
   command.add_flag("-A,--all-namespaces", options.all_namespaces, "Of all namespaces");
   command.add_option("-q,--queue", options.queue, "Workloads of this LocalQueue");
   command.add_option("--clusterqueue", options.cluster_queue, "Workloads of this ClusterQueue");
-  command.add_flag("-w,--watch", options.watch, "Print each row that changes, until it is interrupted");
+  command.add_flag("-w,--watch", options.watch, "Print each row that changes, until you interrupt the command");
   command.add_flag("--no-headers", options.no_headers, "Leave out the first line of the table");
   add_list_flags(command, options);
   command.footer(

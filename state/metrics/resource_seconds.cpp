@@ -5,7 +5,9 @@
 #include <iterator>
 #include <utility>
 
+#include "api/requests.h"
 #include "state/queue_counts.h"
+#include "state/typed_pointer.h"
 
 namespace muster {
 namespace {
@@ -16,12 +18,6 @@ bool is_counted(const Workload& workload) {
 
 bool same_use(const Workload& a, const Workload& b) {
   return a.status.admission == b.status.admission && a.status.reclaimable_pods == b.status.reclaimable_pods;
-}
-
-template <class Pointer>
-const typename Pointer::element_type* as(const TypedObject* object) {
-  const Pointer* found = object == nullptr ? nullptr : std::get_if<Pointer>(object);
-  return found == nullptr ? nullptr : found->get();
 }
 
 // Labels are names that administrators have made, not those that a status invents.
@@ -99,9 +95,9 @@ void ResourceSeconds::note(const TypedObject* before, const TypedObject* after, 
                            MonotonicTime now) {
   const TypedObject& object = before != nullptr ? *before : *after;
   if (std::holds_alternative<WorkloadPtr>(object))
-    return note_workload(as<WorkloadPtr>(before), as<WorkloadPtr>(after), state, now);
+    return note_workload(pointer_to<WorkloadPtr>(before), pointer_to<WorkloadPtr>(after), state, now);
   if (std::holds_alternative<LocalQueuePtr>(object)) {
-    const auto *was = as<LocalQueuePtr>(before), *is = as<LocalQueuePtr>(after);
+    const auto *was = pointer_to<LocalQueuePtr>(before), *is = pointer_to<LocalQueuePtr>(after);
     if (was != nullptr && is != nullptr && was->cluster_queue == is->cluster_queue) return;
     if (is != nullptr) ++accounts_[{is->cluster_queue, is->meta.ns}].local_queues;
     if (was == nullptr) return;
@@ -111,7 +107,7 @@ void ResourceSeconds::note(const TypedObject* before, const TypedObject* after, 
     return prune(account, state);
   }
   if (std::holds_alternative<ClusterQueuePtr>(object)) {
-    const auto *was = as<ClusterQueuePtr>(before), *is = as<ClusterQueuePtr>(after);
+    const auto *was = pointer_to<ClusterQueuePtr>(before), *is = pointer_to<ClusterQueuePtr>(after);
     if (was != nullptr && (is == nullptr || !cover_the_same(*was, *is))) prune_queue(was->meta.name, state);
     return;
   }
@@ -153,7 +149,7 @@ std::vector<GaugeReading> ResourceSeconds::read(const ClusterState& state, std::
       readings.push_back(
           {Gauge::kResourceSeconds,
            {{"cluster_queue", key.first}, {"namespace", key.second}, {"flavor", flavor}, {"resource", resource}},
-           resource == "cpu" ? amounts / 1000 : amounts});  // amounts of cpu are thousandths: api/requests.h
+           amounts / static_cast<double>(to_amount(resource, Quantity::of(1)))});
     }
   }
   return readings;

@@ -31,7 +31,7 @@ const (
 
 // Groups of 8 pods that all fit, from the first creation until the last gate is gone, beside the floor on the same API
 // server: a bare client that sees the pods of a group and removes their gates. No scheduler places the pods, so that
-// the writes are those of the gates. MUSTER_SOAK=1 makes it the full size; prints a table for docs/benchmarks-admission.md.
+// the writes are those of the gates. MUSTER_SOAK=1 makes it the full size; prints a table for docs/benchmarks.md.
 func TestPodGroupsAreUngatedWithFewWrites(t *testing.T) {
 	groups := harness.Size(10, 1000)
 	cluster := harness.Connect(t)
