@@ -116,7 +116,8 @@ func (c *Cluster) AwaitOpen(t testing.TB, q ShapeQueues) {
 	})
 }
 
-// deleteWorkloads deletes as many at once as the API server takes.
+// deleteWorkloads deletes as many at once as the API server takes. A deletion that the API server does not answer
+// in time is sent again: after a run with many Workloads it is still busy with their events.
 func (c *Cluster) deleteWorkloads(t testing.TB, q ShapeQueues) {
 	t.Helper()
 	client := c.rawClient(t)
@@ -125,8 +126,14 @@ func (c *Cluster) deleteWorkloads(t testing.TB, q ShapeQueues) {
 		t.Error(err)
 		return
 	}
-	outcome := Load(context.Background(), 32, len(list.Items), func(number int) error {
-		_, err := client.send(context.Background(), http.MethodDelete, q.path()+"/"+list.Items[number].GetName(), "", "", nil)
+	outcome := Load(context.Background(), 32, len(list.Items), func(number int) (err error) {
+		for range 5 {
+			var code int
+			code, err = client.send(context.Background(), http.MethodDelete, q.path()+"/"+list.Items[number].GetName(), "", "", nil)
+			if err == nil || code == http.StatusNotFound {
+				return nil
+			}
+		}
 		return err
 	})
 	if outcome.Failed > 0 {
