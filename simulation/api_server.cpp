@@ -83,13 +83,8 @@ const ResourceType* find_type(const json& manifest) {
   return found == std::end(kTypes) ? nullptr : *found;
 }
 
-ObjectKey key_of(const ResourceType& type, const json& object) {
-  return {&type, std::string(string_at(object, {"metadata", "namespace"})),
-          std::string(string_at(object, {"metadata", "name"}))};
-}
-
 ApiServer::ApiServer(Timeline& timeline, ApiServerOptions options)
-    : timeline_(timeline), options_(options), chance_(options.seed, "api server") {}
+    : timeline_(timeline), options_(options), chance_(options.seed, "api server"), storage_(options.history) {}
 
 void ApiServer::serve(const ResourceType& type, bool served) {
   if (served)
@@ -296,7 +291,7 @@ void ApiServer::empty_namespace(const std::string& name) {
   std::vector<ObjectKey> inside;
   for (const ResourceType* type : kTypes) {
     if (!type->namespaced) continue;
-    for (const auto& [path, object] : objects_[type->plural]) {
+    for (const ObjectPtr& object : storage_.list(*type, {})) {
       if (string_at(*object, {"metadata", "namespace"}) == name) inside.push_back(key_of(*type, *object));
     }
   }
@@ -311,105 +306,19 @@ void ApiServer::empty_namespace(const std::string& name) {
 
 Answer ApiServer::commit(const ResourceType& type, json object, const ObjectPtr& before) {
   // One write may be the last thing that was waited for.
-  if (before != nullptr && is_spent(object)) return erase(type, std::make_shared<const json>(std::move(object)));
-  object["metadata"]["resourceVersion"] = std::to_string(++version_);
-  const ObjectKey key = key_of(type, object);
-  auto after = std::make_shared<const json>(std::move(object));
-  if (before != nullptr) index_owners(key, *before, false);
-  index_owners(key, *after, true);
-  uids_.insert(std::string(string_at(*after, {"metadata", "uid"})));
-  objects_[type.plural][path_of(key.ns, key.name)] = after;
-  tell({.type = &type, .version = version_, .before = before, .after = after});
-  return {WriteOutcome::kDone, after, ""};
-}
-
-Answer ApiServer::erase(const ResourceType& type, const ObjectPtr& before) {
-  const ObjectKey key = key_of(type, *before);
-  Objects& objects = objects_[type.plural];
-  const auto found = objects.find(path_of(key.ns, key.name));
-  const ObjectPtr stored = found->second;
-  json last = *before;
-  last["metadata"]["resourceVersion"] = std::to_string(++version_);
-  index_owners(key, *stored, false);
-  uids_.erase(std::string(string_at(last, {"metadata", "uid"})));
-  objects.erase(found);
-  tell({.type = &type,
-        .version = version_,
-        .before = stored,
-        .after = std::make_shared<const json>(std::move(last)),
-        .removed = true});
-  return {WriteOutcome::kDone, nullptr, ""};
-}
-
-void ApiServer::index_owners(const ObjectKey& key, const json& object, bool add) {
-  for (const json& owner : array_at(object, {"metadata", "ownerReferences"})) {
-    const std::string uid(string_at(owner, {"uid"}));
-    if (add) {
-      dependents_[uid].insert(key);
-      continue;
-    }
-    const auto found = dependents_.find(uid);
-    if (found == dependents_.end()) continue;
-    found->second.erase(key);
-    if (found->second.empty()) dependents_.erase(found);
+  if (before != nullptr && is_spent(object)) {
+    storage_.erase(type, std::move(object));
+    return {WriteOutcome::kDone, nullptr, ""};
   }
-}
-
-void ApiServer::tell(Change change) {
-  history_.push_back(change);
-  while (history_.size() > options_.history) {
-    compacted_ = history_.front().version;
-    history_.pop_front();
-  }
-  for (const auto& listener : listeners_) listener(change);
+  return {WriteOutcome::kDone, storage_.put(type, std::move(object), before), ""};
 }
 
 ObjectPtr ApiServer::get(const ObjectKey& key) const {
-  if (!serves(*key.type)) return nullptr;
-  const auto kind = objects_.find(key.type->resource());
-  if (kind == objects_.end()) return nullptr;
-  const auto found = kind->second.find(path_of(key.ns, key.name));
-  return found == kind->second.end() ? nullptr : found->second;
+  return serves(*key.type) ? storage_.get(key) : nullptr;
 }
 
 std::vector<ObjectPtr> ApiServer::list(const ResourceType& type, const Selection& selection) const {
-  std::vector<ObjectPtr> found;
-  const auto kind = objects_.find(type.resource());
-  if (kind == objects_.end() || !serves(type)) return found;
-  for (const auto& [path, object] : kind->second) {
-    if (selection.matches(*object)) found.push_back(object);
-  }
-  return found;
-}
-
-std::vector<ObjectKey> ApiServer::dependents_of(const std::string& uid) const {
-  const auto found = dependents_.find(uid);
-  if (found == dependents_.end()) return {};
-  return {found->second.begin(), found->second.end()};
-}
-
-std::optional<std::vector<Change>> ApiServer::changes_since(const ResourceType& type, const Selection& selection,
-                                                            uint64_t version) const {
-  if (version < compacted_) return std::nullopt;
-  std::vector<Change> seen;
-  const auto first = std::upper_bound(history_.begin(), history_.end(), version,
-                                      [](uint64_t wanted, const Change& change) { return wanted < change.version; });
-  for (auto change = first; change != history_.end(); ++change) {
-    if (change->type->plural != type.resource()) continue;
-    const bool was_there = change->before != nullptr && selection.matches(*change->before);
-    const bool is_there = !change->removed && selection.matches(*change->after);
-    if (!was_there && !is_there) continue;
-    Change told = *change;
-    if (!was_there) told.before = nullptr;
-    told.removed = !is_there;
-    if (told.removed && !change->removed) {
-      json last = *change->before;
-      last["metadata"]["resourceVersion"] = std::to_string(change->version);
-      told.after = std::make_shared<const json>(std::move(last));
-    }
-    seen.push_back(std::move(told));
-  }
-  return seen;
+  return serves(type) ? storage_.list(type, selection) : std::vector<ObjectPtr>();
 }
 
 }  // namespace muster::simulation

@@ -1,26 +1,19 @@
 // A Kubernetes API server in memory: what its clients can see of storage and rules,
 // without HTTP, authorization or schemas.
 //
-// It keeps: one counter of resourceVersions, uids, generations (of what is neither
-// metadata nor status), names made from generateName, conflicts, optimistic locking by
-// metadata.resourceVersion and metadata.uid in a patch, the status subresource,
-// namespaces, finalizers, graceful deletion of pods, the history that watches resume
-// from, dry-run, and the rules of batch/v1 that matter here (what of a Job may change
-// when). What follows from a deletion is the garbage collector's
+// It keeps: uids, generations (of what is neither metadata nor status), names made from
+// generateName, conflicts, optimistic locking by metadata.resourceVersion and
+// metadata.uid in a patch, the status subresource, namespaces, finalizers, graceful
+// deletion of pods, dry-run, and the rules of batch/v1 that matter here (what of a Job
+// may change when). What follows from a deletion is the garbage collector's
 // (simulation/garbage_collector.h).
 //
-// Objects are handed out as shared, immutable JSON: nobody can change what is stored.
-// One thread. Watchers are told at once, in order, and must not write from within; they
-// ask the Timeline for a turn.
+// The objects themselves are in an ObjectStorage (simulation/object_storage.h). One thread.
 //
 // Source: apimachinery; kube-apiserver pkg/registry (rest.BeforeCreate, BeforeUpdate,
 // BeforeDelete; core/pod, batch/job strategies); Kubernetes 1.36.
 #pragma once
 
-#include <deque>
-#include <functional>
-#include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -31,12 +24,11 @@
 #include "api/review/admission_review.h"
 #include "api/typed_object.h"
 #include "reconcilers/command.h"
+#include "simulation/object_storage.h"
 #include "simulation/selection.h"
 #include "simulation/timeline.h"
 
 namespace muster::simulation {
-
-using ObjectPtr = std::shared_ptr<const nlohmann::json>;
 
 struct Answer {
   WriteOutcome outcome = WriteOutcome::kDone;
@@ -50,15 +42,6 @@ struct Answer {
 struct Request {
   std::string user = "user";
   bool dry_run = false;
-};
-
-// One step of history.
-struct Change {
-  const ResourceType* type;
-  uint64_t version;
-  ObjectPtr before;  // null: created
-  ObjectPtr after;   // of a removed object its last state, with the version of its removal
-  bool removed = false;
 };
 
 // Why a webhook did not let a request through: kRefused, or kFailed when it gave no answer.
@@ -119,41 +102,38 @@ class ApiServer {
   ObjectPtr get(const ObjectKey& key) const;
   // By namespace and name.
   std::vector<ObjectPtr> list(const ResourceType& type, const Selection& selection = {}) const;
-  uint64_t version() const { return version_; }
+  uint64_t version() const { return storage_.version(); }
   // What a watch that has seen `version` must be told next; removed is set where an object
   // no longer matches the selection, before is null where it does so for the first time.
   // nullopt: 410 Gone, so much has happened since; list again.
   std::optional<std::vector<Change>> changes_since(const ResourceType& type, const Selection& selection,
-                                                   uint64_t version) const;
+                                                   uint64_t version) const {
+    return storage_.changes_since(type, selection, version);
+  }
 
   // --- What the harness calls ---
 
   // Hears of every change, of all kinds. Must outlive the server, or never be called again.
-  void on_change(std::function<void(const Change&)> listener) { listeners_.push_back(std::move(listener)); }
+  void on_change(ObjectStorage::Listener listener) { storage_.on_change(std::move(listener)); }
   // null: none. Must outlive the server.
   void set_admission(Admission* admission) { admission_ = admission; }
   // Kinds are served from the beginning; a CRD that is not installed is not. Its objects
   // stay, unseen, as in etcd.
   void serve(const ResourceType& type, bool served);
   bool serves(const ResourceType& type) const { return !unserved_.contains(type.resource()); }
-  // Forgets all history: whoever resumes a watch gets a 410.
-  void compact() { history_.clear(), compacted_ = version_; }
+  // Forgets all history: a watch that resumes gets a 410.
+  void compact() { storage_.compact(); }
   // Objects that name this uid among their owners.
-  std::vector<ObjectKey> dependents_of(const std::string& uid) const;
+  std::vector<ObjectKey> dependents_of(const std::string& uid) const { return storage_.dependents_of(uid); }
   // Whether any object has this uid.
-  bool exists(const std::string& uid) const { return uids_.contains(uid); }
+  bool exists(const std::string& uid) const { return storage_.exists(uid); }
 
  private:
-  using Objects = std::map<std::string, ObjectPtr, std::less<>>;  // "ns/name"
-
   Answer update(const ObjectKey& key, const nlohmann::json& patch, bool status, const Request& request);
   std::optional<Answer> admit(Operation operation, const ResourceType& type, const Request& request,
                               nlohmann::json* object, const nlohmann::json& old_object, bool mutating);
   std::optional<Answer> refuse_create(const ResourceType& type, const nlohmann::json& object) const;
   Answer commit(const ResourceType& type, nlohmann::json object, const ObjectPtr& before);
-  Answer erase(const ResourceType& type, const ObjectPtr& before);
-  void tell(Change change);
-  void index_owners(const ObjectKey& key, const nlohmann::json& object, bool add);
   void empty_namespace(const std::string& name);
   std::string new_uid();
   std::string stamp() const;
@@ -163,19 +143,12 @@ class ApiServer {
   const ApiServerOptions options_;
   Chance chance_;
   Admission* admission_ = nullptr;
-  std::map<std::string_view, Objects> objects_;                         // by plural
-  std::map<std::string, std::set<ObjectKey>, std::less<>> dependents_;  // by the owner's uid
-  std::set<std::string, std::less<>> uids_;
+  ObjectStorage storage_;
   std::set<std::string_view> unserved_;  // plurals
-  std::deque<Change> history_;
-  uint64_t version_ = 1000;
-  uint64_t compacted_ = 0;
   uint64_t admission_requests_ = 0;
-  std::vector<std::function<void(const Change&)>> listeners_;
 };
 
 // The kind of a manifest by its apiVersion and kind; nullptr when muster knows no such kind.
 const ResourceType* find_type(const nlohmann::json& manifest);
-ObjectKey key_of(const ResourceType& type, const nlohmann::json& object);
 
 }  // namespace muster::simulation

@@ -16,7 +16,6 @@ using std::chrono::seconds;
 
 constexpr const char* kMuster = "system:serviceaccount:muster-system:muster";
 constexpr Duration kQuiet = minutes(10);
-constexpr size_t kKeptWrites = 40;
 constexpr TimePoint kStart{seconds(1'800'000'000)};
 
 RuleSettings rules_of(const WorldOptions& options) {
@@ -39,38 +38,6 @@ ApiServerOptions server_of(const WorldOptions& options) {
   ApiServerOptions server = options.api_server;
   server.seed = options.seed;
   return server;
-}
-
-std::string_view verb_text(Verb verb) {
-  switch (verb) {
-    case Verb::kCreate:
-      return "create";
-    case Verb::kPatch:
-      return "patch";
-    case Verb::kPatchStatus:
-      return "patch status of";
-    case Verb::kDelete:
-      return "delete";
-  }
-  return "";
-}
-
-std::string_view outcome_text(WriteOutcome outcome) {
-  switch (outcome) {
-    case WriteOutcome::kDone:
-      return "done";
-    case WriteOutcome::kConflict:
-      return "conflict";
-    case WriteOutcome::kNotFound:
-      return "not found";
-    case WriteOutcome::kAlreadyExists:
-      return "already exists";
-    case WriteOutcome::kRefused:
-      return "refused";
-    case WriteOutcome::kFailed:
-      return "failed";
-  }
-  return "";
 }
 
 }  // namespace
@@ -329,52 +296,12 @@ Answer World::carry_out(int replica, const Write& write, bool heard) {
   invariants_.muster_writes(true);
   const Answer answer = server_.carry_out(write, {.user = kMuster});
   invariants_.muster_writes(false);
-  count(write, answer);
-  const std::string name = "replica " + std::to_string(replica);
-  last_writes_.push_back({timeline_.elapsed(), name + ": " + std::string(verb_text(write.verb)) + " " +
-                                                   to_text(write.target) + " " + to_text(write.body).substr(0, 300) +
-                                                   " -> " + std::string(outcome_text(answer.outcome)) +
-                                                   (answer.done() ? "" : " (" + answer.message + ")")});
-  if (last_writes_.size() > kKeptWrites) last_writes_.pop_front();
-  const std::string start = " (start " + std::to_string(process(replica).incarnation()) + ")";
-  invariants_.see_write(name + start, write, answer, before, heard);
+  writes_.add(timeline_.elapsed(), replica, write, answer);
+  const std::string by =
+      "replica " + std::to_string(replica) + " (start " + std::to_string(process(replica).incarnation()) + ")";
+  invariants_.see_write(by, write, answer, before, heard);
   if (answer.done() && kill_after_ > 0 && --kill_after_ == 0) kill(replica, kill_down_for_);
   return answer;
-}
-
-void World::count(const Write& write, const Answer& answer) {
-  WriteCounts& counts = writes_[write.target.type->plural];
-  if (answer.outcome == WriteOutcome::kConflict) ++counts.conflicts;
-  switch (write.verb) {
-    case Verb::kCreate:
-      ++counts.create;
-      break;
-    case Verb::kPatch:
-      ++counts.patch;
-      break;
-    case Verb::kPatchStatus:
-      ++counts.patch_status;
-      break;
-    case Verb::kDelete:
-      ++counts.remove;
-      break;
-  }
-}
-
-WriteCounts World::writes(const ResourceType& type) const {
-  const auto found = writes_.find(type.plural);
-  return found == writes_.end() ? WriteCounts{} : found->second;
-}
-
-WriteCounts World::writes() const {
-  WriteCounts sum;
-  for (const auto& [plural, counts] : writes_) {
-    sum.create += counts.create;
-    sum.patch += counts.patch;
-    sum.patch_status += counts.patch_status;
-    sum.remove += counts.remove;
-  }
-  return sum;
 }
 
 // --- What is there ---
@@ -392,10 +319,7 @@ std::string World::report() const {
   std::string text = "seed " + std::to_string(options_.seed) + ", after " +
                      std::to_string(std::chrono::duration_cast<milliseconds>(elapsed()).count()) + " ms\n";
   for (const std::string& violation : violations()) text += "violated " + violation + "\n";
-  for (const AppliedWrite& write : last_writes_) {
-    text += std::to_string(std::chrono::duration_cast<milliseconds>(write.at).count()) + " ms " + write.text + "\n";
-  }
-  return text;
+  return text + writes_.text();
 }
 
 }  // namespace muster::simulation

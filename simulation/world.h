@@ -27,9 +27,7 @@
 // Pods run as long as their annotations say (simulation/kubelet.h).
 #pragma once
 
-#include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -46,6 +44,7 @@
 #include "simulation/nodes.h"
 #include "simulation/timeline.h"
 #include "simulation/webhooks.h"
+#include "simulation/write_log.h"
 
 namespace muster::simulation {
 
@@ -63,17 +62,6 @@ struct WorldOptions {
   NodeOptions nodes{};
   ProcessOptions process{};
   Faults faults{};
-};
-
-// Writes of muster that the API server has been asked for.
-struct WriteCounts {
-  int create = 0;
-  int patch = 0;
-  int patch_status = 0;
-  int remove = 0;
-  int conflicts = 0;  // of these
-
-  int all() const { return create + patch + patch_status + remove; }
 };
 
 class World {
@@ -148,8 +136,8 @@ class World {
   }
   // Of any object; false when it does not exist.
   bool condition_true(const ObjectKey& key, std::string_view type) const;
-  WriteCounts writes() const;
-  WriteCounts writes(const ResourceType& type) const;
+  WriteCounts writes() const { return writes_.counts(); }
+  WriteCounts writes(const ResourceType& type) const { return writes_.counts(type); }
   // Every event that muster told about, in order; those of processes that have died too.
   const std::vector<ObjectEvent>& events() const { return events_; }
   bool has_event(std::string_view reason) const;
@@ -163,13 +151,8 @@ class World {
   static std::function<void(const World&)>& end_inspector();
 
  private:
-  struct AppliedWrite {
-    Duration at;
-    std::string text;
-  };
   void add_process(int replica);
   Answer carry_out(int replica, const Write& write, bool heard);
-  void count(const Write& write, const Answer& answer);
   void schedule_accident();
   void accident();
   bool step_until(MonotonicTime limit);
@@ -189,8 +172,7 @@ class World {
   std::vector<std::unique_ptr<LoopObserver>> observers_;
   std::vector<std::unique_ptr<MusterProcess>> processes_;
   std::vector<ObjectEvent> events_;
-  std::map<std::string_view, WriteCounts> writes_;  // by plural
-  std::deque<AppliedWrite> last_writes_;
+  WriteLog writes_;
   MonotonicTime last_write_{};
   int kill_after_ = 0;  // applied writes from now; 0: never
   Duration kill_down_for_{};

@@ -1,0 +1,95 @@
+#include "simulation/write_log.h"
+
+#include <chrono>
+
+#include "api/codec/json.h"
+
+namespace muster::simulation {
+namespace {
+
+constexpr size_t kKept = 40;
+constexpr size_t kMostOfABody = 300;
+
+std::string_view verb_text(Verb verb) {
+  switch (verb) {
+    case Verb::kCreate:
+      return "create";
+    case Verb::kPatch:
+      return "patch";
+    case Verb::kPatchStatus:
+      return "patch status of";
+    case Verb::kDelete:
+      return "delete";
+  }
+  return "";
+}
+
+std::string_view outcome_text(WriteOutcome outcome) {
+  switch (outcome) {
+    case WriteOutcome::kDone:
+      return "done";
+    case WriteOutcome::kConflict:
+      return "conflict";
+    case WriteOutcome::kNotFound:
+      return "not found";
+    case WriteOutcome::kAlreadyExists:
+      return "already exists";
+    case WriteOutcome::kRefused:
+      return "refused";
+    case WriteOutcome::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+}  // namespace
+
+void WriteLog::add(Duration elapsed, int replica, const Write& write, const Answer& answer) {
+  last_.push_back({elapsed, "replica " + std::to_string(replica) + ": " + std::string(verb_text(write.verb)) + " " +
+                                to_text(write.target) + " " + to_text(write.body).substr(0, kMostOfABody) + " -> " +
+                                std::string(outcome_text(answer.outcome)) +
+                                (answer.done() ? "" : " (" + answer.message + ")")});
+  if (last_.size() > kKept) last_.pop_front();
+  WriteCounts& counts = counts_[write.target.type->plural];
+  if (answer.outcome == WriteOutcome::kConflict) ++counts.conflicts;
+  switch (write.verb) {
+    case Verb::kCreate:
+      ++counts.create;
+      break;
+    case Verb::kPatch:
+      ++counts.patch;
+      break;
+    case Verb::kPatchStatus:
+      ++counts.patch_status;
+      break;
+    case Verb::kDelete:
+      ++counts.remove;
+      break;
+  }
+}
+
+WriteCounts WriteLog::counts(const ResourceType& type) const {
+  const auto found = counts_.find(type.plural);
+  return found == counts_.end() ? WriteCounts{} : found->second;
+}
+
+WriteCounts WriteLog::counts() const {
+  WriteCounts sum;
+  for (const auto& [plural, counts] : counts_) {
+    sum.create += counts.create;
+    sum.patch += counts.patch;
+    sum.patch_status += counts.patch_status;
+    sum.remove += counts.remove;
+  }
+  return sum;
+}
+
+std::string WriteLog::text() const {
+  std::string text;
+  for (const Line& line : last_)
+    text += std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(line.at).count()) + " ms " +
+            line.text + "\n";
+  return text;
+}
+
+}  // namespace muster::simulation
