@@ -108,7 +108,7 @@ Outcome<> ServeProcess::start_serving() {
                                       return rules_;
                                     },
                                 .view = std::move(view),
-                                .authorizer = metrics_authorizer(),
+                                .metrics_access = metrics_access(),
                                 .explainer = explains,
                                 .lister = lists,
                                 .further = dashboard(lists, explains),
@@ -128,11 +128,14 @@ Outcome<> ServeProcess::start_serving() {
   return serving_->start();
 }
 
-Authorizer ServeProcess::metrics_authorizer() {
-  if (!cluster_ || !flags_.metrics_authorization) return nullptr;
-  return [this](std::string_view token) {
-    return decide_access(*authorizer_, token, {.verb = "get", .path = "/metrics"});
+MetricsAccess ServeProcess::metrics_access() {
+  if (!cluster_ || !flags_.metrics_authorization) return {};
+  const auto by = [](kube::Authorizer& authorizer) {
+    return [&authorizer](std::string_view token) {
+      return decide_access(authorizer, token, {.verb = "get", .path = "/metrics"});
+    };
   };
+  return {by(*authorizer_), by(*explain_authorizer_)};
 }
 
 // With any setting of the metrics, a client of this path must be authenticated.

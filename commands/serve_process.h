@@ -70,7 +70,7 @@ class ServeProcess {
   bool serves_metrics() const;
   Outcome<> find_webhook_clients();
   Outcome<> start_serving();
-  Authorizer metrics_authorizer();
+  MetricsAccess metrics_access();
   std::optional<Explainer> explainer();
   std::optional<Lister> lister();
   Routes dashboard(std::optional<Lister> lister, std::optional<Explainer> explainer);

@@ -157,14 +157,13 @@ json cluster_rules(const RightsOptions& options) {
   return rules;
 }
 
-// Of a ClusterRole where `ns` is empty. `name`: empty: as the role.
+// Of a ClusterRole where `ns` is empty. `name`: empty: as the role. `account`: of muster's namespace.
 json binding(std::string_view own_namespace, std::string_view role, std::string_view ns = {},
-             std::string_view name = {}) {
+             std::string_view name = {}, std::string_view account = kServiceAccountName) {
   const std::string prefix = ns.empty() ? "Cluster" : "";
   json made = object(std::string(kRbacApi) + "/v1", prefix + "RoleBinding", name.empty() ? role : name, ns);
   made["roleRef"] = {{"apiGroup", kRbacApi}, {"kind", prefix + "Role"}, {"name", role}};
-  made["subjects"] =
-      json::array({{{"kind", "ServiceAccount"}, {"name", kServiceAccountName}, {"namespace", own_namespace}}});
+  made["subjects"] = json::array({{{"kind", "ServiceAccount"}, {"name", account}, {"namespace", own_namespace}}});
   return made;
 }
 
@@ -225,11 +224,11 @@ std::vector<json> rbac_objects(std::string_view own_namespace, const RightsOptio
   viewer["rules"] = {rule({""}, {"services/proxy"}, {"get"},
                           {"https:" + std::string(kMetricsServiceName) + ":" + std::string(kMetricsPortName)})};
   std::vector<json> objects = {object("v1", "ServiceAccount", kServiceAccountName, own_namespace),
-                               std::move(cluster_role),
-                               binding(own_namespace, kServiceAccountName),
-                               std::move(role),
-                               binding(own_namespace, kServiceAccountName, own_namespace),
-                               std::move(reader),
+                               std::move(cluster_role), binding(own_namespace, kServiceAccountName), std::move(role),
+                               binding(own_namespace, kServiceAccountName, own_namespace), std::move(reader),
+                               // In its name `muster sysdump` reads the metrics: of those who can create its tokens.
+                               object("v1", "ServiceAccount", kExplainAccountName, own_namespace),
+                               binding(own_namespace, kMetricsReaderRoleName, {}, {}, kExplainAccountName),
                                std::move(viewer)};
   if (!options.lease.empty() && lease_elsewhere) {
     json lease = object(version, "Role", kLeaseRoleName, options.lease_namespace);

@@ -48,7 +48,7 @@ Serving::Serving(Options options, std::shared_ptr<TlsContext> tls)
   }
   if (!is_off(options_.addresses.metrics)) {
     metrics_server_ = std::make_unique<MetricsServer>(listener(options_.addresses.metrics, tls_, 4), metrics_,
-                                                      options_.authorizer, reader_routes());
+                                                      options_.metrics_access, reader_routes());
   }
   if (options_.visibility && !is_off(options_.addresses.visibility))
     visibility_ = std::make_unique<HttpServer>(visibility_listener(), visibility_routes(*options_.visibility));

@@ -36,7 +36,7 @@ class Serving {
     size_t workers = 4;
     SettingsProvider rules;
     ViewProvider view;
-    Authorizer authorizer;                 // of the metrics; empty: everybody may read them
+    MetricsAccess metrics_access;          // who can read the metrics
     std::optional<Explainer> explainer{};  // nullopt: no cluster
     std::optional<Lister> lister{};        // the same
     Routes further{};                      // at the port of the metrics too

@@ -4,9 +4,19 @@
 
 namespace muster {
 
-Route metrics_route(const Metrics& metrics, Authorizer authorizer) {
-  const auto handler = [&metrics, authorizer = std::move(authorizer)](const HttpRequest& request) {
-    const auto decision = authorizer ? authorizer(request.bearer_token) : AuthDecision::kAllowed;
+namespace {
+
+AuthDecision judge(const MetricsAccess& access, const HttpRequest& request) {
+  if (!access.bearer) return AuthDecision::kAllowed;
+  if (request.own_token.empty()) return access.bearer(request.bearer_token);
+  return access.own ? access.own(request.own_token) : AuthDecision::kUnauthenticated;
+}
+
+}  // namespace
+
+Route metrics_route(const Metrics& metrics, MetricsAccess access) {
+  const auto handler = [&metrics, access = std::move(access)](const HttpRequest& request) {
+    const auto decision = judge(access, request);
     const auto refuse = [](int status, std::string sentence) {
       return HttpResponse{status, "text/plain; charset=utf-8", std::move(sentence)};
     };
@@ -14,7 +24,10 @@ Route metrics_route(const Metrics& metrics, Authorizer authorizer) {
       case AuthDecision::kAllowed:
         break;
       case AuthDecision::kUnauthenticated:
-        return refuse(401, "send a token that this cluster's API server knows, as Authorization: Bearer\n");
+        return refuse(
+            401,
+            "send a token that this cluster's API server knows, as Authorization: Bearer; or, through the API server's "
+            "proxy, a token with the audience muster.batch/explain as X-Muster-Token\n");
       case AuthDecision::kForbidden:
         return refuse(403,
                       "this token may not get the nonResourceURL /metrics: bind it to a ClusterRole that allows it\n");
@@ -35,7 +48,7 @@ Routes with(Route route, Routes others) {
 
 }  // namespace
 
-MetricsServer::MetricsServer(HttpServerOptions options, const Metrics& metrics, Authorizer authorizer, Routes others)
-    : server_(std::move(options), with(metrics_route(metrics, std::move(authorizer)), std::move(others))) {}
+MetricsServer::MetricsServer(HttpServerOptions options, const Metrics& metrics, MetricsAccess access, Routes others)
+    : server_(std::move(options), with(metrics_route(metrics, std::move(access)), std::move(others))) {}
 
 }  // namespace muster

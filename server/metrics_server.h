@@ -16,17 +16,25 @@ enum class AuthDecision {
   kUnavailable,      // 503: the API server could not be asked
 };
 
-// Called for every request with the bearer token, which can be empty. It can be slow (a TokenReview): it holds one
+// Called for every request with its token, which can be empty. It can be slow (a TokenReview): it holds one
 // worker of this listener only.
-using Authorizer = std::function<AuthDecision(std::string_view bearer_token)>;
+using Authorizer = std::function<AuthDecision(std::string_view token)>;
 
-// Without an authorizer all clients are allowed. `metrics` outlives the route.
-Route metrics_route(const Metrics& metrics, Authorizer authorizer);
+struct MetricsAccess {
+  // Judges the token of the Authorization header, which is one for the API server. Empty: all clients are allowed.
+  Authorizer bearer{};
+  // Judges X-Muster-Token, which is one for muster alone: for readers behind the API server's proxy, which removes the
+  // Authorization header. A request with it is judged by it alone. Empty: such a request is refused.
+  Authorizer own{};
+};
+
+// `metrics` outlives the route.
+Route metrics_route(const Metrics& metrics, MetricsAccess access);
 
 // options.bind_address is ":8443" by convention; options.tls is shared with the webhooks.
 class MetricsServer {
  public:
-  MetricsServer(HttpServerOptions options, const Metrics& metrics, Authorizer authorizer, Routes others = {});
+  MetricsServer(HttpServerOptions options, const Metrics& metrics, MetricsAccess access, Routes others = {});
 
   Outcome<> start() { return server_.start(); }
   uint16_t port() const { return server_.port(); }

@@ -7,6 +7,7 @@
 #include "api/codec/json.h"
 #include "api/codec/yaml.h"
 #include "api/meta/owner_reference.h"
+#include "commands/kubectl/explain_token.h"
 #include "commands/moving/moving_commands.h"
 #include "commands/moving/read_cluster.h"
 #include "commands/moving/rules/redact.h"
@@ -18,7 +19,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostLogBytes = 8 * 1024 * 1024;  // of each pod
+constexpr size_t kMostLogBytes = 8 * 1024 * 1024;       // of each pod
+constexpr size_t kMostMetricsBytes = 64 * 1024 * 1024;  // the same
 
 std::vector<Reading> sysdump_readings(const std::string& ns) {
   const std::string own = std::string(kAppNameLabel) + "=" + std::string(kAppName);
@@ -78,6 +80,55 @@ void add_logs(kube::KubeApi& api, const ClusterDump& dump, Files& files) {
   }
 }
 
+// The port that its container names so; the manifests' own where it names none.
+std::string metrics_port(const json& pod) {
+  for (const json& container : array_at(pod, {"spec", "containers"})) {
+    for (const json& port : array_at(container, {"ports"})) {
+      if (string_at(port, {"name"}) == kMetricsPortName)
+        return std::to_string(int_at(port, {"containerPort"}).value_or(0));
+    }
+  }
+  return "8443";
+}
+
+// Through the API server, by the caller's rights on pods/proxy. The API server does not pass the caller's credentials
+// on, and they are not for muster either: muster is shown a token that only muster accepts.
+Result<std::string> metrics_of(kube::KubeApi& api, const json& pod, const std::string& token) {
+  kube::KubeRequest request;
+  request.path = kube::object_path(
+      kube::resource_of(kPods), string_at(pod, {"metadata", "namespace"}),
+      "https:" + std::string(string_at(pod, {"metadata", "name"})) + ":" + metrics_port(pod), "proxy/metrics");
+  request.headers = {{"X-Muster-Token", token}};
+  request.accept = "text/plain";
+  std::string text;
+  const auto done = api.stream(request,
+                               [&](std::string_view bytes) {
+                                 text += bytes;
+                                 return text.size() < kMostMetricsBytes;
+                               },
+                               {});
+  if (!done) return fail(done.error().message);
+  if (text.size() >= kMostMetricsBytes) text += "\n# cut here: muster sysdump keeps no more of a pod\n";
+  return text;
+}
+
+// Metrics of each replica. What could not be read is added to the dump's list of that.
+void add_metrics(kube::KubeApi& api, const ClusterFlags& flags, ClusterDump& dump, Files& files) {
+  const std::vector<const json*>& pods = dump.of_kind("", "Pod");
+  if (pods.empty()) return dump.add_unread("metrics", "there is no pod of muster in " + flags.muster_namespace);
+  const std::string account = flags.service_account.empty() ? std::string(kExplainAccountName) : flags.service_account;
+  const auto token = make_explain_token(api, account, flags.muster_namespace);
+  if (!token) return dump.add_unread("metrics", token.error().message);
+  for (const json* pod : pods) {
+    const std::string name(string_at(*pod, {"metadata", "name"}));
+    auto text = metrics_of(api, *pod, token->token);
+    if (text)
+      files.emplace_back("metrics-" + name.substr(0, 80) + ".txt", std::move(*text));
+    else
+      dump.add_unread("metrics of pod " + name, text.error().message + " (asked as " + token->account + ")");
+  }
+}
+
 Outcome<> write(const std::string& target, const Files& files) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -107,6 +158,10 @@ void add_sysdump(CLI::App& app, SysdumpFlags& flags) {
       ->type_name("")
       ->option_text("DIR|FILE.tar");
   add_muster_namespace(command, flags.cluster);
+  command.add_option(
+      "--service-account", flags.cluster.service_account,
+      "In whose name muster is asked for its metrics, NAME or NAMESPACE/NAME; default: muster-explain of "
+      "muster's namespace");
   add_cluster_flags(command, flags.cluster);
   command.footer(
       "Values of environment variables are removed, and Secrets are not read. Names, labels and commands of jobs stay: "
@@ -121,8 +176,10 @@ int sysdump_of(kube::KubeApi& api, const SysdumpFlags& flags, ReviewStreams stre
   ClusterDump dump;
   if (auto read = read_into(api, sysdump_readings(flags.cluster.muster_namespace), dump); !read)
     return stop(read.error().message);
-  Files files = files_of(dump);
+  Files files;
+  add_metrics(api, flags.cluster, dump, files);
   add_logs(api, dump, files);
+  for (auto& file : files_of(dump)) files.push_back(std::move(file));
   files.emplace_back("version.txt", version_text());
   if (auto written = write(flags.target, files); !written) return stop(written.error().message);
   streams.out << flags.target << ": " << files.size() << " files, " << dump.size() << " objects\n";

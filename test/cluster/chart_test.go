@@ -221,10 +221,17 @@ func TestChartValuesAct(t *testing.T) {
 		"userRoles: {enabled: false}":           "ClusterRole /muster-batch-user",
 		"networkPolicy: {enabled: false}":       "NetworkPolicy muster-system/muster",
 		"podDisruptionBudget: {enabled: false}": "PodDisruptionBudget muster-system/muster",
+		"webhooks: {enabled: false}":            "MutatingWebhookConfiguration /muster",
+		"{webhooks: {enabled: false}}":          "ValidatingWebhookConfiguration /muster",
 	} {
 		if usual[gone] == nil || rendered(t, values)[gone] != nil {
 			t.Errorf("%s changes nothing about %s", values, gone)
 		}
+	}
+	const aggregated = "configuration: {muster: {aggregatedVisibility: true}}\n"
+	const api = "APIService /v1beta2.visibility.kueue.x-k8s.io"
+	if rendered(t, aggregated)[api] == nil || rendered(t, aggregated+"webhooks: {enabled: false}")[api] != nil {
+		t.Error("webhooks.enabled: false changes nothing about the aggregated API")
 	}
 	const crd = "CustomResourceDefinition /workloads.kueue.x-k8s.io"
 	if usual[crd].GetAnnotations()["helm.sh/resource-policy"] != "keep" {
@@ -294,6 +301,7 @@ func TestChartRefusesWrongValues(t *testing.T) {
 		"networkPolicy: {webhookFrom: [{namespace: monitoring}]}":      "namespace",
 		"networkPolicy: {webhookFrom: {ipBlock: {cidr: 10.0.0.0/28}}}": "webhookFrom",
 		"shutdownDelay: soon":                                                                                       "shutdownDelay",
+		"webhooks: {enabled: later}":                                                                                "enabled",
 		"certManager: {enabled: 1}":                                                                                 "enabled",
 		"configuration: {muster: {unqueuedKinds: Refuse}}":                                                          "unqueuedKinds",
 		"configuration: {muster: {suspendguard: enforce}}":                                                          "suspendguard",

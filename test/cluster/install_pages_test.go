@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -109,7 +110,52 @@ func TestInstallPageByHelm(t *testing.T) {
 			t.Errorf("%s runs %s: %+v", pod.Name, pod.Spec.Containers[0].Image, pod.Status.ContainerStatuses)
 		}
 	}
+	sysdumpHasMetrics(t, cluster)
 	uninstallAsThePageSays(t, cluster)
+}
+
+// sysdumpHasMetrics dumps muster in its pods: with the metrics of each pod, or with the reason why they are not there.
+func sysdumpHasMetrics(t *testing.T, cluster *harness.Cluster) {
+	t.Helper()
+	dump := func(arguments string) (folder string) {
+		folder = filepath.Join(t.TempDir(), "dump")
+		if said, err := cluster.Shell(t, "muster sysdump "+arguments+" "+folder); err != nil {
+			t.Fatalf("%v\n%s", err, said)
+		}
+		return folder
+	}
+	read := func(folder, name string) string {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			return ""
+		}
+		return string(text)
+	}
+	folder, all := dump(""), ""
+	for _, pod := range musterPods(t, cluster) {
+		text := read(folder, "metrics-"+pod.Name+".txt")
+		all += text
+		if !strings.Contains(text, "muster_build_info{") {
+			t.Errorf("the metrics of %s are %.300q; not read: %s", pod.Name, text, read(folder, "not-read.txt"))
+		}
+	}
+	if !strings.Contains(all, "kueue_admitted_workloads_total{") {
+		t.Error("the leader's counters are in no file")
+	}
+	// An account without the right to get /metrics.
+	cluster.Kubectl(t, "", "create", "serviceaccount", "stranger")
+	folder = dump("--service-account default/stranger")
+	for _, pod := range musterPods(t, cluster) {
+		if text := read(folder, "metrics-"+pod.Name+".txt"); text != "" {
+			t.Errorf("a stranger gets the metrics of %s: %.300s", pod.Name, text)
+		}
+		if why := read(folder, "not-read.txt"); !strings.Contains(why, "metrics of pod "+pod.Name+": ") || !strings.Contains(why, "may not get the nonResourceURL /metrics") {
+			t.Errorf("the dump does not say why: %s", why)
+		}
+	}
+	if why := read(dump("--service-account default/nobody"), "not-read.txt"); !strings.Contains(why, `serviceaccounts "nobody" not found`) {
+		t.Errorf("the dump does not say why there is no token: %s", why)
+	}
 }
 
 // helmWith makes every `helm COMMAND` of the script that follows have these arguments too.

@@ -69,8 +69,22 @@ func metricsAnswer(t *testing.T, muster *harness.Muster, token string) (int, str
 	return askMetricsPort(t, muster, "/metrics", token)
 }
 
+func metricsWithHeader(t *testing.T, muster *harness.Muster, header, value string) int {
+	t.Helper()
+	code, _ := askMetricsPortWith(t, muster, "/metrics", header, value)
+	return code
+}
+
 // askMetricsPort gets a path of the listener for metrics; an empty token is not sent.
 func askMetricsPort(t *testing.T, muster *harness.Muster, path, token string) (int, string) {
+	t.Helper()
+	if token == "" {
+		return askMetricsPortWith(t, muster, path, "", "")
+	}
+	return askMetricsPortWith(t, muster, path, "Authorization", "Bearer "+token)
+}
+
+func askMetricsPortWith(t *testing.T, muster *harness.Muster, path, header, value string) (int, string) {
 	t.Helper()
 	client := http.Client{
 		Timeout: 10 * time.Second,
@@ -79,8 +93,8 @@ func askMetricsPort(t *testing.T, muster *harness.Muster, path, token string) (i
 	}
 	request, err := http.NewRequest(http.MethodGet, muster.Metrics+path, nil)
 	must(t, err)
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
+	if header != "" {
+		request.Header.Set(header, value)
 	}
 	response, err := client.Do(request)
 	must(t, err)
@@ -113,6 +127,21 @@ func TestMetricsAreForThoseWhoMayReadThem(t *testing.T) {
 	}
 	if code, _ := metricsAnswer(t, muster, token("stranger")); code != http.StatusForbidden {
 		t.Errorf("with a stranger's token: %d", code)
+	}
+	// The other header, for requests through the API server's proxy: a token for muster alone, and the same right.
+	for what, row := range map[string]struct {
+		header, token string
+		want          int
+	}{
+		"a reader's token for muster":             {"X-Muster-Token", explainToken(t, cluster, namespace, "reader"), http.StatusOK},
+		"a stranger's token for muster":           {"X-Muster-Token", explainToken(t, cluster, namespace, "stranger"), http.StatusForbidden},
+		"a reader's token for the API server":     {"X-Muster-Token", token("reader"), http.StatusUnauthorized},
+		"a token for muster in the other's place": {"Authorization", "Bearer " + explainToken(t, cluster, namespace, "reader"), http.StatusUnauthorized},
+		"a token that nobody issued":              {"X-Muster-Token", "made-up", http.StatusUnauthorized},
+	} {
+		if code := metricsWithHeader(t, muster, row.header, row.token); code != row.want {
+			t.Errorf("%s as %s: %d and not %d", what, row.header, code, row.want)
+		}
 	}
 	code, body := metricsAnswer(t, muster, token("reader"))
 	if code != http.StatusOK {

@@ -38,7 +38,7 @@ TEST_CASE("serving: the ages of watches are metrics and make muster unready") {
                                 .workers = 1,
                                 .rules = [] { return std::make_shared<const RuleSettings>(); },
                                 .view = []() -> ClusterViewPtr { return std::make_shared<const ClusterView>(); },
-                                .authorizer = nullptr});
+                                .metrics_access = {}});
   REQUIRE(serving.ok());
   const auto ages = std::make_shared<WatchAges>(clock);
   (*serving)->watch_ages(ages);

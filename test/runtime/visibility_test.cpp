@@ -130,7 +130,7 @@ TEST_CASE("serving: a flood of questions to the visibility API delays no review"
                              .workers = 1,
                              .rules = [] { return std::make_shared<const RuleSettings>(); },
                              .view = []() -> ClusterViewPtr { return std::make_shared<const ClusterView>(); },
-                             .authorizer = nullptr,
+                             .metrics_access = {},
                              .visibility = VisibilityApi{.front_proxy = [proxy] { return proxy; },
                                                          // An API server that does not answer.
                                                          .authorize =

@@ -48,7 +48,7 @@ class DashboardServer {
                               return std::optional(reply);
                             }};
     server_ = std::make_unique<MetricsServer>(
-        std::move(options), metrics_, [](std::string_view) { return AuthDecision::kAllowed; },
+        std::move(options), metrics_, MetricsAccess{.bearer = [](std::string_view) { return AuthDecision::kAllowed; }},
         dashboard_routes(kFiles, std::move(lister), std::move(explainer)));
     REQUIRE(server_->start().ok());
   }

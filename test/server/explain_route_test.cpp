@@ -43,9 +43,9 @@ class ExplainServer {
     if (!standalone)
       explainer = Explainer{.authorize = [this](auto... all) { return authorize(all...); },
                             .ask = [this](const ObjectKey& key) { return ask(key); }};
-    server_ = std::make_unique<MetricsServer>(
-        std::move(options), metrics_, [](std::string_view) { return AuthDecision::kAllowed; },
-        Routes{explain_route(std::move(explainer))});
+    const auto all = [](std::string_view) { return AuthDecision::kAllowed; };
+    server_ = std::make_unique<MetricsServer>(std::move(options), metrics_, MetricsAccess{.bearer = all, .own = all},
+                                              Routes{explain_route(std::move(explainer))});
     REQUIRE(server_->start().ok());
   }
   Answer get(std::string_view target, std::string_view headers = "X-Muster-Token: admin\r\n") {

@@ -116,17 +116,35 @@ TEST_CASE("Metrics are given to those whom the authorizer lets in") {
   HttpServerOptions server_options;
   server_options.bind_address = "127.0.0.1:0";
   server_options.tls = *tls;
-  MetricsServer server(server_options, metrics, authorize);
+  const auto own = [](std::string_view token) {
+    return token == "for-muster" ? AuthDecision::kAllowed : AuthDecision::kForbidden;
+  };
+  MetricsServer server(server_options, metrics, {.bearer = authorize, .own = own});
   REQUIRE(server.start().ok());
   TestClient client(server.port());
   CHECK(client.exchange(get("/metrics"))->status == 401);
   CHECK(client.exchange(get("/metrics", "Authorization: Bearer other\r\n"))->status == 403);
   CHECK(client.exchange(get("/metrics", "Authorization: Bearer down\r\n"))->status == 503);
+  // The API server's proxy takes the Authorization header: a token for muster alone comes in the other, and is judged
+  // alone.
+  CHECK(client.exchange(get("/metrics", "X-Muster-Token: for-muster\r\n"))->status == 200);
+  CHECK(client.exchange(get("/metrics", "X-Muster-Token: scraper\r\n"))->status == 403);
+  CHECK(client.exchange(get("/metrics", "Authorization: Bearer for-muster\r\n"))->status == 403);
+  CHECK(client.exchange(get("/metrics", "Authorization: Bearer scraper\r\nX-Muster-Token: other\r\n"))->status == 403);
   const auto answer = client.exchange(get("/metrics", "Authorization: Bearer scraper\r\n"));
   REQUIRE(answer);
   CHECK(answer->status == 200);
   CHECK(answer->headers.at("content-type") == "text/plain; version=0.0.4; charset=utf-8");
   CHECK(answer->body.find("muster_build_info") != std::string::npos);
+}
+
+TEST_CASE("Metrics: without a judge for them, tokens for muster are refused") {
+  const Metrics metrics(options());
+  const auto all = [](std::string_view) { return AuthDecision::kAllowed; };
+  const Route route = metrics_route(metrics, {.bearer = all});
+  CHECK(route.handler({.path = "/metrics", .query = "", .bearer_token = "t", .body = ""}).status == 200);
+  CHECK(route.handler({.path = "/metrics", .query = "", .bearer_token = "t", .body = "", .own_token = "u"}).status ==
+        401);
 }
 
 TEST_CASE("What the client does shows under the names of Kubernetes' components") {

@@ -256,6 +256,14 @@ func LabBinary() string {
 	return "../../build/cluster/lab"
 }
 
+// PreviousMusterBinary is an older build of it, for upgrades; without MUSTER_PREVIOUS_BIN it is the same build.
+func PreviousMusterBinary() string {
+	if path := os.Getenv("MUSTER_PREVIOUS_BIN"); path != "" {
+		return path
+	}
+	return MusterBinary()
+}
+
 // MusterBinary is the program under test.
 func MusterBinary() string {
 	if path := os.Getenv("MUSTER_BIN"); path != "" {

@@ -32,6 +32,7 @@ type Muster struct {
 	Metrics string // https://host:port of the metrics
 
 	cluster        *Cluster
+	binary         string // the program
 	log            string // path
 	command        *exec.Cmd
 	ended          chan struct{}
@@ -56,7 +57,13 @@ func StartMuster(t testing.TB, flags ...string) *Muster {
 // the harness's own.
 func LaunchMuster(t testing.TB, flags ...string) *Muster {
 	t.Helper()
-	m := SpawnMuster(t, func() {}, flags...)
+	return LaunchMusterOf(t, MusterBinary(), flags...)
+}
+
+// LaunchMusterOf is LaunchMuster with another build of muster, whose CRDs it applies too.
+func LaunchMusterOf(t testing.TB, binary string, flags ...string) *Muster {
+	t.Helper()
+	m := spawnMusterOf(t, binary, func() {}, flags...)
 	Eventually(t, 30*time.Second, "muster's /readyz", func() error {
 		if m.hasEnded() {
 			t.Fatalf("muster ended at its start: %s", m.command.ProcessState)
@@ -69,6 +76,11 @@ func LaunchMuster(t testing.TB, flags ...string) *Muster {
 // SpawnMuster is LaunchMuster without a wait. `before` is called when all objects that muster needs exist,
 // right before it starts.
 func SpawnMuster(t testing.TB, before func(), flags ...string) *Muster {
+	t.Helper()
+	return spawnMusterOf(t, MusterBinary(), before, flags...)
+}
+
+func spawnMusterOf(t testing.TB, binary string, before func(), flags ...string) *Muster {
 	t.Helper()
 	cluster := Connect(t)
 	cluster.EnsureMusterNamespace(t)
@@ -83,6 +95,7 @@ func SpawnMuster(t testing.TB, before func(), flags ...string) *Muster {
 		Health:  "http://" + health,
 		Metrics: "https://" + metrics,
 		cluster: cluster,
+		binary:  binary,
 	}
 	arguments := []string{"serve",
 		"--webhook-bind-address", address,
@@ -100,7 +113,7 @@ func SpawnMuster(t testing.TB, before func(), flags ...string) *Muster {
 	} else {
 		arguments = append(arguments, "--webhook-url", m.URL)
 	}
-	cluster.applyCRDs(t, m.URL)
+	cluster.applyCRDs(t, binary, m.URL)
 	if config := flagValue(flags, "--config"); config != "" {
 		m.config = []string{"--config", config}
 	}
@@ -153,7 +166,7 @@ func (m *Muster) start(t testing.TB, arguments []string) {
 func (m *Muster) spawn(t testing.TB, log *os.File, arguments []string) {
 	t.Helper()
 	defer log.Close()
-	command, ended := exec.Command(MusterBinary(), arguments...), make(chan struct{})
+	command, ended := exec.Command(m.binary, arguments...), make(chan struct{})
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := command.Start(); err != nil {
@@ -329,7 +342,12 @@ func (m *Muster) hasEnded() bool {
 // Manifests runs `muster manifests` and returns what it prints.
 func Manifests(t testing.TB, arguments ...string) string {
 	t.Helper()
-	text, err := run(exec.Command(MusterBinary(), append([]string{"manifests"}, arguments...)...), "")
+	return manifestsOf(t, MusterBinary(), arguments...)
+}
+
+func manifestsOf(t testing.TB, binary string, arguments ...string) string {
+	t.Helper()
+	text, err := run(exec.Command(binary, append([]string{"manifests"}, arguments...)...), "")
 	if err != nil {
 		t.Fatalf("muster manifests %s: %v", strings.Join(arguments, " "), err)
 	}

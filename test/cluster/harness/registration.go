@@ -29,7 +29,7 @@ var serverSide = []string{"apply", "--server-side", "--force-conflicts", "-f", "
 // next test. If a foreign JobSet controller is installed, its definition is not changed, as for a user. Objects
 // are converted at `url`, as in muster's registration: only one of URL and Service is allowed. A definition
 // that changes ends all watches of its kind a second later.
-func (c *Cluster) applyCRDs(t testing.TB, url string) {
+func (c *Cluster) applyCRDs(t testing.TB, binary, url string) {
 	t.Helper()
 	crds, kept := "", []*unstructured.Unstructured{}
 	foreign := c.foreignJobSetInstalled(t)
@@ -37,7 +37,7 @@ func (c *Cluster) applyCRDs(t testing.TB, url string) {
 	if !servesV1beta1() {
 		arguments = append(arguments, "--no-v1beta1")
 	}
-	for _, definition := range Documents(t, Manifests(t, arguments...)) {
+	for _, definition := range Documents(t, manifestsOf(t, binary, arguments...)) {
 		if !foreign || definition.GetName() != jobSetDefinition {
 			crds += ToJSON(t, definition.Object) + "\n---\n"
 			kept = append(kept, definition)
@@ -85,7 +85,7 @@ func servesV1beta1() bool { return os.Getenv("MUSTER_BENCH_V1BETA1") != "false" 
 // in a definition, by a watch of its own.
 func (m *Muster) Register(t testing.TB) {
 	t.Helper()
-	manifests := Manifests(t, append([]string{"--only=webhooks", "--webhook-url", m.URL}, m.config...)...)
+	manifests := manifestsOf(t, m.binary, append([]string{"--only=webhooks", "--webhook-url", m.URL}, m.config...)...)
 	m.configurations = Documents(t, manifests)
 	t.Cleanup(func() { m.unregister(t) })
 	m.cluster.Kubectl(t, manifests, serverSide...)

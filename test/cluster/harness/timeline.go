@@ -24,6 +24,13 @@ func (c *Cluster) Timeline(t testing.TB, namespace string) *Timeline {
 	return &Timeline{c.history(t, namespace, withoutManagers, unbroken, Jobs, JobSets, Workloads), []string{"spec", "suspend"}}
 }
 
+// TimelineWithGaps is Timeline for a test that changes definitions, which ends their watches. Jobs that start while a watch is
+// broken are not judged rightly: start none then.
+func (c *Cluster) TimelineWithGaps(t testing.TB, namespace string) *Timeline {
+	t.Helper()
+	return &Timeline{c.history(t, namespace, withoutManagers, goesOn, Jobs, JobSets, Workloads), []string{"spec", "suspend"}}
+}
+
 // TimelineOf begins to look at the jobs of one kind and Workloads, in a namespace that is still empty.
 func (c *Cluster) TimelineOf(t testing.TB, namespace string, kind schema.GroupVersionResource, suspend ...string) *Timeline {
 	t.Helper()

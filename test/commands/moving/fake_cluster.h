@@ -43,6 +43,8 @@ class FakeCluster final : public kube::KubeApi {
             kube::StatusError{403, "Forbidden", "you cannot " + request.method + " " + part, {}, std::nullopt, ""});
     }
     if (request.method == "GET") return read(request);
+    if (request.path.ends_with("/token"))
+      return token.empty() ? none(request.path) : Answer(json{{"status", {{"token", token}}}});
     if (request.path.ends_with("accessreviews") || request.path.ends_with("selfsubjectreviews")) return write(request);
     for (const auto& entry : request.query) {
       if (entry.first == "dryRun") return json::object();
@@ -57,8 +59,10 @@ class FakeCluster final : public kube::KubeApi {
     if (break_at && writes > *break_at) return broken();
     return answer;
   }
-  Outcome<kube::StatusError> stream(const kube::KubeRequest&, const ByteSink&, std::stop_token) override {
-    return Done{};
+  Outcome<kube::StatusError> stream(const kube::KubeRequest& request, const ByteSink& on_bytes,
+                                    std::stop_token) override {
+    log.push_back("STREAM " + request.path);
+    return streams ? streams(request, on_bytes) : Outcome<kube::StatusError>(Done{});
   }
 
   std::map<std::string, json> objects;
@@ -66,6 +70,8 @@ class FakeCluster final : public kube::KubeApi {
   std::set<std::string> forbidden, not_served;    // parts of paths
   std::function<void(FakeCluster&)> after_write;  // what controllers do
   std::function<json(const json& review)> review;
+  std::string token;  // of every service account; empty: there is none
+  std::function<Outcome<kube::StatusError>(const kube::KubeRequest& request, const ByteSink& on_bytes)> streams;
   std::optional<int> break_at;  // the write at which the connection breaks, from 1
   bool done_before_break = false, ill = false;
   int writes = 0;

@@ -80,6 +80,51 @@ TEST_CASE("sysdump: what may not be read is said, and the rest is written") {
   CHECK(test::read_file(dumped.flags.target + "/not-read.txt").find("workloads") != std::string::npos);
 }
 
+namespace {
+
+// What the API server's proxy to muster answers, by the token that muster is shown.
+void answer_metrics(test::FakeCluster& cluster, const std::string& path) {
+  cluster.streams = [path](const kube::KubeRequest& request,
+                           const kube::KubeApi::ByteSink& on_bytes) -> Outcome<kube::StatusError> {
+    if (request.path.find("/proxy/") == std::string::npos) return Done{};
+    const std::vector<std::pair<std::string, std::string>> wanted = {{"X-Muster-Token", "for-muster"}};
+    if (request.path != path || request.headers != wanted)
+      return fail_with(kube::StatusError{403, "Forbidden", "no metrics for you", {}, std::nullopt, ""});
+    on_bytes("muster_leader 1\n");
+    return Done{};
+  };
+}
+
+}  // namespace
+
+TEST_CASE("sysdump: the metrics of each replica come by the API server's proxy, with a token for muster alone") {
+  Dumped dumped("dump");
+  json pod = *dumped.cluster.find("/api/v1/namespaces/muster-system/pods/muster-a");
+  pod["spec"]["containers"][0]["ports"] = json::array({{{"name", "metrics"}, {"containerPort", 9999}}});
+  dumped.cluster.put("/api/v1/namespaces/muster-system/pods/muster-a", pod);
+  dumped.cluster.put("/api/v1/namespaces/muster-system/pods/muster-b", pod);
+  dumped.cluster.token = "for-muster";
+  answer_metrics(dumped.cluster, "/api/v1/namespaces/muster-system/pods/https%3Amuster-a%3A9999/proxy/metrics");
+  REQUIRE(dumped.run() == 0);
+  CHECK(test::read_file(dumped.flags.target + "/metrics-muster-a.txt") == "muster_leader 1\n");
+  CHECK(!std::filesystem::exists(dumped.flags.target + "/metrics-muster-b.txt"));
+  const std::string why = "metrics of pod muster-b: no metrics for you (asked as muster-system/muster-explain)";
+  CHECK(test::read_file(dumped.flags.target + "/not-read.txt").find(why) != std::string::npos);
+  CHECK(dumped.err.str().find("not read: " + why) != std::string::npos);
+  for (const auto& entry : std::filesystem::directory_iterator(dumped.flags.target))
+    CHECK(test::read_file(entry.path()).find("for-muster") == std::string::npos);
+}
+
+TEST_CASE("sysdump: without a token there are no metrics, and the dump says why") {
+  Dumped dumped("dump");
+  dumped.cluster.forbidden = {"/token"};
+  REQUIRE(dumped.run() == 0);
+  CHECK(test::read_file(dumped.flags.target + "/not-read.txt")
+            .find("metrics: there is no token to ask it with, which takes the right to create serviceaccounts/token") !=
+        std::string::npos);
+  for (const std::string& line : dumped.cluster.log) CHECK(line.find("/proxy/") == std::string::npos);
+}
+
 TEST_CASE("sysdump: a .tar is one that tar reads") {
   Dumped dumped("dump.tar");
   REQUIRE(dumped.run() == 0);
