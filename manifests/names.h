@@ -24,6 +24,8 @@ inline constexpr std::string_view kLeaseName = "c1f6bfd2.kueue.x-k8s.io";
 inline constexpr std::string_view kServiceAccountName = "muster";
 inline constexpr std::string_view kLeaseRoleName = "muster-lease";  // where the Lease lies elsewhere
 inline constexpr std::string_view kMetricsReaderRoleName = "muster-metrics-reader";
+// Not the role's name: administrators name their own binding of the role so, and an apply would replace its subjects.
+inline constexpr std::string_view kExplainMetricsBindingName = "muster-explain-metrics";
 // Reads the ConfigMap by which the API server is told from others, in kube-system; Kubernetes brings the Role.
 inline constexpr std::string_view kAuthenticationReaderBindingName = "muster-authentication-reader";
 inline constexpr std::string_view kAuthenticationReaderRoleName = "extension-apiserver-authentication-reader";

@@ -223,13 +223,14 @@ std::vector<json> rbac_objects(std::string_view own_namespace, const RightsOptio
   json viewer = object(version, "Role", kExplainViewerRoleName, own_namespace);
   viewer["rules"] = {rule({""}, {"services/proxy"}, {"get"},
                           {"https:" + std::string(kMetricsServiceName) + ":" + std::string(kMetricsPortName)})};
-  std::vector<json> objects = {object("v1", "ServiceAccount", kServiceAccountName, own_namespace),
-                               std::move(cluster_role), binding(own_namespace, kServiceAccountName), std::move(role),
-                               binding(own_namespace, kServiceAccountName, own_namespace), std::move(reader),
-                               // In its name `muster sysdump` reads the metrics: of those who can create its tokens.
-                               object("v1", "ServiceAccount", kExplainAccountName, own_namespace),
-                               binding(own_namespace, kMetricsReaderRoleName, {}, {}, kExplainAccountName),
-                               std::move(viewer)};
+  std::vector<json> objects = {
+      object("v1", "ServiceAccount", kServiceAccountName, own_namespace), std::move(cluster_role),
+      binding(own_namespace, kServiceAccountName), std::move(role),
+      binding(own_namespace, kServiceAccountName, own_namespace), std::move(reader),
+      // In its name `muster sysdump` reads the metrics: of those who can create its tokens.
+      object("v1", "ServiceAccount", kExplainAccountName, own_namespace),
+      binding(own_namespace, kMetricsReaderRoleName, {}, kExplainMetricsBindingName, kExplainAccountName),
+      std::move(viewer)};
   if (!options.lease.empty() && lease_elsewhere) {
     json lease = object(version, "Role", kLeaseRoleName, options.lease_namespace);
     lease["rules"] = lease_rules(options);
