@@ -10,6 +10,9 @@
 
 namespace muster {
 
+// Of a request through the API server's proxy, which removes the Authorization header.
+inline constexpr const char* kExplainTokenHeader = "X-Muster-Token";
+
 struct ExplainToken {
   std::string token;
   std::string account;  // "team-a/muster-explain"

@@ -76,7 +76,7 @@ Result<nlohmann::json, NoAnswer> MusterReader::ask(const std::string& path, cons
 kube::KubeApi::Answer MusterReader::ask_through_proxy(kube::KubeRequest request, const std::string& token) {
   request.path = "/api/v1/namespaces/" + flags_.muster_namespace + "/services/https:" + flags_.service + ":" +
                  std::string(kMetricsPortName) + "/proxy" + request.path;
-  request.headers = {{"X-Muster-Token", token}};
+  request.headers = {{kExplainTokenHeader, token}};
   return client_->send(request, {});
 }
 

@@ -57,6 +57,23 @@ Files files_of(const ClusterDump& dump) {
   return files;
 }
 
+struct Streamed {
+  std::string text;  // also what came before an error
+  Outcome<kube::StatusError> done;
+};
+
+// Reads until the answer ends or has `most_bytes`.
+Streamed read_text(kube::KubeApi& api, const kube::KubeRequest& request, size_t most_bytes) {
+  std::string text;
+  auto done = api.stream(request,
+                         [&](std::string_view bytes) {
+                           text += bytes;
+                           return text.size() < most_bytes;
+                         },
+                         {});
+  return {std::move(text), std::move(done)};
+}
+
 void add_logs(kube::KubeApi& api, const ClusterDump& dump, Files& files) {
   for (const json* pod : dump.of_kind("", "Pod")) {
     const std::string name(string_at(*pod, {"metadata", "name"}));
@@ -66,13 +83,7 @@ void add_logs(kube::KubeApi& api, const ClusterDump& dump, Files& files) {
           kube::object_path(kube::resource_of(kPods), string_at(*pod, {"metadata", "namespace"}), name, "log");
       request.query = {{"container", "muster"}, {"limitBytes", std::to_string(kMostLogBytes)}};
       if (previous) request.query.emplace_back("previous", "true");
-      std::string text;
-      const auto done = api.stream(request,
-                                   [&](std::string_view bytes) {
-                                     text += bytes;
-                                     return text.size() < kMostLogBytes;
-                                   },
-                                   {});
+      auto [text, done] = read_text(api, request, kMostLogBytes);
       if (!done && previous) continue;  // it has not been restarted
       if (!done) text += "not read: " + done.error().message + "\n";
       files.emplace_back(std::string(previous ? "previous-" : "log-") + name.substr(0, 80) + ".txt", text);
@@ -98,15 +109,9 @@ Result<std::string> metrics_of(kube::KubeApi& api, const json& pod, const std::s
   request.path = kube::object_path(
       kube::resource_of(kPods), string_at(pod, {"metadata", "namespace"}),
       "https:" + std::string(string_at(pod, {"metadata", "name"})) + ":" + metrics_port(pod), "proxy/metrics");
-  request.headers = {{"X-Muster-Token", token}};
+  request.headers = {{kExplainTokenHeader, token}};
   request.accept = "text/plain";
-  std::string text;
-  const auto done = api.stream(request,
-                               [&](std::string_view bytes) {
-                                 text += bytes;
-                                 return text.size() < kMostMetricsBytes;
-                               },
-                               {});
+  auto [text, done] = read_text(api, request, kMostMetricsBytes);
   if (!done) return fail(done.error().message);
   if (text.size() >= kMostMetricsBytes) text += "\n# cut here: muster sysdump keeps no more of a pod\n";
   return text;
