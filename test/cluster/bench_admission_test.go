@@ -33,6 +33,9 @@ func startAdmitter(t *testing.T, cluster *harness.Cluster, idle bool) *harness.M
 	// In this version nobody waits for ready pods unless it is asked for: the Workloads of a
 	// shape have none, and a Job costs two writes less.
 	config := strings.Replace(namesOfTheManifests, "v1beta2", "v1beta1", 1) + "clientConnection: " + rate + "\n"
+	if os.Getenv("MUSTER_BENCH_PODS_READY") == "true" {
+		config += "waitForPodsReady: {enable: true, blockAdmission: false, timeout: 5m}\n"
+	}
 	if idle {
 		cluster.EnsureMusterNamespace(t)
 		config += "leaderElection: {leaderElect: true, resourceName: " + neverFree(t, cluster) + "}\n"

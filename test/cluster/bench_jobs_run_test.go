@@ -89,6 +89,9 @@ func runJobs(t *testing.T, cluster *harness.Cluster, way jobsWay, count int) (ru
 		muster = startAdmitter(t, cluster, true)
 		namespace = cluster.Namespace(t, nil)
 	case allOfMuster:
+		if os.Getenv("MUSTER_BENCH_LEAN") == "true" {
+			makeWorkloadsLean(t, cluster)
+		}
 		muster = startAdmitter(t, cluster, false)
 		namespace = openQueue(t, cluster).Namespace
 	}

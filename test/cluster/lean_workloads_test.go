@@ -17,10 +17,7 @@ import (
 func TestLeanWorkloadsHaveNoManagedFields(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	cluster.EnsureMusterNamespace(t)
-	policy := harness.Manifests(t, "--only=lean-workloads")
-	cluster.Kubectl(t, policy, "apply", "-f", "-")
-	t.Cleanup(func() { cluster.Kubectl(t, policy, "delete", "--ignore-not-found", "-f", "-") })
+	makeWorkloadsLean(t, cluster)
 	startAdmitter(t, cluster, false)
 	queues := openQueue(t, cluster)
 	cluster.Create(t, harness.Workloads, queues.Namespace, harness.JoblessWorkload("by-hand", harness.LocalQueueName, 1))
@@ -56,4 +53,13 @@ func TestLeanWorkloadsHaveNoManagedFields(t *testing.T) {
 		must(t, err)
 		must(t, harness.HasCondition("Seen", "True", "Test")(applied))
 	}
+}
+
+// makeWorkloadsLean installs the policy for this test.
+func makeWorkloadsLean(t *testing.T, cluster *harness.Cluster) {
+	t.Helper()
+	cluster.EnsureMusterNamespace(t)
+	policy := harness.Manifests(t, "--only=lean-workloads")
+	cluster.Kubectl(t, policy, "apply", "-f", "-")
+	t.Cleanup(func() { cluster.Kubectl(t, policy, "delete", "--ignore-not-found", "-f", "-") })
 }
