@@ -91,8 +91,7 @@ func runAdmission(t *testing.T, cluster *harness.Cluster, shape harness.Shape, f
 		cluster.AwaitOpen(t, queues)
 	}
 	cluster.AwaitSteadyWatch(t, queues)
-	conflict := func(code string) bool { return code == "409" }
-	done := func(code string) bool { return strings.HasPrefix(code, "20") }
+	conflict, done := answeredWith("409"), answeredWith("20")
 	before, musterBefore, engineBefore := metricsOf(t, cluster), muster.CPU(t), muster.EngineCPU(t)
 	shapeRun := harness.ShapeRun{Shape: shape, Writers: 32, CreatesPerSecond: openLoop(t)}
 	if floor {

@@ -32,8 +32,8 @@ const kueueBesidePlain, kueueServerBesidePlain = 4.1, 3.9
 // MUSTER_BENCH_JOBS Jobs of one pod that runs for a second: without a queue, with muster's
 // webhooks only, and with all of muster, in turns; prints tables for
 // docs/benchmarks-admission.md. MUSTER_BENCH_LEAN=true installs the policy for lean Workloads,
-// MUSTER_BENCH_PODS_READY=true sets waitForPodsReady. MUSTER_BENCH_PROFILES names a folder for CPU profiles of the
-// API server, one of each run.
+// MUSTER_BENCH_PODS_READY=true sets waitForPodsReady. MUSTER_BENCH_PROFILES names a folder for
+// CPU profiles of the API server, one of each run.
 func TestBenchJobsEndToEnd(t *testing.T) {
 	count := sizeOf(t, "MUSTER_BENCH_JOBS")
 	cluster := harness.Connect(t)
@@ -59,7 +59,7 @@ func printJobs(count int, runs map[jobsWay][]jobsRun) {
 	for _, way := range jobsWays {
 		fmt.Printf(" %s |", way)
 	}
-	fmt.Print(" to plain | Kueue to plain | bound |\n|---|---|---|---|---|---|---|\n")
+	fmt.Print(" to plain | Kueue to plain, 1,500 Jobs | bound |\n|---|---|---|---|---|---|---|\n")
 	row := func(name, format, kueue, bound string, of func(jobsRun) float64) {
 		fmt.Printf("| %s |", name)
 		for _, way := range jobsWays {
