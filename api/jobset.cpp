@@ -123,7 +123,7 @@ std::vector<int32_t> read_counts(const json& list) {
   return counts;
 }
 
-JobSetStatus read_status(const json& object) {
+JobSetStatus read_jobset_status(const json& object) {
   JobSetStatus status;
   status.conditions = read_conditions(array_at(object, {"status", "conditions"}));
   status.restarts = int32_at(object, {"status", "restarts"});
@@ -206,7 +206,7 @@ JobSetPtr read_jobset(const json& object) {
   }
   jobset->volume_claims = read_volume_claims(object);
   jobset->unsupported = read_unsupported(object);
-  jobset->status = read_status(object);
+  jobset->status = read_jobset_status(object);
   return jobset;
 }
 

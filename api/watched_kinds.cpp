@@ -11,7 +11,7 @@ namespace muster {
 
 namespace {
 
-constexpr WatchedKind kKinds[] = {
+constexpr WatchedKind kWatchedKinds[] = {
     {.type = &kNamespaces, .metadata_only = true},
     {.type = &kLimitRanges},
     {.type = &kJobs},
@@ -43,7 +43,7 @@ constexpr WatchedKind kKinds[] = {
 
 std::span<const WatchedKind> watched_kinds() {
   static std::vector<WatchedKind> kinds = [] {
-    std::vector<WatchedKind> with_sets(std::begin(kKinds), std::end(kKinds));
+    std::vector<WatchedKind> with_sets(std::begin(kWatchedKinds), std::end(kWatchedKinds));
     for (const ResourceType* type : {&kStatefulSets, &kLeaderWorkerSets}) {
       const KindDescription& kind = *find_serving_description(type->group, type->kind);
       with_sets.push_back({.type = &kind.type(), .optional = type == &kLeaderWorkerSets, .framework = kind.framework});

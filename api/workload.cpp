@@ -76,7 +76,7 @@ std::optional<RequeueState> read_requeue_state(const json& status) {
                       .first_admitted_at = time_at(*object, {"firstAdmittedAt"})};
 }
 
-WorkloadStatus read_status(const json& object) {
+WorkloadStatus read_workload_status(const json& object) {
   const json& status = object_at(object, {"status"});
   WorkloadStatus read;
   read.conditions = read_conditions(array_at(status, {"conditions"}));
@@ -189,7 +189,7 @@ WorkloadPtr read_workload(const json& object) {
   }
   workload->maximum_execution_seconds = optional_int32(spec, "maximumExecutionTimeSeconds");
   for (const json& item : array_at(spec, {"podSets"})) workload->pod_sets.push_back(read_pod_set(item));
-  workload->status = read_status(object);
+  workload->status = read_workload_status(object);
   return workload;
 }
 

@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kNamespaceNameLabel = "kubernetes.io/metadata.name";
-constexpr std::string_view kQueueGroup = "kueue.x-k8s.io";
+constexpr std::string_view kKueueGroup = "kueue.x-k8s.io";
 constexpr RuleMatch kPodsMatch{"", "pods"};
 
 // What the rules of one webhook want to see: (group, resource) -> operations.
@@ -57,7 +57,7 @@ std::string version_of(const std::string& group, const std::string& resource) {
     if (kind->type.group == group && kind->type.plural == resource) return std::string(kind->type.version);
   }
   // Requests in v1beta1 come converted (matchPolicy Equivalent).
-  return group == kQueueGroup ? "v1beta2" : "v1";
+  return group == kKueueGroup ? "v1beta2" : "v1";
 }
 
 bool is_job(const std::string& group, const std::string& resource) {
@@ -66,15 +66,15 @@ bool is_job(const std::string& group, const std::string& resource) {
 }
 
 bool is_workload(const std::string& group, const std::string& resource) {
-  return group == kQueueGroup && (resource == "workloads" || resource == "workloads/status");
+  return group == kKueueGroup && (resource == "workloads" || resource == "workloads/status");
 }
 
 bool is_priority_class(const std::string& group, const std::string& resource) {
-  return group == kQueueGroup && resource == "workloadpriorityclasses";
+  return group == kKueueGroup && resource == "workloadpriorityclasses";
 }
 
 bool is_local_queue(const std::string& group, const std::string& resource) {
-  return group == kQueueGroup && resource == "localqueues";
+  return group == kKueueGroup && resource == "localqueues";
 }
 
 // Kubernetes' own group is the empty one.

@@ -7,6 +7,7 @@
 // continues.
 #pragma once
 
+#include <chrono>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,10 @@
 #include "state/cluster_state.h"
 
 namespace muster {
+
+// The name of an object that muster needs can belong to an object of another owner, which can be deleted later: the
+// time until the next attempt.
+constexpr Duration kTakenInterval = std::chrono::seconds(30);
 
 struct Reconciler {
   std::string_view name;

@@ -14,13 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string_view header_of(const HttpRequest& request, std::string_view name) {
-  for (const HttpHeader& header : request.headers) {
-    if (in_small_letters(header.name) == name) return header.value;
-  }
-  return {};
-}
-
 // Whether the browser marks the request as a request of another page. Programs send no such mark.
 bool is_foreign(const HttpRequest& request) {
   const std::string_view site = header_of(request, "sec-fetch-site");

@@ -17,7 +17,7 @@ bool is_version(std::string_view text) {
   return std::find(kVisibilityVersions.begin(), kVisibilityVersions.end(), text) != kVisibilityVersions.end();
 }
 
-auto bad_request(const std::string& why) {
+auto bad_question(const std::string& why) {
   return fail_with(refuse(400, "BadRequest", why));
 }
 
@@ -37,12 +37,12 @@ Result<PendingQuestion, HttpResponse> read_pending_question(std::string_view pat
   }
   PendingQuestion question{.version = std::string(parts[0]), .access = {}, .page = {}};
   const std::string ns(local ? parts[2] : ""), name(local ? parts[4] : parts[2]);
-  if (local && !is_dns1123_label(ns).empty()) return bad_request("no namespace can be named \"" + ns + "\"");
-  if (!is_dns1123_subdomain(name).empty()) return bad_request("no queue can be named \"" + name + "\"");
+  if (local && !is_dns1123_label(ns).empty()) return bad_question("no namespace can be named \"" + ns + "\"");
+  if (!is_dns1123_subdomain(name).empty()) return bad_question("no queue can be named \"" + name + "\"");
   const auto values = parse_query(query, {"limit", "offset"}, unknown);
-  if (!values) return bad_request(values.error().message);
+  if (!values) return bad_question(values.error().message);
   const auto limit = number_of(*values, "limit", PendingPage::kDefaultLimit), offset = number_of(*values, "offset", 0);
-  if (!limit || !offset) return bad_request((limit ? offset : limit).error().message);
+  if (!limit || !offset) return bad_question((limit ? offset : limit).error().message);
   question.access = {"get", local ? &kVisibleLocalQueues : &kVisibleClusterQueues, ns, name, "pendingworkloads"};
   question.page = {*limit, *offset};
   return question;

@@ -9,13 +9,6 @@
 namespace muster {
 namespace {
 
-std::string_view header_of(const HttpRequest& request, std::string_view name) {
-  for (const HttpHeader& header : request.headers) {
-    if (in_small_letters(header.name) == name) return header.value;
-  }
-  return {};
-}
-
 // The user, or the answer.
 Result<AuthenticatedUser, HttpResponse> user_of(const HttpRequest& request, const VisibilityApi& api) {
   const std::shared_ptr<const FrontProxy> proxy = api.front_proxy();

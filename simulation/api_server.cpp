@@ -46,10 +46,6 @@ bool has_finalizers(const json& object) {
   return !array_at(object, {"metadata", "finalizers"}).empty();
 }
 
-bool is_deleting(const json& object) {
-  return !string_at(object, {"metadata", "deletionTimestamp"}).empty();
-}
-
 // Deleted in every respect: nobody asked to be waited for any longer.
 bool is_spent(const json& object) {
   return is_deleting(object) && !has_finalizers(object) &&

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/codec/json.h"
+#include "simulation/object_rules.h"
 
 namespace muster::simulation {
 namespace {
@@ -11,10 +12,6 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr const char* kForeground = "foregroundDeletion";
-
-bool is_deleting(const json& object) {
-  return !string_at(object, {"metadata", "deletionTimestamp"}).empty();
-}
 
 bool in_foreground(const json& object) {
   const json& finalizers = array_at(object, {"metadata", "finalizers"});

@@ -8,6 +8,7 @@
 #include "jobs/job_controller_users.h"
 #include "jobs/job_kind.h"
 #include "simulation/index_set.h"
+#include "simulation/object_rules.h"
 
 namespace muster::simulation {
 namespace {
@@ -21,10 +22,6 @@ const Request kAsController{.user = std::string(kJobControllerUsers.front())};
 
 bool is_true(const json& object, std::string_view type) {
   return condition_is_true(read_conditions(array_at(object, {"status", "conditions"})), type);
-}
-
-std::string uid_of(const json& object) {
-  return std::string(string_at(object, {"metadata", "uid"}));
 }
 
 bool runs_here(const Job& job) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/codec/json.h"
+#include "simulation/object_rules.h"
 
 namespace muster::simulation {
 namespace {
@@ -16,17 +17,9 @@ bool has_ended(const json& pod) {
   return phase == "Succeeded" || phase == "Failed";
 }
 
-bool is_deleting(const json& object) {
-  return !string_at(object, {"metadata", "deletionTimestamp"}).empty();
-}
-
 bool wants_node(const json& pod) {
   return string_at(pod, {"spec", "nodeName"}).empty() && !is_deleting(pod) && !has_ended(pod) &&
          array_at(pod, {"spec", "schedulingGates"}).empty();
-}
-
-std::string uid_of(const json& object) {
-  return std::string(string_at(object, {"metadata", "uid"}));
 }
 
 }  // namespace

@@ -127,6 +127,14 @@ void set_pod_defaults(json& pod) {
 
 }  // namespace
 
+std::string uid_of(const json& object) {
+  return std::string(string_at(object, {"metadata", "uid"}));
+}
+
+bool is_deleting(const json& object) {
+  return !string_at(object, {"metadata", "deletionTimestamp"}).empty();
+}
+
 bool has_status_subresource(const ResourceType& type) {
   for (const ResourceType* without :
        {&kConfigMaps, &kLimitRanges, &kResourceFlavors, &kWorkloadPriorityClasses, &kPriorityClasses, &kRuntimeClasses,

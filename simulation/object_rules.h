@@ -13,6 +13,9 @@
 
 namespace muster::simulation {
 
+std::string uid_of(const nlohmann::json& object);
+bool is_deleting(const nlohmann::json& object);
+
 bool has_status_subresource(const ResourceType& type);
 // Whether metadata.generation counts the changes of its spec.
 bool has_generation(const ResourceType& type);

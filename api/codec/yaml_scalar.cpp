@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "api/codec/utf8.h"
+#include "base/ascii.h"
 #include "base/encoding.h"
 
 namespace muster {
@@ -19,9 +20,6 @@ using nlohmann::json;
 constexpr std::string_view kTagPrefix = "tag:yaml.org,2002:";
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_sign(char c) {
   return c == '+' || c == '-';
 }

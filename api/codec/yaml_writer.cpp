@@ -7,6 +7,7 @@
 #include "api/codec/utf8.h"
 #include "api/codec/yaml.h"
 #include "api/codec/yaml_scalar.h"
+#include "base/ascii.h"
 
 namespace muster {
 namespace {
@@ -17,9 +18,6 @@ using nlohmann::json;
 constexpr size_t kMaxSimpleKey = 128;
 constexpr char32_t kReplacement = 0xfffd;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 // Everything beyond ASCII counts as a letter.
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
@@ -59,7 +57,7 @@ bool key_before(std::string_view a, std::string_view b) {
 
 // The characters that go-yaml prints without escapes: line feeds, ASCII from the blank on, and the lower
 // planes.
-bool is_printable(char32_t c) {
+bool is_printable_in_yaml(char32_t c) {
   return c == '\n' || (c >= 0x20 && c < 0x7f) || (c >= 0xa0 && c < 0xfffe && c != 0xfeff && c != 0x2028 && c != 0x2029);
 }
 
@@ -73,7 +71,7 @@ void check_characters(std::string_view text, TextForms& forms) {
   for (std::string_view rest = text; !rest.empty();) {
     const Utf8Character c = read_utf8(rest);
     const bool space_then_break = previous == ' ' && c.code_point == '\n';
-    if (!c.valid || !is_printable(c.code_point) || space_then_break) forms = {false, false, false};
+    if (!c.valid || !is_printable_in_yaml(c.code_point) || space_then_break) forms = {false, false, false};
     if (previous == '\n' && c.code_point == ' ') forms.plain = forms.single_quoted = false;
     previous = c.code_point;
     rest.remove_prefix(c.length);
@@ -116,7 +114,8 @@ std::string double_quoted(std::string_view text) {
     const Utf8Character c = read_utf8(text);
     if (!c.valid) {
       append_utf8(out, kReplacement);
-    } else if (!is_printable(c.code_point) || c.code_point == '\n' || c.code_point == '"' || c.code_point == '\\') {
+    } else if (!is_printable_in_yaml(c.code_point) || c.code_point == '\n' || c.code_point == '"' ||
+               c.code_point == '\\') {
       append_escape(out, c.code_point);
     } else {
       out += text.substr(0, c.length);

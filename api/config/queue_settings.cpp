@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-std::optional<Duration> duration_at(const json& object, std::string_view key) {
+std::optional<Duration> optional_duration_at(const json& object, std::string_view key) {
   const auto duration = parse_duration(string_at(object, {key}));
   return duration ? std::optional(*duration) : std::nullopt;
 }
@@ -34,9 +34,9 @@ RequeuingStrategy read_requeuing(const json& object, RequeuingStrategy strategy)
 
 WaitForPodsReady read_wait(const json& object, const MusterConfiguration& muster) {
   WaitForPodsReady wait;
-  wait.timeout = duration_at(object, "timeout").value_or(wait.timeout);
+  wait.timeout = optional_duration_at(object, "timeout").value_or(wait.timeout);
   // In a file, "0s" means no limit.
-  wait.recovery_timeout = duration_at(object, "recoveryTimeout");
+  wait.recovery_timeout = optional_duration_at(object, "recoveryTimeout");
   if (wait.recovery_timeout == Duration::zero()) wait.recovery_timeout.reset();
   wait.block_admission = bool_at(object, {"blockAdmission"});
   wait.requeuing = read_requeuing(object_at(object, {"requeuingStrategy"}), own_part(muster));
@@ -92,8 +92,8 @@ QueueSettings make_queue_settings(const Configuration& configuration, const Must
       settings.rules.enabled("QuotaCheckStrategy") &&
       string_at(effective, {"resources", "quotaCheckStrategy"}) == "IgnoreUndeclared";
   const json& retention = object_at(effective, {"objectRetentionPolicies", "workloads"});
-  settings.retain_finished = duration_at(retention, "afterFinished");
-  settings.retain_deactivated = duration_at(retention, "afterDeactivatedByKueue");
+  settings.retain_finished = optional_duration_at(retention, "afterFinished");
+  settings.retain_deactivated = optional_duration_at(retention, "afterDeactivatedByKueue");
   settings.fair_sharing = read_strategies(effective);
   settings.metrics = read_metrics(object_at(effective, {"metrics"}));
   return settings;

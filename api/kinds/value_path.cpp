@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kEach = "*";
+constexpr std::string_view kEveryElement = "*";
 
 bool is_name(std::string_view step) {
   return !step.empty() && std::all_of(step.begin(), step.end(), [](char c) {
@@ -38,7 +38,7 @@ Json* walk(Json& object, const std::vector<std::string>& steps) {
 bool visit_from(const json& value, std::span<const std::string> steps, size_t& left,
                 const std::function<bool(const json&)>& visit) {
   if (steps.empty()) return visit(value);
-  if (steps.front() != kEach) {
+  if (steps.front() != kEveryElement) {
     const json* next = step_into(value, steps.front());
     return next == nullptr || visit_from(*next, steps.subspan(1), left, visit);
   }
@@ -64,7 +64,8 @@ Result<ValuePath> ValuePath::parse(std::string_view text) {
   while (true) {
     const size_t end = std::min(rest.find_first_of(".["), rest.size());
     const std::string_view step = rest.substr(0, end);
-    if (step != kEach && !is_name(step)) return wrong(text, "a step is a name of letters, digits, '-' and '_', or '*'");
+    if (step != kEveryElement && !is_name(step))
+      return wrong(text, "a step is a name of letters, digits, '-' and '_', or '*'");
     path.steps_.emplace_back(step);
     rest.remove_prefix(end);
     while (rest.starts_with('[')) {
@@ -82,7 +83,7 @@ Result<ValuePath> ValuePath::parse(std::string_view text) {
 }
 
 bool ValuePath::has_wildcard() const {
-  return std::find(steps_.begin(), steps_.end(), kEach) != steps_.end();
+  return std::find(steps_.begin(), steps_.end(), kEveryElement) != steps_.end();
 }
 
 const json* ValuePath::find(const json& object) const {

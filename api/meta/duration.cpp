@@ -4,15 +4,12 @@
 
 #include "api/codec/go_strconv.h"
 #include "api/meta/time.h"
+#include "base/ascii.h"
 
 namespace muster {
 namespace {
 
 constexpr uint64_t kLimit = uint64_t{1} << 63;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 std::optional<uint64_t> nanoseconds_of(std::string_view unit) {
   if (unit == "ns") return 1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/codec/go_strconv.h"
+#include "base/ascii.h"
 
 namespace muster {
 namespace {
@@ -11,9 +12,6 @@ using Messages = std::vector<std::string>;
 
 bool is_lower(char c) {
   return c >= 'a' && c <= 'z';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 bool is_lower_alnum(char c) {
   return is_lower(c) || is_digit(c);

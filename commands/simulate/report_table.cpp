@@ -15,7 +15,7 @@ using what_if::UsageRow;
 using what_if::WaitGroup;
 using what_if::Waiting;
 
-constexpr size_t kMostRows = 25;
+constexpr size_t kMostTableRows = 25;
 
 std::string count(size_t number) {
   return std::to_string(number);
@@ -39,15 +39,15 @@ std::string wait(const what_if::Waits& waits, double seconds) {
 
 // Of a long table the first rows, and a word on the others.
 std::string limited(std::vector<TableRow> rows) {
-  const size_t more = rows.size() > kMostRows + 1 ? rows.size() - kMostRows - 1 : 0;
-  if (more > 0) rows.resize(kMostRows + 1);
+  const size_t more = rows.size() > kMostTableRows + 1 ? rows.size() - kMostTableRows - 1 : 0;
+  if (more > 0) rows.resize(kMostTableRows + 1);
   for (TableRow& row : rows) {
     for (std::string& cell : row) cell = on_one_line(cell);
   }
   return text_table(rows) + (more > 0 ? "... and " + count(more) + " more: -o json has all\n" : "");
 }
 
-std::string heads(const Report& report) {
+std::string table_heads(const Report& report) {
   const Summary& summary = report.summary;
   std::string text =
       count(summary.jobs) + " jobs in " + span_text(std::chrono::duration<double>(summary.elapsed).count()) +
@@ -150,7 +150,7 @@ std::string span_text(double seconds) {
 }
 
 std::string report_table(const Report& report) {
-  return heads(report) + "\n" + waits_table(report.summary) + "\n" + usage_table(report.summary) +
+  return table_heads(report) + "\n" + waits_table(report.summary) + "\n" + usage_table(report.summary) +
          evictions_table(report.summary) + waiting_table(report) + notes_text(report) + expectations_text(report);
 }
 

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 7> kTypes = {kPreemptedCondition,     kEv
 // The same limit as in Kueue; further items are not recorded.
 constexpr size_t kMostChecks = 16;
 
-uint32_t digest(std::string_view text) {
+uint32_t short_digest(std::string_view text) {
   uint32_t sum = 2166136261U;  // FNV-1a
   for (const char letter : text) sum = (sum ^ static_cast<unsigned char>(letter)) * 16777619U;
   return sum;
@@ -197,8 +197,8 @@ void WorkloadTrace::take_conditions(const Workload& workload, int64_t now, News&
     bool first = false;
     Seen& last = seen(static_cast<uint8_t>(type), first);
     const Seen next{.seconds = static_cast<uint32_t>(condition->last_transition.seconds),
-                    .reason = digest(condition->reason.text()),
-                    .message = digest(condition->message.text()),
+                    .reason = short_digest(condition->reason.text()),
+                    .message = short_digest(condition->message.text()),
                     .type = static_cast<uint8_t>(type),
                     .is_true = condition->is_true()};
     const Seen before = std::exchange(last, next);
@@ -219,7 +219,7 @@ void WorkloadTrace::take_conditions(const Workload& workload, int64_t now, News&
 }
 
 void WorkloadTrace::take_spec(const Workload& workload, int64_t now, std::vector<Moment>& news) {
-  const uint32_t queue = digest(workload.queue_name);
+  const uint32_t queue = short_digest(workload.queue_name);
   if (known_) {
     if (queue != queue_) news.push_back(moment(MomentKind::kMoved, now, workload.queue_name));
     if (workload.priority != priority_)
@@ -239,7 +239,7 @@ void WorkloadTrace::take_checks(const Workload& workload, int64_t now, std::vect
   std::vector<uint64_t> digests;
   digests.reserve(std::min(checks.size(), kMostChecks));
   for (size_t i = 0; i < checks.size() && i < kMostChecks; ++i) {
-    digests.push_back((static_cast<uint64_t>(digest(checks[i].name)) << 32U) | digest(checks[i].state));
+    digests.push_back((static_cast<uint64_t>(short_digest(checks[i].name)) << 32U) | short_digest(checks[i].state));
     if (checks[i].state == kCheckPending) continue;
     if (std::find(checks_.begin(), checks_.end(), digests.back()) != checks_.end()) continue;
     const Timestamp& turned = checks[i].last_transition;

@@ -22,9 +22,6 @@ using std::chrono::seconds;
 // Most pods of an expired run are deleted with their owner. The pods that still wait are patched after this
 // time.
 constexpr Duration kBeforeNudgesOfExpired = seconds(10);
-// The ConfigMap of another owner can be deleted later.
-constexpr Duration kTakenInterval = seconds(30);
-
 std::string seconds_text(Duration duration) {
   return std::to_string(std::max<int64_t>(std::chrono::ceil<seconds>(duration).count(), 0)) + " s";
 }

@@ -28,9 +28,6 @@ namespace {
 
 // A namespace or an owner that the watches have not shown yet.
 constexpr Duration kUndecidedInterval = std::chrono::seconds(5);
-// The Workload of another owner can be deleted later.
-constexpr Duration kTakenInterval = std::chrono::seconds(30);
-
 // The finalizers of its Workloads must not block it: garbage collection follows the job's own deletion policy.
 void let_go(const JobContext& context, Plan& plan) {
   for (const Workload* workload : context.state.workloads_of_owner(context.job.meta().uid)) {

@@ -24,7 +24,6 @@ namespace {
 using nlohmann::json;
 
 constexpr Duration kUndecidedInterval = std::chrono::seconds(5);
-constexpr Duration kTakenInterval = std::chrono::seconds(30);
 constexpr std::string_view kFramework = "pod";
 
 constexpr const char* kNotMatching = "No matching Workload; restoring pod templates according to existent Workload";

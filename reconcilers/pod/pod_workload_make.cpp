@@ -15,9 +15,6 @@ using nlohmann::json;
 
 // A missing priority class can be created later.
 constexpr Duration kPriorityInterval = std::chrono::seconds(5);
-// The Workload of another owner can be deleted later.
-constexpr Duration kTakenInterval = std::chrono::seconds(30);
-
 // A Workload contains no metadata of pods.
 void drop_metadata(json& pod_sets) {
   if (!pod_sets.is_array()) return;

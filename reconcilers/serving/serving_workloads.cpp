@@ -31,8 +31,6 @@ constexpr size_t kMostPending = 128;
 constexpr int32_t kMostGroups = 10'000;
 // A missing priority class can be created later; the Workload of another owner can be deleted later.
 constexpr Duration kPriorityInterval = std::chrono::seconds(5);
-constexpr Duration kTakenInterval = std::chrono::seconds(30);
-
 json owner_of(const ServingContext& context) {
   const ResourceType& type = context.job.job.type();
   return {{"apiVersion", type.api_version},

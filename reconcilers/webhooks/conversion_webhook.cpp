@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-bool is_own(const json& definition) {
+bool is_own_definition(const json& definition) {
   return label(definition, kAppNameLabel) == kAppName;
 }
 
@@ -27,7 +27,7 @@ json difference(const json& live, json wanted) {
 
 std::optional<json> reconcile_conversion(const json& live, const WebhookRegistration& registration,
                                          const std::string& ca_bundle_pem) {
-  if (!is_own(live)) return std::nullopt;
+  if (!is_own_definition(live)) return std::nullopt;
   const json& conversion = object_at(live, {"spec", "conversion"});
   const bool by_webhook = string_at(conversion, {"strategy"}) == "Webhook";
   if (ca_bundle_pem.empty() && !by_webhook) return std::nullopt;
@@ -45,7 +45,7 @@ std::optional<json> reconcile_conversion(const json& live, const WebhookRegistra
 }
 
 std::vector<std::string> conversion_bundles_of(const json& definition) {
-  if (!is_own(definition)) return {};
+  if (!is_own_definition(definition)) return {};
   // A text that is not base64 is not a valid bundle: it counts as missing.
   auto pem = base64_decode(string_at(definition, {"spec", "conversion", "webhook", "clientConfig", "caBundle"}));
   return {pem ? *pem : std::string()};

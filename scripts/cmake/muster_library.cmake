@@ -46,6 +46,7 @@ function(muster_library room)
   muster_warnings(${target})
   muster_hardened(${target})
   muster_precompiled(${target} muster_base)
+  muster_unity(${target})
 endfunction()
 
 # muster_rule_table(<folder> <Type> WITH subfolder... ...): a room. The files of the subfolders each define

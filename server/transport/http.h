@@ -48,6 +48,9 @@ struct HttpRequest {
   HttpPeer* peer{};
 };
 
+// The value of the first header of this name, which is in small letters; empty: there is none.
+std::string_view header_of(const HttpRequest& request, std::string_view name);
+
 struct HttpResponse {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";

@@ -292,4 +292,11 @@ std::string to_wire(const HttpRefusal& refusal) {
   return text + refusal.message + "\n";
 }
 
+std::string_view header_of(const HttpRequest& request, std::string_view name) {
+  for (const HttpHeader& header : request.headers) {
+    if (in_small_letters(header.name) == name) return header.value;
+  }
+  return {};
+}
+
 }  // namespace muster

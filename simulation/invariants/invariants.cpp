@@ -7,16 +7,13 @@
 #include "api/pod.h"
 #include "jobs/group_scheduling.h"
 #include "jobs/job_kind.h"
+#include "simulation/object_rules.h"
 #include "simulation/waiter.h"
 
 namespace muster::simulation {
 namespace {
 
 using nlohmann::json;
-
-std::string uid_of(const json& object) {
-  return std::string(string_at(object, {"metadata", "uid"}));
-}
 
 // "<owner>/<attempt>/<epoch>".
 std::string owner_in(const std::string& token) {

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr Duration kGrace = std::chrono::seconds(30);
+constexpr Duration kOverrunGrace = std::chrono::seconds(30);
 
 bool runs(const json& pod) {
   if (string_at(pod, {"status", "phase"}) == "Succeeded" || string_at(pod, {"status", "phase"}) == "Failed")
@@ -45,7 +45,7 @@ void Overrun::note_admissions() {
   const Duration now = world_.elapsed();
   for (auto& [job, workloads] : admitted_) {
     for (auto& [uid, admitted] : workloads) {
-      if (admitted.until == Duration(0)) admitted.until = now + kGrace;
+      if (admitted.until == Duration(0)) admitted.until = now + kOverrunGrace;
     }
     std::erase_if(workloads, [&](const auto& each) { return each.second.until < now; });
   }
@@ -75,7 +75,7 @@ std::string Overrun::counted_root_of(const json& job) {
   const auto part = part_of_.find(uid);
   // Without a controller and a queue name it is a job like any that never was in a queue.
   const bool counts = all_managed_ || controller_of(job).has_value();
-  const bool still = counts && part != part_of_.end() && world_.elapsed() - part->second.last_seen < kGrace;
+  const bool still = counts && part != part_of_.end() && world_.elapsed() - part->second.last_seen < kOverrunGrace;
   return still ? part->second.uid : root;
 }
 

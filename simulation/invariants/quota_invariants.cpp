@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr Duration kGrace = seconds(30);
+constexpr Duration kQuotaGrace = seconds(30);
 
 const ResourceQuota* find_quota(const std::vector<ResourceGroup>& groups, const std::string& flavor,
                                 const std::string& resource) {
@@ -122,7 +122,7 @@ std::string QuotaInvariants::root(std::string node) const {
 
 const ResourceQuota* QuotaInvariants::quota(const Node& node, const Flavored& flavored) const {
   const ResourceQuota* now = find_quota(node.groups, flavored.first, flavored.second);
-  if (!node.changed || timeline_.elapsed() - *node.changed > kGrace) return now;
+  if (!node.changed || timeline_.elapsed() - *node.changed > kQuotaGrace) return now;
   const ResourceQuota* earlier = find_quota(node.earlier, flavored.first, flavored.second);
   if (earlier == nullptr || (now != nullptr && now->nominal.compare(earlier->nominal) > 0)) return now;
   return earlier;

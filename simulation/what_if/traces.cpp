@@ -17,8 +17,8 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kGpu = "nvidia.com/gpu";
-constexpr int64_t kMostOfOne = 1'000'000;            // pods, GPUs or CPUs of one job
-constexpr int64_t kLongestRun = 3650LL * 24 * 3600;  // seconds; as parse_span()
+constexpr int64_t kMostOfOne = 1'000'000;                   // pods, GPUs or CPUs of one job
+constexpr int64_t kLongestRunSeconds = 3650LL * 24 * 3600;  // seconds; as parse_span()
 
 // "2020-06-09 18:41:01"; nullopt: no time.
 std::optional<int64_t> seconds_of(std::string_view text) {
@@ -71,7 +71,7 @@ class Rows {
     Trace trace;
     trace.rows.reserve(rows_.size());
     for (auto& [submitted, row] : rows_) {
-      row.at = std::chrono::seconds(std::min(submitted - rows_.front().first, kLongestRun));
+      row.at = std::chrono::seconds(std::min(submitted - rows_.front().first, kLongestRunSeconds));
       trace.rows.push_back(std::move(row));
     }
     if (left_out_ > 0)
@@ -121,7 +121,8 @@ class HeliosRow {
     auto queue = names.queue_of(cell("vc"));
     auto job = Names::job_of(cell("job_id"));
     if (!queue || !job) return fail(at_line() + (queue ? job.error() : queue.error()).message);
-    ArrivalRow row{.line = row_.line, .run_time = std::chrono::seconds(std::min(*ended - *started, kLongestRun))};
+    ArrivalRow row{.line = row_.line,
+                   .run_time = std::chrono::seconds(std::min(*ended - *started, kLongestRunSeconds))};
     row.job = {.ns = ns, .queue = *queue, .name = *job, .priority_class = "", .count = static_cast<int32_t>(*nodes)};
     if (*gpus > 0) row.job.requests[kGpu] = std::to_string(share(*gpus, *nodes));
     if (*cpus > 0) row.job.requests["cpu"] = std::to_string(share(*cpus, *nodes));
@@ -167,7 +168,7 @@ Outcome<> add_philly(const json& entry, size_t number, Rows& rows, Names& names,
     is_timed = started && ended && *ended >= *started;
     // An unrecorded attempt before the last one is unknown; an unrecorded last attempt was still running.
     if (!is_timed) continue;
-    ran += std::min(*ended - *started, kLongestRun);
+    ran += std::min(*ended - *started, kLongestRunSeconds);
     if (auto used = gpus_of(attempt); !used.empty()) servers = std::move(used);
   }
   if (!submitted || !is_timed || servers.empty()) {
@@ -183,7 +184,7 @@ Outcome<> add_philly(const json& entry, size_t number, Rows& rows, Names& names,
   const bool is_even =
       all == servers.front() * std::ssize(servers) &&
       std::all_of(servers.begin(), servers.end(), [&](int64_t gpus) { return gpus == servers.front(); });
-  ArrivalRow row{.line = number, .run_time = std::chrono::seconds(std::min(ran, kLongestRun))};
+  ArrivalRow row{.line = number, .run_time = std::chrono::seconds(std::min(ran, kLongestRunSeconds))};
   row.job = {.ns = ns,
              .queue = *queue,
              .name = *job,

@@ -12,7 +12,7 @@ namespace muster {
 namespace {
 
 using nlohmann::json;
-constexpr std::string_view kGroup = "kueue.x-k8s.io";
+constexpr std::string_view kQueueGroup = "kueue.x-k8s.io";
 
 // Findings that have a separate rule here.
 bool is_said_elsewhere(const json& object, const ReviewFinding& finding) {
@@ -23,7 +23,7 @@ bool is_said_elsewhere(const json& object, const ReviewFinding& finding) {
 
 // The check of a new object: the fields that muster refuses or does not know.
 void judge_objects(const PreflightContext& context, const ClusterView& view, std::string_view kind) {
-  for (const json* object : context.dump.of_kind(kGroup, kind)) {
+  for (const json* object : context.dump.of_kind(kQueueGroup, kind)) {
     JudgedRequest request;
     request.object = *object;
     request.object["metadata"].erase("finalizers");
@@ -42,7 +42,7 @@ void judge_objects(const PreflightContext& context, const ClusterView& view, std
 }
 
 void find_topologies(const PreflightContext& context) {
-  for (const json* flavor : context.dump.of_kind(kGroup, "ResourceFlavor")) {
+  for (const json* flavor : context.dump.of_kind(kQueueGroup, "ResourceFlavor")) {
     const std::string_view topology = string_at(*flavor, {"spec", "topologyName"});
     if (topology.empty()) continue;
     context.add(Severity::kHarm, "flavor-with-topology", {object_name(*flavor)},
@@ -55,7 +55,7 @@ void find_topologies(const PreflightContext& context) {
 // ClusterQueues that need a check, by its name.
 std::map<std::string, std::vector<std::string>> queues_by_check(const ClusterDump& dump) {
   std::map<std::string, std::vector<std::string>> queues;
-  for (const json* queue : dump.of_kind(kGroup, "ClusterQueue")) {
+  for (const json* queue : dump.of_kind(kQueueGroup, "ClusterQueue")) {
     for (const std::string& check : strings_at(*queue, {"spec", "admissionChecks"}))
       queues[check].push_back(object_name(*queue));
     for (const json& check : array_at(*queue, {"spec", "admissionChecksStrategy", "admissionChecks"}))
@@ -73,7 +73,7 @@ bool is_active(const json& check) {
 
 void find_checks(const PreflightContext& context) {
   const auto queues = queues_by_check(context.dump);
-  for (const json* check : context.dump.of_kind(kGroup, "AdmissionCheck")) {
+  for (const json* check : context.dump.of_kind(kQueueGroup, "AdmissionCheck")) {
     const std::string name(string_at(*check, {"metadata", "name"}));
     const std::string controller(string_at(*check, {"spec", "controllerName"}));
     std::vector<std::string> objects = {object_name(*check)};
@@ -95,7 +95,7 @@ void find_checks(const PreflightContext& context) {
 
 void find_idle_kinds(const PreflightContext& context) {
   for (const char* kind : {"Topology", "MultiKueueConfig", "MultiKueueCluster", "ProvisioningRequestConfig"}) {
-    for (const json* object : context.dump.of_kind(kGroup, kind))
+    for (const json* object : context.dump.of_kind(kQueueGroup, kind))
       context.add(Severity::kChange, "kind-without-effect", {object_name(*object)},
                   "muster does not act on objects of kind " + std::string(kind) + "; they stay as they are", "");
   }
@@ -107,7 +107,7 @@ void preflight_queues(const PreflightContext& context) {
   ClusterView view;
   for (const auto& entry : context.dump.objects()) {
     const std::string_view kind = string_at(entry.second, {"kind"});
-    if (kind == "Namespace" || entry.first.starts_with(kGroup)) view.put(entry.second);
+    if (kind == "Namespace" || entry.first.starts_with(kQueueGroup)) view.put(entry.second);
   }
   for (const char* kind :
        {"ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "AdmissionCheck", "WorkloadPriorityClass"})
