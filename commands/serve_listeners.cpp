@@ -56,7 +56,7 @@ std::optional<GaugeReadings> ServeProcess::read_gauges() {
   GaugeReadings readings;
   EngineLoop* loop = deciding();
   const bool asked = loop != nullptr && loop->ask([&](const Engine& engine) {
-    readings = {engine.leads(), queue_gauges(engine.state(), engine.queue_settings())};
+    readings = {engine.leads(), queue_gauges(engine.state(), engine.decisions(), engine.queue_settings())};
     const auto add = [&](const std::vector<GaugeReading>& more) {
       readings.gauges.insert(readings.gauges.end(), more.begin(), more.end());
     };

@@ -7,25 +7,12 @@
 #include "api/watched_kinds.h"
 #include "base/overloaded.h"
 #include "state/metrics/measurements.h"
-#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
 
 // A reconciler that asks for a time that has passed must not keep the engine busy.
 constexpr Duration kShortestWait = std::chrono::milliseconds(100);
-
-// What rules may ask about: namespaces, queues, jobs of all kinds as possible owners, what those consult, and claims of
-// JobSets. No StatefulSet: whoever makes a pod can say that one made it, and a part of a queued set would have no gate.
-bool is_shown(const ResourceType& type) {
-  if (find_described_kind(type.group, type.kind) != nullptr || find_consulted_kind(type.group, type.kind) != nullptr)
-    return true;
-  for (const ResourceType* shown : {&kNamespaces, &kLimitRanges, &kLocalQueues, &kClusterQueues, &kAdmissionChecks,
-                                    &kWorkloadPriorityClasses, &kJobs, &kJobSets, &kPersistentVolumeClaims}) {
-    if (type.plural == shown->plural) return true;
-  }
-  return false;
-}
 
 std::vector<const ResourceType*> watched_types() {
   std::vector<const ResourceType*> types;
@@ -42,9 +29,17 @@ Engine::Engine(EngineSettings settings, std::span<const Reconciler* const> table
       admissions_at_a_time_(settings.admissions_at_a_time),
       writes_at_a_time_(settings.writes_at_a_time),
       state_(settings_.queues),
+      scheduler_feed_(state_, settings_.queues),
       webhooks_(std::move(settings.webhooks), settings.keep_webhook_configurations, settings.webhook_write_interval),
       resource_seconds_(settings_.queues.rules.enabled("ReclaimablePods")),
       catch_up_(watched_types()),
+      seen_writes_(expectations_, work_queue_),
+      ended_series_(state_, settings_.queues, measurements_),
+      used_seconds_(state_, resource_seconds_),
+      unsupported_news_(unsupported_, settings_, leads_, events_),
+      request_mapper_(leads_, [this](const TypedObject& object) { concern(object); }),
+      observers_{&seen_writes_, &ended_series_,     &used_seconds_,  &scheduler_feed_,
+                 &view_,        &unsupported_news_, &request_mapper_},
       watch_(settings.watch) {}
 
 void Engine::apply(const Event& event, Now now) {
@@ -90,7 +85,7 @@ void Engine::put(const TypedObject& object, bool watched, Now now) {
   if (!quarantine_.holds(key, Broke::kQuota, meta_of(object).resource_version)) quarantine_.release(key, Broke::kQuota);
   try {
     doing_ = Broke::kState;
-    const Step step(watch_, "taking in", &key);
+    const WatchedStep step(watch_, "taking in", &key);
     put_unguarded(object, watched, now);
   } catch (const std::exception& thrown) {
     set_aside(describe(key, doing_, "taking in", thrown), meta_of(object).resource_version);
@@ -103,38 +98,16 @@ void Engine::put_unguarded(const TypedObject& object, bool watched, Now now) {
     return webhooks_.put(*std::get<PlainObjectPtr>(object));
   const auto change = watched ? state_.put_watched(object) : state_.put(object);
   if (!change) return;
-  end_writes(expectations_.take_seen(object), now);
-  if (change->before) note_ended_series(*change->before, state_, settings_.queues, measurements_);
-  resource_seconds_.note(change->before ? &*change->before : nullptr, change->after, state_, now.monotonic);
-  admit_to_quota(*change->after, now);
-  show(object);
-  note_unsupported(object);
-  if (!leads_) return;
-  if (change->before) concern(*change->before);
-  concern(object);
-}
-
-void Engine::admit_to_quota(const TypedObject& object, Now now) {
-  if (quarantine_.holds(key_of(object), Broke::kQuota, meta_of(object).resource_version)) return;
-  doing_ = Broke::kQuota;
-  state_.scheduler_driver().put(object, state_, now);
-  doing_ = Broke::kState;
-}
-
-void Engine::show(const TypedObject& object) {
-  if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
-    if (view_.note_workload(**workload, true)) published_ = nullptr;
-  } else if (is_shown(type_of(object))) {
-    view_.put_typed(object);
-    published_ = nullptr;
+  for (Observer* observer : observers_) {
+    if (is_kept_from(*observer, *change->after)) continue;
+    doing_ = observer->part();
+    observer->put(*change, now);
   }
 }
 
-// Every replica counts; the leader tells the object's owner.
-void Engine::note_unsupported(const TypedObject& object) {
-  for (const Unsupported& news : unsupported_.put(key_of(object), unsupported_in(object, settings_))) {
-    if (leads_) events_.push_back(event_about_unsupported(object, news));
-  }
+bool Engine::is_kept_from(const Observer& observer, const TypedObject& object) const {
+  return observer.part() == Broke::kQuota &&
+         quarantine_.holds(key_of(object), Broke::kQuota, meta_of(object).resource_version);
 }
 
 void Engine::remove(const TypedObject& object, Now now) {
@@ -146,29 +119,12 @@ void Engine::forget(const TypedObject& removed, Now now) {
   const ObjectKey key = key_of(removed);
   if (!quarantine_.empty()) quarantine_.release(key);
   try {
-    const Step step(watch_, "taking out", &key);
-    forget_unguarded(removed, now);
+    const WatchedStep step(watch_, "taking out", &key);
+    for (Observer* observer : observers_) observer->remove(removed, now);
   } catch (const std::exception& thrown) {
     set_aside(describe(key, Broke::kState, "taking out", thrown));
     recover(now);
   }
-}
-
-void Engine::forget_unguarded(const TypedObject& removed, Now now) {
-  end_writes(expectations_.take_gone(removed), now);
-  state_.scheduler_driver().remove(removed, state_, now);
-  note_ended_series(removed, state_, settings_.queues, measurements_);
-  resource_seconds_.note(&removed, nullptr, state_, now.monotonic);
-  unsupported_.remove(key_of(removed));
-  const ObjectMeta& meta = meta_of(removed);
-  const ResourceType& type = type_of(removed);
-  if (const auto* workload = std::get_if<WorkloadPtr>(&removed)) {
-    if (view_.note_workload(**workload, false)) published_ = nullptr;
-  } else if (is_shown(type)) {
-    view_.remove(type.api_version, type.kind, meta.ns, meta.name);
-    published_ = nullptr;
-  }
-  if (leads_) concern(removed);
 }
 
 void Engine::replace(const KindListed& list, Now now) {
@@ -196,7 +152,7 @@ void Engine::lead(const LeadershipChanged& changed, Now now) {
     resource_seconds_.begin(now.monotonic);
   else
     resource_seconds_.end(std::min(now.monotonic, changed.until.value_or(now.monotonic)));
-  state_.scheduler_driver().forget_unpersisted(now);
+  scheduler_feed_.driver().forget_unpersisted(now);
   work_queue_.clear();
   expectations_.clear();
   clocks_.clear();
@@ -216,7 +172,7 @@ void Engine::lead(const LeadershipChanged& changed, Now now) {
 Commands Engine::plan(Now now) {
   Commands commands;
   try {
-    for (Write& write : webhooks_.plan(synced() ? &view_ : nullptr, now))
+    for (Write& write : webhooks_.plan(synced() ? &view_.latest() : nullptr, now))
       add(commands, std::nullopt, std::move(write), now);
   } catch (const std::exception& thrown) {
     set_aside(describe(std::nullopt, Broke::kReconciling, "keeping the webhook configurations", thrown));
@@ -234,7 +190,7 @@ Commands Engine::plan(Now now) {
   commands.events = std::move(events_);
   events_.clear();
   commands.measurements = std::exchange(measurements_, {});
-  commands.decisions = std::exchange(decisions_, {});
+  commands.decisions = std::exchange(logged_decisions_, {});
   commands.unsupported = unsupported_.take_first();
   return commands;
 }
@@ -243,7 +199,7 @@ void Engine::add(Commands& commands, std::optional<ObjectKey> request, Write wri
   const uint64_t id = ++last_id_;
   if (request) work_queue_.write_started(*request);
   const bool needs_leadership = request.has_value();
-  const bool admits = request && is_to_be_admitted(*request);
+  const bool admits = request && scheduler_feed_.driver().admits(*request);
   if (admits) ++admissions_under_way_;
   if (write.gives_way) giving_way_.started();
   const TypedObject* target = state_.find(*write.target.type, write.target.ns, write.target.name);
@@ -260,21 +216,15 @@ void Engine::measure(Measurement measurement) {
   measurements_.push_back(std::move(measurement));
 }
 
-bool Engine::is_to_be_admitted(const ObjectKey& workload) const {
-  if (workload.type->plural != kWorkloads.plural) return false;
-  const PendingDecision* decision = state_.scheduler_driver().pending_decision_on(workload.ns, workload.name);
-  return decision != nullptr && std::holds_alternative<Admitted>(*decision);
-}
-
 void Engine::schedule(Now now) {
-  SchedulerDriver& driver = state_.scheduler_driver();
+  SchedulerDriver& driver = scheduler_feed_.driver();
   const uint64_t turns = driver.scheduler().turns();
   std::vector<ObjectKey> decided;
   const size_t room = admissions_at_a_time_ - std::min(admissions_at_a_time_, admissions_under_way_);
   driver.decide(now, room, decided);
   bool any = false;
   for (const ObjectKey& key : decided) {
-    any = any || is_to_be_admitted(key);
+    any = any || driver.admits(key);
     work_queue_.enqueue(key);
   }
   if (driver.scheduler().turns() == turns) return;
@@ -298,10 +248,7 @@ bool Engine::may_write(const ObjectKey& key, const Plan& plan, Now now) {
 
 // One reconciler's writes at a time: the next one shall see what came of them.
 void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
-  // Their deadlines count from muster's own stamps; those of gangs from the kubelets', which
-  // have clocks of their own.
-  const bool is_workload = key.type->plural == kWorkloads.plural;
-  const Now now = is_workload ? clocks_.time_for(key, wall_now) : wall_now;
+  const Now now = clocks_.time_for(key, wall_now);
   bool waits = false;
   if (const auto blocked_until = blocked_.until(key)) {
     if (now.monotonic < *blocked_until)
@@ -311,11 +258,12 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
   }
   if (rests_on_unknown(key)) return;
   bool broke = false;
-  const Step step(watch_, "reconciling", &key);
+  const WatchedStep step(watch_, "reconciling", &key);
+  const ReconcileContext context{state_, scheduler_feed_.driver(), settings_, now};
   for (const Reconciler* reconciler : reconcilers_) {
     Plan plan;
     try {
-      plan = reconciler->reconcile(key, state_, settings_, now);
+      plan = reconciler->reconcile(key, context);
     } catch (const std::exception& thrown) {
       broke = true;
       set_aside(describe(key, Broke::kReconciling, reconciler->name, thrown));
@@ -331,22 +279,17 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
     if (plan.writes.empty() || must_give_way(key, plan, wall_now)) continue;
     if (!may_write(key, plan, now)) break;
     for (Write& write : plan.writes) add(commands, key, std::move(write), wall_now);
-    if (is_workload) state_.scheduler_driver().sent(key, now);
+    scheduler_feed_.driver().sent(key, now);
     break;
   }
   if (!broke) quarantine_.release(key, Broke::kReconciling);
-  if (is_workload) clocks_.note(key, waits, now);
-}
-
-ClusterViewPtr Engine::view() const {
-  if (!published_) published_ = std::make_shared<const ClusterView>(view_);
-  return published_;
+  clocks_.note(key, waits, now);
 }
 
 // When the scheduler wants to decide although nothing has happened, and can.
 std::optional<MonotonicTime> Engine::next_decision() const {
   if (!may_plan()) return std::nullopt;
-  std::optional<MonotonicTime> wake = state_.scheduler_driver().scheduler().next_wake();
+  std::optional<MonotonicTime> wake = scheduler_feed_.driver().scheduler().next_wake();
   if (!wake) return std::nullopt;
   if (awaits_admissions_until_) wake = std::max(*wake, *awaits_admissions_until_);
   return std::max(*wake, scheduler_rests_until_);

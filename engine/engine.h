@@ -9,15 +9,14 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "api/review/cluster_view.h"
 #include "base/clock.h"
 #include "base/expiring_set.h"
 #include "engine/catch_up.h"
@@ -25,6 +24,8 @@
 #include "engine/events.h"
 #include "engine/giving_way.h"
 #include "engine/key_clocks.h"
+#include "engine/observers.h"
+#include "engine/published_view.h"
 #include "engine/quarantine.h"
 #include "engine/reconcilers.h"
 #include "engine/step_watch.h"
@@ -60,6 +61,9 @@ class Engine {
  public:
   // `table` must outlive the engine; tests pass reconcilers of their own.
   explicit Engine(EngineSettings settings, std::span<const Reconciler* const> table = reconcilers());
+  // Its parts refer to each other.
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
 
   // Takes in one event. Commands come from plan(), after a batch of events.
   void apply(const Event& event, Now now);
@@ -78,9 +82,8 @@ class Engine {
   // As missing_kinds(): those that have not caught up with the last term of this replica. While there
   // are any, a leader plans nothing for the cluster's objects.
   std::vector<std::string> kinds_behind() const;
-  // A picture of the state as it is: the same one as long as nothing in it changes, so
-  // that the pods of a gang, which are not in it, cost nothing.
-  ClusterViewPtr view() const;
+  // A picture of the state as it is; see PublishedView::publish().
+  ClusterViewPtr view() const { return view_.publish(); }
   const std::vector<std::string>& live_bundles() const { return webhooks_.live_bundles(); }
   // What is to be answered with CaBundleIssued; nullopt: nothing that is new.
   std::optional<std::vector<std::string>> take_seen_bundles() { return webhooks_.take_seen_bundles(); }
@@ -94,6 +97,8 @@ class Engine {
   size_t quarantined() const { return quarantine_.size(); }
 
   const ClusterState& state() const { return state_; }
+  // What the scheduler has decided, also what is not written yet.
+  const SchedulerDriver& decisions() const { return scheduler_feed_.driver(); }
   const QueueSettings& queue_settings() const { return settings_.queues; }
   const UnsupportedObjects& unsupported() const { return unsupported_; }
   const ResourceSeconds& resource_seconds() const { return resource_seconds_; }
@@ -119,13 +124,10 @@ class Engine {
   void take_in(const Event& event, Now now);
   void put(const TypedObject& object, bool watched, Now now);
   void put_unguarded(const TypedObject& object, bool watched, Now now);
-  void admit_to_quota(const TypedObject& object, Now now);
-  void show(const TypedObject& object);
-  void note_unsupported(const TypedObject& object);
+  // Whether the scheduler broke over this very version of the object.
+  bool is_kept_from(const Observer& observer, const TypedObject& object) const;
   void remove(const TypedObject& object, Now now);
   void forget(const TypedObject& removed, Now now);
-  void forget_unguarded(const TypedObject& removed, Now now);
-  void end_writes(const std::vector<ObjectKey>& requests, Now now);
   void replace(const KindListed& list, Now now);
   void note_absent(const ResourceType& type);
   void note_listed(const ResourceType& type);
@@ -156,7 +158,6 @@ class Engine {
   void concern(const TypedObject& object);
   void measure(Measurement measurement);
   void add(Commands& commands, std::optional<ObjectKey> request, Write write, Now now);
-  bool is_to_be_admitted(const ObjectKey& workload) const;
   void schedule(Now now);
   void decide(Now now);
   bool may_write(const ObjectKey& key, const Plan& plan, Now now);
@@ -168,9 +169,9 @@ class Engine {
   const size_t expected_kinds_;
   const size_t admissions_at_a_time_;
   const size_t writes_at_a_time_;
-  ClusterView view_;
-  mutable ClusterViewPtr published_;  // null: view_ has changed since
   ClusterState state_;
+  SchedulerFeed scheduler_feed_;
+  PublishedView view_;
   WebhookConfigReconciler webhooks_;
   WorkQueue work_queue_;
   KeyClocks clocks_;
@@ -186,7 +187,7 @@ class Engine {
   // To be handed out.
   std::vector<ObjectEvent> events_;
   std::vector<Measurement> measurements_;
-  std::vector<LoggedDecision> decisions_;
+  std::vector<LoggedDecision> logged_decisions_;
   uint64_t last_id_ = 0;
   DeferrableWriteLimiter deferrable_writes_;
   GivingWay giving_way_;
@@ -195,6 +196,15 @@ class Engine {
   bool leads_ = false;
   CatchUp catch_up_;
   bool caught_up_ = true;  // catch_up_.done(), which is asked often
+
+  SeenWrites seen_writes_;
+  EndedSeries ended_series_;
+  UsedSeconds used_seconds_;
+  UnsupportedNews unsupported_news_;
+  RequestMapper request_mapper_;
+  // In the order in which they see a change: a write that it finishes frees its key before the key is enqueued again,
+  // and reconcilers come last.
+  const std::array<Observer*, 7> observers_;
 
   StepWatch* const watch_;
   Quarantine quarantine_;

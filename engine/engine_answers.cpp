@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "engine/engine.h"
-#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -30,11 +29,6 @@ void Engine::finish(const WriteFinished& finished, Now now) {
   if (finished.outcome == WriteOutcome::kDone && !shows(write.target, finished.version))
     return expectations_.add(write.target, finished.version, *write.request);
   work_queue_.write_finished(*write.request, result_of(write, finished), now.monotonic);
-}
-
-void Engine::end_writes(const std::vector<ObjectKey>& requests, Now now) {
-  for (const ObjectKey& request : requests)
-    work_queue_.write_finished(request, WorkQueue::Result::kDone, now.monotonic);
 }
 
 // Also if the object was deleted, and all written fields with it.
@@ -73,14 +67,14 @@ void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now
   if (done) {
     std::move(write.events.begin(), write.events.end(), std::back_inserter(events_));
     for (Measurement& measurement : write.measurements) measure(std::move(measurement));
-    std::move(write.decisions.begin(), write.decisions.end(), std::back_inserter(decisions_));
+    std::move(write.decisions.begin(), write.decisions.end(), std::back_inserter(logged_decisions_));
     if (write.verb == Verb::kCreate) state_.forget_rejection(*write.request, target);
   } else if (write.refusal && !finished.why.empty()) {
     take_refusal(write, finished, now);
   }
   if (done && finished.object) return put(*finished.object, false, now);
   if (finished.outcome == WriteOutcome::kRefused && write.verb == Verb::kPatchStatus)
-    state_.scheduler_driver().refuse(target, now);
+    scheduler_feed_.driver().refuse(target, now);
   if (finished.outcome == WriteOutcome::kAlreadyExists) {
     if (state_.find(*target.type, target.ns, target.name) != nullptr) return;
     state_.note_taken(target, now.monotonic + kTakenFor);

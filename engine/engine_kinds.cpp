@@ -4,7 +4,6 @@
 #include "api/watched_kinds.h"
 #include "engine/engine.h"
 #include "jobs/job_kind.h"
-#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -64,7 +63,7 @@ void Engine::catch_up(const KindCaughtUp& kind, Now now) {
   caught_up_ = !caught_up_;
   // While it waited, this replica acted as a follower, so the scheduler has forgotten its unwritten decisions
   // again.
-  if (leads_) state_.scheduler_driver().forget_unpersisted(now);
+  if (leads_) scheduler_feed_.driver().forget_unpersisted(now);
 }
 
 // Whether its owner is of a kind that is not served, so that the owner can still exist. The engine does not

@@ -4,7 +4,6 @@
 
 #include "api/meta/constants.h"
 #include "engine/engine.h"
-#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -50,7 +49,7 @@ void Engine::set_aside(const Breakage& breakage, uint64_t version) {
 // The object that the scheduler processed when it failed. A ClusterQueue that fails for each of its Workloads
 // in turn is itself put into quarantine.
 void Engine::set_subject_aside(const std::exception& thrown, Now now) {
-  const auto subject = state_.scheduler_driver().scheduler().subject();
+  const auto subject = scheduler_feed_.driver().scheduler().subject();
   scheduler_rests_until_ = now.monotonic + (subject ? kSchedulerRests : kSchedulerRestsLong);
   if (!subject) return set_aside(describe(std::nullopt, Broke::kQuota, "scheduling", thrown));
   set_aside(describe(key_of(kWorkloads, subject->workload->meta), Broke::kQuota, "scheduling", thrown));
@@ -65,7 +64,6 @@ void Engine::recover(Now now) {
     if (!breakage) break;
     set_aside(*breakage);
   }
-  published_ = nullptr;
   awaits_admissions_until_ = now.monotonic + kLongestForAdmissions;
 }
 
@@ -78,12 +76,14 @@ std::optional<Breakage> Engine::try_to_rebuild(Now now) {
           return !quarantine_.holds(key_of(object), Broke::kState, meta_of(object).resource_version);
         },
         putting);
-    resource_seconds_.recount(state_, now.monotonic);
-    view_ = ClusterView();
+    for (Observer* observer : observers_) observer->reset(now);
     state_.for_each([&](const TypedObject& object) {
       putting = key_of(object);
-      admit_to_quota(object, now);
-      show(object);
+      for (Observer* observer : observers_) {
+        if (is_kept_from(*observer, object)) continue;
+        doing_ = observer->part();
+        observer->restore(object, now);
+      }
     });
   } catch (const std::exception& thrown) {
     return describe(putting, doing_, "creating the state again", thrown);
@@ -106,11 +106,11 @@ bool Engine::may_schedule(Now now) {
 void Engine::decide(Now now) {
   if (!may_schedule(now)) return;
   try {
-    const Step step(watch_, "scheduling");
+    const WatchedStep step(watch_, "scheduling");
     if (may_plan())
       schedule(now);
     else
-      state_.scheduler_driver().follow(now);
+      scheduler_feed_.driver().follow(now);
   } catch (const std::exception& thrown) {
     set_subject_aside(thrown, now);
     recover(now);

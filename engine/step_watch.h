@@ -18,16 +18,16 @@ class StepWatch {
 };
 
 // One step, for as long as it lives; `watch` may be null.
-class Step {
+class WatchedStep {
  public:
-  Step(StepWatch* watch, std::string_view step, const ObjectKey* key = nullptr) : watch_(watch) {
+  WatchedStep(StepWatch* watch, std::string_view step, const ObjectKey* key = nullptr) : watch_(watch) {
     if (watch_ != nullptr) watch_->began(step, key);
   }
-  ~Step() {
+  ~WatchedStep() {
     if (watch_ != nullptr) watch_->ended();
   }
-  Step(const Step&) = delete;
-  Step& operator=(const Step&) = delete;
+  WatchedStep(const WatchedStep&) = delete;
+  WatchedStep& operator=(const WatchedStep&) = delete;
 
  private:
   StepWatch* watch_;

@@ -96,7 +96,7 @@ void explain_priority(const JobContext& context, ExplainReply& reply) {
 
 void explain_without_workload(const ExplainContext& context, const QueuedJob& job, ExplainReply& reply) {
   const ObjectMeta& meta = job.meta();
-  const JobContext making{job, context.state, context.queues(), context.now};
+  const JobContext making{context, job};
   Plan unused;
   reply.add_fact("LocalQueue", std::string(job.queue_name()));
   if (const auto prebuilt = prebuilt_workload_name_of(context.queues().rules, meta)) {
@@ -206,21 +206,20 @@ std::string kubectl(const std::string& ns, const std::string& rest) {
   return "kubectl -n " + ns + " " + rest;
 }
 
-ExplainReply explain(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, bool leads,
-                     Now now) {
-  const ExplainContext context{state, settings, leads, now};
+ExplainReply explain(const ObjectKey& key, const ReconcileContext& known, bool leads) {
+  const ExplainContext context{known, leads};
   ExplainReply reply;
   reply.kind = key.type->kind;
   reply.ns = key.ns;
   reply.name = key.name;
-  reply.at = to_timestamp(now.wall);
+  reply.at = to_timestamp(known.now.wall);
   if (key.type->plural == kWorkloads.plural) {
-    const Workload* workload = state.workload(key.ns, key.name);
+    const Workload* workload = known.state.workload(key.ns, key.name);
     if (workload == nullptr)
       say_not_found(context, key, reply);
     else
       explain_workload(context, *workload, owner_of(context, *workload), reply);
-  } else if (const auto job = find_job(key, state)) {
+  } else if (const auto job = find_job(key, known.state)) {
     explain_job(context, key, *job, reply);
   } else if (const JobKind* kind = find_job_kind(*key.type);
              kind != nullptr && !kind->is_watched(context.queues().rules)) {

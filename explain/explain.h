@@ -15,7 +15,6 @@ namespace muster {
 // `key` is of a Job, a JobSet or a Workload, which need not exist. A replica that does not
 // lead (`leads`) decides nothing and knows no decision that is not written yet; the answer
 // says so where it matters.
-ExplainReply explain(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, bool leads,
-                     Now now);
+ExplainReply explain(const ObjectKey& key, const ReconcileContext& context, bool leads);
 
 }  // namespace muster

@@ -11,13 +11,8 @@
 
 namespace muster {
 
-struct ExplainContext {
-  const ClusterState& state;
-  const ReconcilerSettings& settings;
+struct ExplainContext : ReconcileContext {
   bool leads;
-  Now now;
-
-  const QueueSettings& queues() const { return settings.queues; }
 };
 
 // "2026-01-01T12:00:12Z, in 12s", or "..., 12s ago".

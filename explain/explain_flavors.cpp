@@ -5,7 +5,6 @@
 #include "reconcilers/workload/flavor_clock.h"
 #include "reconcilers/workload/flavor_fallback.h"
 #include "scheduler/views/flavor_options.h"
-#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -47,8 +46,7 @@ class Flavors {
       : context_(context),
         workload_(workload),
         queues_(queues_of(workload, context.state)),
-        options_(
-            flavor_options(context.state.scheduler_driver().scheduler().state(), workload.meta.ns, workload.meta.name)),
+        options_(flavor_options(context.decisions.scheduler().state(), workload.meta.ns, workload.meta.name)),
         reply_(reply) {}
 
   void tell() {

@@ -12,7 +12,6 @@
 #include "reconcilers/workload/workload_queues.h"
 #include "scheduler/eligibility.h"
 #include "scheduler/views/explanation.h"
-#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -56,7 +55,7 @@ bool blocked_by_cluster_queue(const ExplainContext& context, const Workload& wor
                            ", or use a LocalQueue of another ClusterQueue.");
     return true;
   }
-  if (const auto inactive = why_inactive(context.state.scheduler_driver().scheduler().state(), name)) {
+  if (const auto inactive = why_inactive(context.decisions.scheduler().state(), name)) {
     const bool stopped = inactive->reason == kStoppedReason;
     reply.say(stopped ? "ClusterQueueStopped" : "ClusterQueueInactive",
               reply.subject() + " waits because ClusterQueue " + name +
@@ -107,7 +106,7 @@ ExplainedOthers victims_of(const ExplainContext& context, const Workload& worklo
 // With blockAdmission: the Workload that blocks all others, if it exists.
 ExplainedOthers blocker_in(const ExplainContext& context) {
   ExplainedOthers blocker{.role = std::string(kBlockerRole), .count = 0, .names = {}};
-  if (const auto key = context.state.scheduler_driver().blocked_by(context.now)) {
+  if (const auto key = context.decisions.blocked_by(context.now)) {
     blocker.count = 1;
     blocker.names.push_back({key->ns, key->name});
   }
@@ -337,7 +336,7 @@ void explain_waiting(const ExplainContext& context, const Workload& workload, Ex
   if (blocked_by_local_queue(workload, queues, reply) || blocked_by_cluster_queue(context, workload, queues, reply) ||
       blocked_by_gate(workload, reply))
     return;
-  const SchedulerDriver& driver = context.state.scheduler_driver();
+  const SchedulerDriver& driver = context.decisions;
   const PendingDecision* decision = driver.pending_decision_on(workload.meta.ns, workload.meta.name);
   const auto waits = explain_pending(driver.scheduler().state(), workload.meta.ns, workload.meta.name);
   if ((decision != nullptr && std::holds_alternative<Admitted>(*decision)) || !waits) {

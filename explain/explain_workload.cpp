@@ -5,7 +5,6 @@
 #include "api/workload_conditions.h"
 #include "explain/explain_context.h"
 #include "explain/history/workload_moments.h"
-#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -154,8 +153,7 @@ void explain_finished(const Workload& workload, ExplainReply& reply) {
 
 void explain_admitted(const ExplainContext& context, const Workload& workload, const std::optional<QueuedJob>& job,
                       ExplainReply& reply) {
-  const PendingDecision* decision =
-      context.state.scheduler_driver().pending_decision_on(workload.meta.ns, workload.meta.name);
+  const PendingDecision* decision = context.decisions.pending_decision_on(workload.meta.ns, workload.meta.name);
   if (decision != nullptr && std::holds_alternative<Preempted>(*decision)) {
     reply.say(kPreemptedReason, reply.subject() + " is being preempted: another Workload needs its quota.");
     reply.change.push_back("It is requeued without further action when its pods are deleted.");

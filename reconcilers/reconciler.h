@@ -1,4 +1,4 @@
-// The shape of every reconciler: (key, state, now) -> plan, a pure function.
+// The shape of every reconciler: (key, context) -> plan, a pure function.
 //
 // The engine calls reconcile() for a key after each change that concerns it, never
 // while writes for that key are in progress, and always with those writes' results in
@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "reconcilers/command.h"
 #include "state/cluster_state.h"
+#include "state/scheduler_driver.h"
 
 namespace muster {
 
@@ -23,13 +24,24 @@ namespace muster {
 // time until the next attempt.
 constexpr Duration kTakenInterval = std::chrono::seconds(30);
 
+// What a reconciler decides from. References to what the engine owns, for one pass.
+struct ReconcileContext {
+  const ClusterState& state;
+  // What the scheduler has decided about Workloads, also what is not written yet.
+  const SchedulerDriver& decisions;
+  const ReconcilerSettings& settings;
+  Now now;
+
+  const QueueSettings& queues() const { return settings.queues; }
+};
+
 struct Reconciler {
   std::string_view name;
   // The keys that a change of this object concerns, added to `keys`. For a changed
   // object it is called with the old and with the new version.
   void (*requests_for)(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys);
   // What is to be done for a key. The object it names may not exist (any more).
-  Plan (*reconcile)(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now);
+  Plan (*reconcile)(const ObjectKey& key, const ReconcileContext& context);
 };
 
 }  // namespace muster

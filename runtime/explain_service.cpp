@@ -68,7 +68,7 @@ Explainer make_explainer(kube::Authorizer& authorizer, std::function<EngineLoop*
     if (deciding == nullptr) return explained;
     const auto estimates = starts ? starts() : nullptr;
     deciding->ask([&, used = settings()](const Engine& engine) {
-      explained = explain(key, engine.state(), used, engine.leads(), clock.now());
+      explained = explain(key, {engine.state(), engine.decisions(), used, clock.now()}, engine.leads());
       add_start(engine.state(), estimates.get(), *explained);
     });
     if (!explained) return explained;

@@ -7,7 +7,6 @@
 #include "api/meta/constants.h"
 #include "base/overloaded.h"
 #include "jobs/job_kind.h"
-#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -18,12 +17,7 @@ constexpr Duration kLongestRefusal = std::chrono::minutes(1);
 }  // namespace
 
 ClusterState::ClusterState(const QueueSettings& queues)
-    : queues_(queues),
-      queue_counts_(queues.rules.enabled("ReclaimablePods")),
-      scheduler_driver_(std::make_unique<SchedulerDriver>(queues)) {}
-ClusterState::~ClusterState() = default;
-ClusterState::ClusterState(ClusterState&&) noexcept = default;
-ClusterState& ClusterState::operator=(ClusterState&&) noexcept = default;
+    : queues_(queues), queue_counts_(queues.rules.enabled("ReclaimablePods")) {}
 
 bool ClusterState::taken(const ObjectKey& key, MonotonicTime now) const {
   return taken_.holds(key, now);

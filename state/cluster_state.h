@@ -1,10 +1,11 @@
 // The objects of the cluster that reconcilers act on, with the indexes they need.
 // Filled by the engine; read by reconcilers. One thread.
+//
+// What the scheduler has decided about them, and no Workload shows yet, is not here but beside it: scheduler_driver.h.
 #pragma once
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -23,14 +24,12 @@
 
 namespace muster {
 
-class SchedulerDriver;
-
 class ClusterState {
  public:
   explicit ClusterState(const QueueSettings& queues = {});
-  ~ClusterState();
-  ClusterState(ClusterState&&) noexcept;
-  ClusterState& operator=(ClusterState&&) noexcept;
+  // Indexes point into it, so it can be moved and not copied.
+  ClusterState(ClusterState&&) noexcept = default;
+  ClusterState& operator=(ClusterState&&) noexcept = default;
 
   // Queries. nullptr when there is no such object. Pointers hold until the next change.
   const TypedObject* find(const ResourceType& type, std::string_view ns, std::string_view name) const;
@@ -90,9 +89,6 @@ class ClusterState {
   // Those of one kind that are wanted, by namespace and name: the rest is not sorted.
   std::vector<const TypedObject*> select(const ResourceType& type,
                                          const std::function<bool(const TypedObject&)>& wanted) const;
-  // What the scheduler has decided and nobody has written.
-  const SchedulerDriver& scheduler_driver() const { return *scheduler_driver_; }
-  SchedulerDriver& scheduler_driver() { return *scheduler_driver_; }
   // The Jobs and pods of gangs, counted.
   const GangIndex& gangs() const { return gangs_; }
   // The last create for this object's sake that the API server refused and nobody has repeated with
@@ -197,7 +193,6 @@ class ClusterState {
   std::map<ObjectKey, Refused> refused_;
   GangIndex gangs_;
   TemplatePool templates_;
-  std::unique_ptr<SchedulerDriver> scheduler_driver_;
 };
 
 }  // namespace muster

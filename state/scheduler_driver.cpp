@@ -124,21 +124,21 @@ std::vector<Requests> quota_requests_of(const Workload& workload, const ClusterS
 }
 
 SchedulerDriver::SchedulerDriver(const QueueSettings& settings)
-    : settings_(settings), scheduler_(scheduler_settings_of(settings)) {}
+    : settings_(settings), scheduler_(std::make_unique<Scheduler>(scheduler_settings_of(settings))) {}
 
 void SchedulerDriver::put(const TypedObject& object, const ClusterState& state, Now now) {
   std::visit(Overloaded{
                  [&](const WorkloadPtr& workload) { put_workload(workload, state, now); },
-                 [&](const ClusterQueuePtr& queue) { scheduler_.put(queue); },
-                 [&](const LocalQueuePtr& queue) { scheduler_.put(queue); },
-                 [&](const CohortPtr& cohort) { scheduler_.put(cohort); },
-                 [&](const ResourceFlavorPtr& flavor) { scheduler_.put(flavor); },
-                 [&](const AdmissionCheckPtr& check) { scheduler_.put(check); },
-                 [&](const PriorityClassPtr& priority_class) { scheduler_.put(priority_class); },
+                 [&](const ClusterQueuePtr& queue) { scheduler_->put(queue); },
+                 [&](const LocalQueuePtr& queue) { scheduler_->put(queue); },
+                 [&](const CohortPtr& cohort) { scheduler_->put(cohort); },
+                 [&](const ResourceFlavorPtr& flavor) { scheduler_->put(flavor); },
+                 [&](const AdmissionCheckPtr& check) { scheduler_->put(check); },
+                 [&](const PriorityClassPtr& priority_class) { scheduler_->put(priority_class); },
                  [&](const LimitRangePtr& limit_range) { put_workloads_of(limit_range->meta.ns, state, now); },
                  [&](const PlainObjectPtr& plain) {
                    if (plain->type->kind == kNamespaces.kind)
-                     scheduler_.put_namespace(plain->meta.name, plain->meta.labels);
+                     scheduler_->put_namespace(plain->meta.name, plain->meta.labels);
                  },
                  [](const auto&) {},
              },
@@ -149,22 +149,22 @@ void SchedulerDriver::remove(const TypedObject& object, const ClusterState& stat
   const ObjectMeta& meta = meta_of(object);
   std::visit(Overloaded{
                  [&](const WorkloadPtr&) {
-                   scheduler_.remove_workload(meta.ns, meta.name);
+                   scheduler_->remove_workload(meta.ns, meta.name);
                    decisions_.erase(path_of(meta));
                    blocks_.erase(path_of(meta));
                    admitted_since_.erase(path_of(meta));
                  },
-                 [&](const ClusterQueuePtr&) { scheduler_.remove_cluster_queue(meta.name); },
-                 [&](const LocalQueuePtr&) { scheduler_.remove_local_queue(meta.ns, meta.name); },
-                 [&](const CohortPtr&) { scheduler_.remove_cohort(meta.name); },
-                 [&](const ResourceFlavorPtr&) { scheduler_.remove_resource_flavor(meta.name); },
-                 [&](const AdmissionCheckPtr&) { scheduler_.remove_admission_check(meta.name); },
+                 [&](const ClusterQueuePtr&) { scheduler_->remove_cluster_queue(meta.name); },
+                 [&](const LocalQueuePtr&) { scheduler_->remove_local_queue(meta.ns, meta.name); },
+                 [&](const CohortPtr&) { scheduler_->remove_cohort(meta.name); },
+                 [&](const ResourceFlavorPtr&) { scheduler_->remove_resource_flavor(meta.name); },
+                 [&](const AdmissionCheckPtr&) { scheduler_->remove_admission_check(meta.name); },
                  [&](const PriorityClassPtr& priority_class) {
-                   if (!priority_class->for_pods) scheduler_.remove_workload_priority_class(meta.name);
+                   if (!priority_class->for_pods) scheduler_->remove_workload_priority_class(meta.name);
                  },
                  [&](const LimitRangePtr&) { put_workloads_of(meta.ns, state, now); },
                  [&](const PlainObjectPtr& plain) {
-                   if (plain->type->kind == kNamespaces.kind) scheduler_.remove_namespace(meta.name);
+                   if (plain->type->kind == kNamespaces.kind) scheduler_->remove_namespace(meta.name);
                  },
                  [](const auto&) {},
              },
@@ -173,7 +173,7 @@ void SchedulerDriver::remove(const TypedObject& object, const ClusterState& stat
 
 void SchedulerDriver::put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now) {
   QuotaDemand demand = quota_demand_of(*workload, state, settings_);
-  scheduler_.put(workload, demand.per_pod, now, std::move(demand.misconfigured), demand.can_be_stopped);
+  scheduler_->put(workload, demand.per_pod, now, std::move(demand.misconfigured), demand.can_be_stopped);
   advance(*workload);
   note_block(*workload, now);
   note_admission(*workload, now);
@@ -257,24 +257,25 @@ void SchedulerDriver::decide(Now now, size_t enough, std::vector<ObjectKey>& key
   revocations_left_ = kMostWithdrawals;
   do {
     revoked_ = false;
-    scheduler_.await_ready(std::string(blocker(now)));
-    for (Decision& decision : scheduler_.drain(now, enough)) take(std::move(decision), now, keys);
+    scheduler_->await_ready(std::string(blocker(now)));
+    for (Decision& decision : scheduler_->drain(now, enough)) take(std::move(decision), now, keys);
   } while (revoked_);
   drop_void_refusals();
 }
 
 // Of a Workload that is in no queue that admits, the queue speaks (reconcilers/workload/workload_queues.h).
 void SchedulerDriver::drop_void_refusals() {
-  for (const std::string& path : scheduler_.take_left()) {
+  for (const std::string& path : scheduler_->take_left()) {
     const auto found = decisions_.find(path);
     if (found == decisions_.end() || !std::holds_alternative<Inadmissible>(found->second.decision)) continue;
     const auto [ns, name] = split_path(path);
-    if (!waits(scheduler_.state(), std::string(ns), std::string(name))) decisions_.erase(found);
+    if (!waits(scheduler_->state(), std::string(ns), std::string(name))) decisions_.erase(found);
   }
 }
 
-void SchedulerDriver::sent(const ObjectKey& workload, Now now) {
-  const auto found = decisions_.find(path_of(workload.ns, workload.name));
+void SchedulerDriver::sent(const ObjectKey& key, Now now) {
+  if (key.type->plural != kWorkloads.plural) return;
+  const auto found = decisions_.find(path_of(key.ns, key.name));
   if (found == decisions_.end()) return;
   found->second.sent = true;
   found->second.sent_at = now.monotonic;
@@ -312,7 +313,7 @@ void SchedulerDriver::take(Preempted preempted, Now now, std::vector<ObjectKey>&
     revoked_ = true;
     blocks_.erase(path);
     decisions_.erase(known);
-    scheduler_.roll_back(meta.ns, meta.name, now);
+    scheduler_->roll_back(meta.ns, meta.name, now);
   }
 }
 
@@ -346,12 +347,19 @@ const PendingDecision* SchedulerDriver::pending_decision_on(std::string_view ns,
   return found == decisions_.end() ? nullptr : &found->second.decision;
 }
 
-void SchedulerDriver::refuse(const ObjectKey& workload, Now now) {
-  const auto decision = decisions_.find(path_of(workload.ns, workload.name));
+bool SchedulerDriver::admits(const ObjectKey& key) const {
+  if (key.type->plural != kWorkloads.plural) return false;
+  const PendingDecision* decision = pending_decision_on(key.ns, key.name);
+  return decision != nullptr && std::holds_alternative<Admitted>(*decision);
+}
+
+void SchedulerDriver::refuse(const ObjectKey& key, Now now) {
+  if (key.type->plural != kWorkloads.plural) return;
+  const auto decision = decisions_.find(path_of(key.ns, key.name));
   if (decision == decisions_.end()) return;
   if (std::holds_alternative<Admitted>(decision->second.decision)) blocks_.erase(decision->first);
   decisions_.erase(decision);
-  scheduler_.roll_back(workload.ns, workload.name, now);
+  scheduler_->roll_back(key.ns, key.name, now);
 }
 
 void SchedulerDriver::forget_unpersisted(Now now) {
@@ -359,7 +367,7 @@ void SchedulerDriver::forget_unpersisted(Now now) {
     if (std::holds_alternative<Admitted>(unpersisted.decision)) blocks_.erase(path);
   }
   decisions_.clear();
-  scheduler_.roll_back_all(now);
+  scheduler_->roll_back_all(now);
 }
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 // Decisions about quota between the moment they are made and the moment they are read
 // from the Workloads: the scheduler, fed with the cluster's objects, and what it has
-// decided that nobody has written yet.
+// decided that nobody has written yet. It stands beside ClusterState, and reads it.
 //
 // The scheduler assumes its own decisions at once, so a slow API server does not slow
 // admission down; reconcilers/workload/admission.cpp writes them. A replica that does not lead
@@ -8,6 +8,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,18 +63,20 @@ class SchedulerDriver {
   // Decides all that can be decided, or until `enough` Workloads were admitted. Adds the
   // Workloads about which there is something new.
   void decide(Now now, size_t enough, std::vector<ObjectKey>& keys);
-  // A write that may carry what is ruled on this Workload is on its way: from now on it can
-  // only be taken back by another write.
-  void sent(const ObjectKey& workload, Now now);
+  // A write for this key is on its way. If it is a Workload's, the write may carry what is decided: from now on that
+  // can only be taken back by another write.
+  void sent(const ObjectKey& key, Now now);
   // For a replica that does not lead: keeps the scheduler's numbers true, decides nothing.
   void follow(Now now) {
-    scheduler_.follow(now);
+    scheduler_->follow(now);
     drop_void_refusals();
   }
   // What is to be written into this Workload; nullptr: nothing.
   const PendingDecision* pending_decision_on(std::string_view ns, std::string_view workload) const;
-  // The API server refused it: as if it had not been decided, and it is decided again.
-  void refuse(const ObjectKey& workload, Now now);
+  // Whether this key is a Workload's whose admission waits to be written.
+  bool admits(const ObjectKey& key) const;
+  // The API server refused a status. A Workload's is then as if it had not been decided, and is decided again.
+  void refuse(const ObjectKey& key, Now now);
   // Forgets what is not written: for a new leader, and one that lost leadership.
   void forget_unpersisted(Now now);
 
@@ -85,7 +88,7 @@ class SchedulerDriver {
   // first moment at which this process knew of it; what was before, by the stamp. Never negative.
   Duration admitted_for(const Workload& workload, Now now) const;
 
-  const Scheduler& scheduler() const { return scheduler_; }
+  const Scheduler& scheduler() const { return *scheduler_; }
 
  private:
   void put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now);
@@ -108,8 +111,8 @@ class SchedulerDriver {
   // "namespace/name" of blocked_by(); empty: nobody.
   std::string_view blocker(Now now) const;
 
-  const QueueSettings settings_;
-  Scheduler scheduler_;
+  QueueSettings settings_;
+  std::unique_ptr<Scheduler> scheduler_;                       // its parts refer to each other
   std::map<std::string, Unpersisted, std::less<>> decisions_;  // by "ns/name"
   // Who keeps the others out: by "ns/name", also those of whom that is only decided.
   struct Block {

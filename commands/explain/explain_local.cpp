@@ -50,7 +50,8 @@ Result<ExplainReply> explain_locally(kube::KubeApi& api, const ObjectKey& key, c
   LocalReading reading(settings);
   const auto wanted = [](const ResourceType&) { return true; };
   if (auto read = reading.read(api, *key.type, key.ns, wanted, clock.now()); !read) return fail(read.error().message);
-  ExplainReply reply = explain(key, reading.engine().state(), settings, false, clock.now());
+  const Engine& engine = reading.engine();
+  ExplainReply reply = explain(key, {engine.state(), engine.decisions(), settings, clock.now()}, false);
   if (is_guess(reply.reason, reading.missing())) admit_ignorance(reply);
   reply.notes = reading.notes();
   return reply;

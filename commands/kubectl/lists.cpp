@@ -130,7 +130,8 @@ Result<FetchedList> look_here(MusterReader& reader, const ListQuestion& question
   if (question.ns.empty() && reading.partial().contains(type_of(question.kind).plural))
     return fail("you cannot list " + std::string(type_of(question.kind).plural) +
                 " in all namespaces; name one with -n");
-  auto list = make_list(QueueSnapshot(take_queue_listing(reading.engine().state(), false, now)), question);
+  const Engine& engine = reading.engine();
+  auto list = make_list(QueueSnapshot(take_queue_listing(engine.state(), engine.decisions(), false, now)), question);
   if (!list) return fail(list.error().message);
   return FetchedList{std::move(*list), reading.notes()};
 }

@@ -51,7 +51,7 @@ LoopActions LoopCore::plan(Now now) {
 
 LoopCore::Answered LoopCore::ask(const Question& question) const {
   if (!engine_.synced()) return {};
-  const Step step(watch_, "answering a question");
+  const WatchedStep step(watch_, "answering a question");
   try {
     question(engine_);
     return {.answered = true};

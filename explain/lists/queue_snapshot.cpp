@@ -6,7 +6,6 @@
 
 #include "api/workload_conditions.h"
 #include "scheduler/views/listing.h"
-#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -26,9 +25,9 @@ bool holds_longer(const HolderEntry& a, const HolderEntry& b) {
 
 }  // namespace
 
-QueueListing take_queue_listing(const ClusterState& state, bool leads, Now now) {
+QueueListing take_queue_listing(const ClusterState& state, const SchedulerDriver& decisions, bool leads, Now now) {
   QueueListing taken;
-  taken.listing = listing_of(state.scheduler_driver().scheduler().state());
+  taken.listing = listing_of(decisions.scheduler().state());
   state.for_each_of(kLocalQueues, [&](const TypedObject& object) {
     const LocalQueuePtr& queue = std::get<LocalQueuePtr>(object);
     taken.local_queues.push_back({queue, state.queue_counts().of_local_queue(queue->meta.ns, queue->meta.name)});

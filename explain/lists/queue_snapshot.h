@@ -14,6 +14,7 @@
 
 #include "scheduler/views/listing.h"
 #include "state/cluster_state.h"
+#include "state/scheduler_driver.h"
 
 namespace muster {
 
@@ -28,7 +29,7 @@ struct QueueListing {
   bool leads = false;
 };
 // One thread: that of the state. Linear in the number of Workloads.
-QueueListing take_queue_listing(const ClusterState& state, bool leads, Now now);
+QueueListing take_queue_listing(const ClusterState& state, const SchedulerDriver& decisions, bool leads, Now now);
 
 // A Workload in its place.
 struct ListedWorkload {

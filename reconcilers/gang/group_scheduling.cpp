@@ -212,7 +212,7 @@ std::optional<Write> end(const GangContext& g) {
       return *write;
     }
   }
-  return end_owner(g.owner, g.state, g.queues, present->message, g.now);
+  return end_owner(g.owner, g, present->message);
 }
 
 // --- The pods ---
@@ -272,17 +272,12 @@ void reconcile_active(GangContext& g, Plan& plan) {
   nudge_started(g, plan);
 }
 
-Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
+Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
-  if (!settings.group_scheduling) return plan;
-  const auto owner = find_gang_owner(key, state);
+  if (!context.settings.group_scheduling) return plan;
+  const auto owner = find_gang_owner(key, context.state);
   if (!owner) return plan;
-  GangContext g{.owner = *owner,
-                .state = state,
-                .queues = settings.queues,
-                .now = now,
-                .gang = state.gangs().find(owner->meta()),
-                .config_map = nullptr};
+  GangContext g{context, *owner, context.state.gangs().find(owner->meta()), nullptr};
   if (owner->ends() || owner->suspended()) {
     reconcile_resting(g, plan);
   } else {

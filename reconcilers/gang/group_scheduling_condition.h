@@ -8,15 +8,13 @@
 #include "reconcilers/gang/group_scheduling_ledger.h"
 #include "reconcilers/gang/group_scheduling_owner.h"
 #include "reconcilers/gang/group_scheduling_progress.h"
+#include "reconcilers/reconciler.h"
 
 namespace muster {
 
 // One gang in one reconciliation.
-struct GangContext {
+struct GangContext : ReconcileContext {
   const GangOwner& owner;
-  const ClusterState& state;
-  const QueueSettings& queues;
-  Now now;
   const Gang* gang;             // may be null
   const ConfigMap* config_map;  // ours, or null
   bool taken = false;           // another object has the name

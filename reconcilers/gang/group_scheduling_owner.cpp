@@ -27,12 +27,11 @@ const Workload* admitted_workload(const GangOwner& owner, const ClusterState& st
 }
 
 // Returns no write if the Workload is already being evicted.
-std::optional<Write> evict(const Workload& workload, const ClusterState& state, const QueueSettings& queues,
-                           const std::string& message, Now now) {
+std::optional<Write> evict(const Workload& workload, const ReconcileContext& context, const std::string& message) {
   if (workload.evicted() || workload.is_true(kDeactivationTargetCondition)) return std::nullopt;
-  const auto& wait = queues.wait_for_pods_ready;
-  WorkloadDraft draft(workload, state, now);
-  evict_late_gang(draft, wait ? wait->requeuing : queues.late_gang_requeuing, message);
+  const auto& wait = context.queues().wait_for_pods_ready;
+  WorkloadDraft draft(workload, context);
+  evict_late_gang(draft, wait ? wait->requeuing : context.queues().late_gang_requeuing, message);
   Plan plan;
   draft.write_into(plan);
   return std::move(plan.writes.front());
@@ -104,9 +103,8 @@ std::optional<Write> write_group_started(const GangOwner& owner, bool is_true, s
   return patch_status(owner, {{"conditions", to_json(conditions)}});
 }
 
-std::optional<Write> end_owner(const GangOwner& owner, const ClusterState& state, const QueueSettings& queues,
-                               const std::string& message, Now now) {
-  if (const Workload* workload = admitted_workload(owner, state)) return evict(*workload, state, queues, message, now);
+std::optional<Write> end_owner(const GangOwner& owner, const ReconcileContext& context, const std::string& message) {
+  if (const Workload* workload = admitted_workload(owner, context.state)) return evict(*workload, context, message);
   if (owner.suspends_on_timeout()) {
     return Write{
         .verb = Verb::kPatch, .target = owner.key, .body = with_version(owner.meta(), {{"spec", {{"suspend", true}}}})};
@@ -116,7 +114,7 @@ std::optional<Write> end_owner(const GangOwner& owner, const ClusterState& state
                              .status = "True",
                              .reason = std::string(kGroupSchedulingTimeout),
                              .message = message,
-                             .last_transition = to_timestamp(now.wall)});
+                             .last_transition = to_timestamp(context.now.wall)});
   json status = {{"conditions", to_json(conditions)}};
   if (owner.jobset != nullptr) status["terminalState"] = "Failed";
   return patch_status(owner, std::move(status));

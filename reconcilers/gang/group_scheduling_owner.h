@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "reconcilers/command.h"
-#include "state/cluster_state.h"
+#include "reconcilers/reconciler.h"
 
 namespace muster {
 
@@ -50,8 +49,7 @@ std::optional<Write> write_group_started(const GangOwner& owner, bool is_true, s
                                          std::string_view message, TimePoint now);
 // Fails or suspends the owner, whose condition says why already. A queued one leaves by
 // eviction: its reconciler stops it, and it waits for its next turn.
-std::optional<Write> end_owner(const GangOwner& owner, const ClusterState& state, const QueueSettings& queues,
-                               const std::string& message, Now now);
+std::optional<Write> end_owner(const GangOwner& owner, const ReconcileContext& context, const std::string& message);
 // Before Kubernetes 1.36 the Job controller leaves startTime on a suspended Job, and the
 // API server refuses a new epoch in the template of such a Job. From 1.36 on there is
 // nothing to clear once the Job is at rest.

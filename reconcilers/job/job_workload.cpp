@@ -65,7 +65,7 @@ void create(const JobContext& context, Plan& plan) {
 Step follow_without_workload(const JobContext& context, Plan& plan) {
   if (context.job.end()) return Step::kDone;
   // Its making leads back here.
-  if (prebuilt_workload_name_of(context.settings.rules, context.job.meta()))
+  if (prebuilt_workload_name_of(context.queues().rules, context.job.meta()))
     return advance_stop(context, nullptr, "missing workload", plan);
   if (!context.job.active()) create(context, plan);
   return Step::kDone;
@@ -98,7 +98,7 @@ bool same_pods(std::vector<ReclaimablePod> one, std::vector<ReclaimablePod> othe
 }  // namespace
 
 Step tell_reclaimable(const JobContext& context, const Workload& workload, Plan& plan) {
-  if (!context.settings.rules.enabled("ReclaimablePods")) return Step::kContinue;
+  if (!context.queues().rules.enabled("ReclaimablePods")) return Step::kContinue;
   WorkloadStatus status = workload.status;
   status.reclaimable_pods = context.job.reclaimable_pods();
   if (same_pods(status.reclaimable_pods, workload.status.reclaimable_pods)) return Step::kContinue;
@@ -111,7 +111,7 @@ namespace {
 // The scheduler has a decision about the Workload, or will have one. The first value of PodsReady is then
 // written with this decision (reconcilers/workload/admission.cpp), which saves a write for every job.
 bool is_about_to_be_judged(const JobContext& context, const Workload& workload) {
-  const SchedulerDriver& driver = context.state.scheduler_driver();
+  const SchedulerDriver& driver = context.decisions;
   return !workload.has_quota_reserved() &&
          (driver.pending_decision_on(workload.meta.ns, workload.meta.name) != nullptr ||
           position_of(driver.scheduler().state(), workload.meta.ns, workload.meta.name) == QueuePosition::kActive);
@@ -120,7 +120,7 @@ bool is_about_to_be_judged(const JobContext& context, const Workload& workload) 
 }  // namespace
 
 Step tell_ready(const JobContext& context, const Workload& workload, Plan& plan) {
-  const bool for_all = context.settings.wait_for_pods_ready.has_value();
+  const bool for_all = context.queues().wait_for_pods_ready.has_value();
   if (!for_all && !tracks_flavors(workload, queues_of(workload, context.state).cluster)) return Step::kContinue;
   Condition wanted = pods_ready_condition(workload, context.job, context.stamp());
   const Condition* present = find_condition(workload.status.conditions, kPodsReadyCondition);
@@ -153,7 +153,7 @@ Step follow_eviction(const JobContext& context, const Workload& workload, Plan& 
   if (advance_stop(context, &workload, evicted->message, plan) == Step::kDone) return Step::kDone;
   // Pods that run still need their quota.
   if (!workload.has_quota_reserved() || has_pods(context)) return Step::kDone;
-  const Duration admitted_for = context.state.scheduler_driver().admitted_for(workload, context.now);
+  const Duration admitted_for = context.decisions.admitted_for(workload, context.now);
   plan.writes.push_back(write_status(workload, released_status(workload, *evicted, admitted_for, context.stamp())));
   return Step::kDone;
 }
@@ -223,10 +223,11 @@ constexpr Step (*kStepsWithWorkload[])(const JobContext&, const Workload&, Plan&
 // --- The pass ---
 
 // muster is the JobSet controller and does not run this JobSet (reconcilers/jobset/jobset.cpp).
-bool is_never_run(const QueuedJob& job, const ClusterState& state, const ReconcilerSettings& settings) {
-  if (!settings.native_jobsets || job.type().plural != kJobSets.plural) return false;
-  const JobSet* jobset = state.jobset(job.meta().ns, job.meta().name);
-  return jobset != nullptr && (!jobset->unsupported.empty() || is_outside_webhooks(jobset->meta.ns, settings));
+bool is_never_run(const JobContext& context) {
+  const QueuedJob& job = context.job;
+  if (!context.settings.native_jobsets || job.type().plural != kJobSets.plural) return false;
+  const JobSet* jobset = context.state.jobset(job.meta().ns, job.meta().name);
+  return jobset != nullptr && (!jobset->unsupported.empty() || is_outside_webhooks(jobset->meta.ns, context.settings));
 }
 
 // It does not wait for quota and holds no quota.
@@ -241,24 +242,24 @@ void withdraw(const JobContext& context, Plan& plan) {
   }
 }
 
-using JobStep = Step (*)(const JobContext&, const ReconcilerSettings&, Plan&);
+using JobStep = Step (*)(const JobContext&, Plan&);
 
-Step let_go_when_deleted(const JobContext& context, const ReconcilerSettings&, Plan& plan) {
+Step let_go_when_deleted(const JobContext& context, Plan& plan) {
   if (!context.job.meta().deleting) return Step::kContinue;
   const bool works =
-      context.job.works_while_deleted() && context.settings.rules.enabled("DeferRayServiceFinalizationForRedisCleanup");
+      context.job.works_while_deleted() && context.queues().rules.enabled("DeferRayServiceFinalizationForRedisCleanup");
   if (!works) let_go(context, plan);
   return Step::kDone;
 }
 
-Step leave_alone(const JobContext& context, const ReconcilerSettings&, Plan&) {
+Step leave_alone(const JobContext& context, Plan&) {
   const QueuedJob& job = context.job;
   if (!job.kind().is_managed_by(job.managed_by())) return Step::kDone;
   const bool unused = job.left_alone() && context.state.workloads_of_owner(job.meta().uid).empty();
   return unused ? Step::kDone : Step::kContinue;
 }
 
-Step follow_standing(const JobContext& context, const ReconcilerSettings&, Plan& plan) {
+Step follow_standing(const JobContext& context, Plan& plan) {
   const auto standing = standing_of(context);
   if (!standing) plan.wake_at(context.now.wall + kUndecidedInterval);
   if (!standing || *standing == Standing::kOutside) return Step::kDone;
@@ -268,33 +269,29 @@ Step follow_standing(const JobContext& context, const ReconcilerSettings&, Plan&
   return Step::kDone;
 }
 
-Step leave_never_run(const JobContext& context, const ReconcilerSettings& settings, Plan& plan) {
+Step leave_never_run(const JobContext& context, Plan& plan) {
   const QueuedJob& job = context.job;
-  if (!is_never_run(job, context.state, settings) || !job.suspended() || has_pods(context)) return Step::kContinue;
+  if (!is_never_run(context) || !job.suspended() || has_pods(context)) return Step::kContinue;
   if (!job.end()) withdraw(context, plan);
   return Step::kDone;
 }
 
-Step take_leftovers(const JobContext& context, const ReconcilerSettings&, Plan& plan) {
-  return take_back_leftovers(context, plan);
-}
-
-Step follow_workload(const JobContext& context, const ReconcilerSettings&, Plan& plan) {
+Step follow_workload(const JobContext& context, Plan& plan) {
   const WorkloadChoice choice = choose_workload(context, plan);
   if (choice.settled) return Step::kDone;
   if (choice.workload == nullptr) return follow_without_workload(context, plan);
   return take_steps(kStepsWithWorkload, context, *choice.workload, plan);
 }
 
-constexpr JobStep kSteps[] = {let_go_when_deleted, leave_alone,    follow_standing,
-                              leave_never_run,     take_leftovers, follow_workload};
+constexpr JobStep kSteps[] = {let_go_when_deleted, leave_alone,         follow_standing,
+                              leave_never_run,     take_back_leftovers, follow_workload};
 
-Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
+Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
-  const auto job = find_job(key, state);
-  if (!job || !settings.queues.rules.frameworks.contains(job->kind().framework)) return plan;
-  const JobContext context{*job, state, settings.queues, now};
-  run_pass(kSteps, context, settings, plan);
+  const auto job = find_job(key, context.state);
+  if (!job || !context.queues().rules.frameworks.contains(job->kind().framework)) return plan;
+  const JobContext job_context{context, *job};
+  run_pass(kSteps, job_context, plan);
   return plan;
 }
 

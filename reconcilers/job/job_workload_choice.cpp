@@ -80,7 +80,7 @@ std::optional<WorkloadChoice> choose_elastic(const JobContext& context, const Wo
                [](const Workload* workload) { return !workload->finished(); });
   if (alive.size() != 1) return std::nullopt;
   const Workload& workload = *alive.front();
-  const std::vector<PodSet> wanted = context.job.pod_set_shapes(context.settings.rules);
+  const std::vector<PodSet> wanted = context.job.pod_set_shapes(context.queues().rules);
   if (!same_names(wanted, workload.pod_sets)) return std::nullopt;
   std::vector<PodSet> counted = workload.pod_sets;
   bool grows = false;
@@ -181,7 +181,7 @@ void remove_workload(const JobContext& context, const Workload& workload, Plan& 
 }
 
 WorkloadChoice choose_workload(const JobContext& context, Plan& plan) {
-  const RuleSettings& rules = context.settings.rules;
+  const RuleSettings& rules = context.queues().rules;
   if (const auto prebuilt = prebuilt_workload_name_of(rules, context.job.meta()))
     return choose_prebuilt(context, prebuilt->name, plan);
   const Workloads owned = context.state.workloads_of_owner(context.job.meta().uid);

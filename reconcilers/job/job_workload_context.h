@@ -11,11 +11,8 @@
 
 namespace muster {
 
-struct JobContext {
+struct JobContext : ReconcileContext {
   const QueuedJob& job;
-  const ClusterState& state;
-  const QueueSettings& settings;
-  Now now;
 
   ObjectKey key() const { return key_of(job.type(), job.meta()); }
   Timestamp stamp() const { return to_timestamp(now.wall); }

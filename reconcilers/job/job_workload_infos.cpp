@@ -20,7 +20,7 @@ void put(Labels& map, std::string_view key, std::string_view value) {
 }
 
 void put_identity(const JobContext& context, const Workload& workload, PodSetInfo& info) {
-  const RuleSettings& rules = context.settings.rules;
+  const RuleSettings& rules = context.queues().rules;
   put(info.labels, kPodSetLabel, info.name);
   if (rules.enabled("TopologyAwareScheduling")) put(info.annotations, kWorkloadAnnotation, workload.meta.name);
   if (context.job.elastic(rules)) put(info.annotations, kWorkloadSliceNameAnnotation, slice_name(workload));
@@ -134,7 +134,7 @@ Result<std::vector<PodSetInfo>, NoInfos> infos_of_admission(const JobContext& co
 
 bool is_equivalent(const JobContext& context, const Workload& workload) {
   if (workload.maximum_execution_seconds != context.job.maximum_execution_seconds()) return false;
-  const std::vector<PodSet> wanted = context.job.pod_set_shapes(context.settings.rules);
+  const std::vector<PodSet> wanted = context.job.pod_set_shapes(context.queues().rules);
   if (!context.job.kind().start_shows_in_templates()) return same_as_stored(wanted, workload);
   const auto runs = same_as_running(context, wanted, workload);
   if (runs && (*runs || !context.job.stopped())) return *runs;

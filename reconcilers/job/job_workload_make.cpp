@@ -26,7 +26,7 @@ std::string_view pod_priority_class(const JobContext& context) {
   if (!context.job.readable()) return {};
   if (const std::string_view name = context.job.pod_priority_class(); !name.empty()) return name;
   // A view into the job: the copies of the pod sets share their specs with it.
-  for (const PodSet& pod_set : context.job.pod_set_shapes(context.settings.rules)) {
+  for (const PodSet& pod_set : context.job.pod_set_shapes(context.queues().rules)) {
     if (!pod_set.pod_template.spec->priority_class.empty()) return pod_set.pod_template.spec->priority_class;
   }
   return {};
@@ -35,7 +35,7 @@ std::string_view pod_priority_class(const JobContext& context) {
 Labels labels_for(const JobContext& context) {
   const ObjectMeta& meta = context.job.meta();
   Labels labels;
-  for (const std::string& key : context.settings.label_keys_to_copy) {
+  for (const std::string& key : context.queues().label_keys_to_copy) {
     if (const auto found = meta.labels.find(key); found != meta.labels.end()) labels.insert(*found);
   }
   if (is_valid_label_value(meta.uid).empty()) labels.insert_or_assign(std::string(kJobUidLabel), meta.uid);
@@ -43,7 +43,7 @@ Labels labels_for(const JobContext& context) {
 }
 
 Labels annotations_for(const JobContext& context, const std::string& name) {
-  const RuleSettings& rules = context.settings.rules;
+  const RuleSettings& rules = context.queues().rules;
   Labels annotations;
   for (const auto& [key, value] : context.job.meta().annotations) {
     const bool gate = key == kAdmissionGatedByAnnotation && rules.enabled("AdmissionGatedBy");
@@ -92,7 +92,7 @@ json to_json(const WorkloadPriority& priority) {
 }
 
 std::string name_of_workload(const JobContext& context) {
-  const RuleSettings& rules = context.settings.rules;
+  const RuleSettings& rules = context.queues().rules;
   const ObjectMeta& meta = context.job.meta();
   const std::string extra = context.job.elastic(rules) ? std::to_string(meta.generation) : std::string();
   return workload_name({context.job.type().group, context.job.type().kind, meta.name, meta.uid}, extra,
@@ -102,7 +102,7 @@ std::string name_of_workload(const JobContext& context) {
 json remake_spec(const JobContext& context, const WorkloadPriority& priority) {
   json spec = to_json(priority);
   const auto seconds = context.job.maximum_execution_seconds();
-  spec["podSets"] = to_json(context.job.pod_sets(context.settings.rules));
+  spec["podSets"] = to_json(context.job.pod_sets(context.queues().rules));
   spec["queueName"] = context.job.queue_name().empty() ? json() : json(context.job.queue_name());
   spec["maximumExecutionTimeSeconds"] = seconds ? json(*seconds) : json();
   return spec;

@@ -43,7 +43,7 @@ void remove(const JobContext& context, const Workload& workload, Plan& plan) {
 }  // namespace
 
 Result<Standing, Undecided> standing_of(const JobContext& context) {
-  const RuleSettings& rules = context.settings.rules;
+  const RuleSettings& rules = context.queues().rules;
   const ObjectMeta& meta = context.job.meta();
   const TypedObject* ns = context.state.find(kNamespaces, "", meta.ns);
   const auto managed = in_managed_namespace(rules, meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
@@ -70,7 +70,7 @@ void hold(const JobContext& context, Plan& plan) {
 }
 
 void leave_queue(const JobContext& context, Plan& plan) {
-  if (prebuilt_workload_name_of(context.settings.rules, context.job.meta())) return;
+  if (prebuilt_workload_name_of(context.queues().rules, context.job.meta())) return;
   const auto job_end = context.job.end();
   for (const Workload* workload : context.state.workloads_of_owner(context.job.meta().uid)) {
     if (workload->finished()) {

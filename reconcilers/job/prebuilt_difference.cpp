@@ -96,7 +96,7 @@ std::string difference_of_prebuilt(const JobContext& context, const Workload& wo
     return told("spec.maximumExecutionTimeSeconds", seconds(workload.maximum_execution_seconds),
                 seconds(context.job.maximum_execution_seconds()));
   }
-  const std::vector<PodSet> wanted = context.job.pod_sets(context.settings.rules);
+  const std::vector<PodSet> wanted = context.job.pod_sets(context.queues().rules);
   if (wanted.size() != workload.pod_sets.size())
     return told("the number of spec.podSets", workload.pod_sets.size(), wanted.size());
   for (size_t i = 0; i < wanted.size(); ++i) {

@@ -29,11 +29,8 @@ constexpr size_t kCreatesAtOnce = 500;
 constexpr size_t kCreatedBytesAtOnce = 4 << 20;
 
 // One pass over one JobSet.
-struct JobSetContext {
+struct JobSetContext : ReconcileContext {
   const JobSet& jobset;
-  const ClusterState& state;
-  const ReconcilerSettings& settings;
-  Now now;
   JobSetAttempt run;
 };
 
@@ -312,14 +309,15 @@ Plan run_jobset(const JobSetContext& context) {
   return plan;
 }
 
-Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
-  if (!settings.native_jobsets || key.type->plural != kJobSets.plural || definition_is_foreign(state)) return {};
-  const JobSet* jobset = state.jobset(key.ns, key.name);
+Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
+  if (!context.settings.native_jobsets || key.type->plural != kJobSets.plural || definition_is_foreign(context.state))
+    return {};
+  const JobSet* jobset = context.state.jobset(key.ns, key.name);
   if (jobset == nullptr || jobset->meta.deleting) return {};
-  if (!muster::jobset.is_managed_by(jobset->managed_by) || is_outside_webhooks(key.ns, settings)) return {};
-  const JobSetContext context{*jobset, state, settings, now, jobs_of(*jobset, state)};
-  if (jobset->finished()) return tidy_up(context);
-  return jobset->unsupported.empty() ? run_jobset(context) : hold_jobset(context);
+  if (!muster::jobset.is_managed_by(jobset->managed_by) || is_outside_webhooks(key.ns, context.settings)) return {};
+  const JobSetContext pass{context, *jobset, jobs_of(*jobset, context.state)};
+  if (jobset->finished()) return tidy_up(pass);
+  return jobset->unsupported.empty() ? run_jobset(pass) : hold_jobset(pass);
 }
 
 // A Job's name can be a name that a JobSet needs: <jobset>-<replicated job>-<index>. Each part can contain

@@ -119,10 +119,11 @@ ObjectEvent event_of_stop(const PlainObject& crd) {
       "manifests --only crds)");
 }
 
-Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now) {
+Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
-  if (key.type->plural != kCustomResourceDefinitions.plural || !definition_is_foreign(state)) return plan;
-  const PlainObject* crd = state.plain(kCustomResourceDefinitions, key.ns, key.name);
+  const ReconcilerSettings& settings = context.settings;
+  if (key.type->plural != kCustomResourceDefinitions.plural || !definition_is_foreign(context.state)) return plan;
+  const PlainObject* crd = context.state.plain(kCustomResourceDefinitions, key.ns, key.name);
   if (settings.native_jobsets) plan.events.push_back(event_of_stop(*crd));
   if (crd->meta.deleting || settings.native_jobsets || !settings.patch_jobset_crd) return plan;
   json versions = array_at(*crd->object, {"spec", "versions"});

@@ -13,7 +13,7 @@ struct PodContext {
   const PodGroup& group;
   const JobContext& job;  // the same as a job; its events are about the first pod
 
-  const RuleSettings& rules() const { return job.settings.rules; }
+  const RuleSettings& rules() const { return job.queues().rules; }
   bool is_group() const { return !group.group.empty(); }
   // The Workload is made and kept by the reconciler of the pods' StatefulSet or LeaderWorkerSet.
   bool is_of_set() const { return is_of_serving_set(*group.pods.front()); }
@@ -28,12 +28,12 @@ void drop_kueue_finalizers(const std::vector<QueuedPodPtr>& pods, Plan& plan);
 
 // Calls `use` with a context of these pods.
 template <class Use>
-auto with_context(PodGroup group, const ClusterState& state, const QueueSettings& settings, Now now, Use use) {
+auto with_context(PodGroup group, const ReconcileContext& context, Use use) {
   const auto pods = std::make_shared<const PodGroup>(std::move(group));
   const TypedObject object = pods;
   const QueuedJob job(plain_pod, object);
-  const JobContext context{job, state, settings, now};
-  return use(PodContext{*pods, context});
+  const JobContext job_context{context, job};
+  return use(PodContext{*pods, job_context});
 }
 
 }  // namespace muster

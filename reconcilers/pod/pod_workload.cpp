@@ -171,9 +171,9 @@ Step follow_group(const PodContext& context, const Workload* made, Plan& plan) {
   }
   PodGroup kept = context.group;
   kept.pods = std::move(found.kept);
-  const Step step =
-      with_context(std::move(kept), context.job.state, context.job.settings, context.job.now,
-                   [&](const PodContext& left) { return follow_workload(left, workload, found.absent, plan); });
+  const Step step = with_context(std::move(kept), context.job, [&](const PodContext& left) {
+    return follow_workload(left, workload, found.absent, plan);
+  });
   if (plan.writes.empty()) drop_kueue_finalizers(found.replaced, plan);
   return step;
 }
@@ -191,13 +191,13 @@ Step tell_conflict(const PodContext& context, const Workload* workload, Plan& pl
 
 constexpr Step (*kStepsOfPod[])(const PodContext&, Plan&) = {leave_with_deleted, leave_unqueued, follow_single};
 
-Plan reconcile_pod(const ObjectKey& key, const ClusterState& state, const QueueSettings& settings, Now now) {
+Plan reconcile_pod(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
-  const QueuedPodPtr pod = state.queued_pod(key.ns, key.name);
+  const QueuedPodPtr pod = context.state.queued_pod(key.ns, key.name);
   // Pods of a set wait until they have the labels of their group.
   if (pod == nullptr || !is_managed(*pod) || !pod->group().empty() || is_of_serving_set(*pod)) return plan;
-  with_context(make_pod_group({pod}, "", settings.rules, now.wall), state, settings, now,
-               [&](const PodContext& context) { run_pass(kStepsOfPod, context, plan); });
+  with_context(make_pod_group({pod}, "", context.queues().rules, context.now.wall), context,
+               [&](const PodContext& pods) { run_pass(kStepsOfPod, pods, plan); });
   return plan;
 }
 
@@ -230,24 +230,24 @@ Plan reconcile_empty_group(const Workload* workload) {
   return plan;
 }
 
-Plan reconcile_pods(const ObjectKey& key, const ClusterState& state, const QueueSettings& settings, Now now) {
-  const Workload* workload = state.workload(key.ns, key.name);
-  std::vector<QueuedPodPtr> pods = state.pods_of_group(key.ns, key.name);
+Plan reconcile_pods(const ObjectKey& key, const ReconcileContext& context) {
+  const Workload* workload = context.state.workload(key.ns, key.name);
+  std::vector<QueuedPodPtr> pods = context.state.pods_of_group(key.ns, key.name);
   if (pods.empty()) return reconcile_empty_group(workload);
   Plan plan;
-  PodGroup group = make_pod_group(std::move(pods), key.name, settings.rules, now.wall);
+  PodGroup group = make_pod_group(std::move(pods), key.name, context.queues().rules, context.now.wall);
   if (workload != nullptr && workload->of_pod_group())
     group.gone =
         gone_pods(group, read_succeeded(workload->meta.annotation(kSucceededPodsAnnotation)), workload->pod_sets);
-  with_context(std::move(group), state, settings, now,
-               [&](const PodContext& context) { run_pass(kStepsOfGroup, context, workload, plan); });
+  with_context(std::move(group), context,
+               [&](const PodContext& of_group) { run_pass(kStepsOfGroup, of_group, workload, plan); });
   return plan;
 }
 
-Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
-  if (!settings.queues.rules.frameworks.contains(kFramework)) return {};
-  if (key.type->plural == kQueuedPods.plural) return reconcile_pod(key, state, settings.queues, now);
-  if (key.type->plural == kPodGroups.plural) return reconcile_pods(key, state, settings.queues, now);
+Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
+  if (!context.queues().rules.frameworks.contains(kFramework)) return {};
+  if (key.type->plural == kQueuedPods.plural) return reconcile_pod(key, context);
+  if (key.type->plural == kPodGroups.plural) return reconcile_pods(key, context);
   return {};
 }
 

@@ -89,7 +89,7 @@ void make_for_members(const PodContext& context, Plan& plan) {
   if (pod_sets->size() > kMostRoles)
     return say(context, {"pod group can't include more than " + std::to_string(kMostRoles) + " roles", true, true},
                plan);
-  const auto labels = labels_to_copy(context.group.pods, context.job.settings.label_keys_to_copy);
+  const auto labels = labels_to_copy(context.group.pods, context.job.queues().label_keys_to_copy);
   if (!labels) return say(context, labels.error(), plan);
   const auto priority = priority_or_wait(context, plan);
   if (!priority) return;
@@ -119,8 +119,7 @@ void make_workload(const PodContext& context, Plan& plan) {
   }
   PodGroup group = context.group;
   group.pods = members->members;
-  with_context(std::move(group), context.job.state, context.job.settings, context.job.now,
-               [&](const PodContext& kept) { make_for_members(kept, plan); });
+  with_context(std::move(group), context.job, [&](const PodContext& kept) { make_for_members(kept, plan); });
 }
 
 void remake_workload(const PodContext& context, const Workload& workload, Plan& plan) {

@@ -18,7 +18,7 @@ namespace muster {
 using nlohmann::json;
 
 void release_evicted(const PodContext& context, const Workload& workload, const Condition& evicted, Plan& plan) {
-  const Duration admitted_for = context.job.state.scheduler_driver().admitted_for(workload, context.job.now);
+  const Duration admitted_for = context.job.decisions.admitted_for(workload, context.job.now);
   WorkloadStatus status = released_status(workload, evicted, admitted_for, context.job.stamp());
   // The pod is deleted, so its Workload is deleted too.
   if (!context.is_group()) {
@@ -116,11 +116,9 @@ PodGroup who_goes_with(const PodGroup& group, const Workload& workload) {
 // Its Workload is being deleted: its pods are deleted first, also the finished pods.
 Step stop_with_deleted(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
   if (!workload.meta.deleting) return Step::kContinue;
-  const Step stop =
-      with_context(who_goes_with(context.group, workload), context.job.state, context.job.settings, context.job.now,
-                   [&](const PodContext& going) {
-                     return stop_pods(going, WhichPods::kAll, "WorkloadDeleted", "Workload is deleted", plan);
-                   });
+  const Step stop = with_context(who_goes_with(context.group, workload), context.job, [&](const PodContext& going) {
+    return stop_pods(going, WhichPods::kAll, "WorkloadDeleted", "Workload is deleted", plan);
+  });
   if (stop == Step::kDone || context.group.active) return Step::kDone;
   drop_in_use_finalizer(kWorkloads, workload.meta, plan);
   drop_kueue_finalizers(context.group.pods, plan);

@@ -5,12 +5,12 @@
 namespace muster {
 namespace {
 
-Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings&, Now) {
+Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   if (key.type->plural != kAdmissionChecks.plural) return plan;
-  const AdmissionCheck* check = state.admission_check(key.name);
+  const AdmissionCheck* check = context.state.admission_check(key.name);
   if (check == nullptr) return plan;
-  keep_in_use_finalizer(kAdmissionChecks, check->meta, !state.cluster_queues_of_check(key.name).empty(), plan);
+  keep_in_use_finalizer(kAdmissionChecks, check->meta, !context.state.cluster_queues_of_check(key.name).empty(), plan);
   return plan;
 }
 

@@ -32,9 +32,10 @@ int32_t pending_in(const ClusterQueue& queue, const ClusterState& state) {
   return pending;
 }
 
-Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
+Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   if (key.type->plural != kClusterQueues.plural) return plan;
+  const ClusterState& state = context.state;
   const ClusterQueue* queue = state.cluster_queue(key.name);
   if (queue == nullptr) return plan;
   const QueueCounts& counts = state.queue_counts().of_cluster_queue(key.name);
@@ -45,10 +46,10 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   status.pending_workloads = pending_in(*queue, state);
   show_counts(status, *queue, counts, true);
   status.weighted_share = std::nullopt;
-  if (!settings.queues.fair_sharing.empty())
-    status.weighted_share = share_of_cluster_queue(state.scheduler_driver().scheduler().state(), key.name);
+  if (!context.queues().fair_sharing.empty())
+    status.weighted_share = share_of_cluster_queue(context.decisions.scheduler().state(), key.name);
   const QueueReadiness readiness = readiness_of(*queue, surroundings_of(*queue, state));
-  set_active(status, queue->meta, readiness.ready, readiness.reason, readiness.message, now);
+  set_active(status, queue->meta, readiness.ready, readiness.reason, readiness.message, context.now);
   write_queue_status(kClusterQueues, queue->meta, queue->status, status, plan);
   return plan;
 }

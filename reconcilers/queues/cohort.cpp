@@ -13,14 +13,13 @@ namespace {
 
 using nlohmann::json;
 
-Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now) {
+Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   if (key.type->plural != kCohorts.plural) return plan;
-  const Cohort* cohort = state.cohort(key.name);
+  const Cohort* cohort = context.state.cohort(key.name);
   if (cohort == nullptr || cohort->meta.deleting) return plan;
   std::optional<int64_t> share;
-  if (!settings.queues.fair_sharing.empty())
-    share = share_of_cohort(state.scheduler_driver().scheduler().state(), key.name);
+  if (!context.queues().fair_sharing.empty()) share = share_of_cohort(context.decisions.scheduler().state(), key.name);
   if (share == cohort->weighted_share) return plan;
   json body = {{"status", {{"fairSharing", nullptr}}}};
   if (share) body["status"]["fairSharing"] = {{"weightedShare", *share}};

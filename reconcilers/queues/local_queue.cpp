@@ -17,9 +17,10 @@ QueueReadiness readiness_of(const LocalQueue& queue, const ClusterQueue* cluster
   return {true, std::string(kReadyReason), "Can submit new workloads to localQueue"};
 }
 
-Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings&, Now now) {
+Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   if (key.type->plural != kLocalQueues.plural) return plan;
+  const ClusterState& state = context.state;
   const LocalQueue* queue = state.local_queue(key.ns, key.name);
   if (queue == nullptr || queue->meta.deleting) return plan;
   const ClusterQueue* cluster_queue = state.cluster_queue(queue->cluster_queue);
@@ -31,7 +32,7 @@ Plan reconcile(const ObjectKey& key, const ClusterState& state, const Reconciler
   show_counts(status, cluster_queue == nullptr ? ClusterQueue() : *cluster_queue,
               cluster_queue == nullptr ? QueueCounts() : counts, false);
   const QueueReadiness readiness = readiness_of(*queue, cluster_queue);
-  set_active(status, queue->meta, readiness.ready, readiness.reason, readiness.message, now);
+  set_active(status, queue->meta, readiness.ready, readiness.reason, readiness.message, context.now);
   write_queue_status(kLocalQueues, queue->meta, queue->status, status, plan);
   return plan;
 }

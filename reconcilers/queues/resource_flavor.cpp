@@ -5,12 +5,13 @@
 namespace muster {
 namespace {
 
-Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings&, Now) {
+Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   if (key.type->plural != kResourceFlavors.plural) return plan;
-  const ResourceFlavor* flavor = state.resource_flavor(key.name);
+  const ResourceFlavor* flavor = context.state.resource_flavor(key.name);
   if (flavor == nullptr) return plan;
-  keep_in_use_finalizer(kResourceFlavors, flavor->meta, !state.cluster_queues_of_flavor(key.name).empty(), plan);
+  keep_in_use_finalizer(kResourceFlavors, flavor->meta, !context.state.cluster_queues_of_flavor(key.name).empty(),
+                        plan);
   return plan;
 }
 

@@ -14,7 +14,7 @@ struct ServingContext {
   const ServingSet& wanted;
   const JobContext& job;  // the same, for what all jobs have in common
 
-  const RuleSettings& rules() const { return job.settings.rules; }
+  const RuleSettings& rules() const { return job.queues().rules; }
   std::string workload_name(int32_t group) const { return serving_workload_name(set, group, rules()); }
 };
 

@@ -33,23 +33,23 @@ Step leave_unqueued(const ServingContext& context, Plan& plan) {
   return queued && *queued ? Step::kContinue : Step::kDone;
 }
 
-Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
+Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   const JobKind* kind = find_job_kind(*key.type);
   if (kind != &stateful_set && kind != &leader_worker_set) return plan;
-  if (!kind->is_enabled(settings.queues.rules)) return plan;
-  const TypedObject* object = state.find(kind->type, key.ns, key.name);
+  if (!kind->is_enabled(context.queues().rules)) return plan;
+  const TypedObject* object = context.state.find(kind->type, key.ns, key.name);
   // The deletion of the set also deletes its pods and its Workloads; waiting pods do not start.
   if (object == nullptr || meta_of(*object).deleting) return plan;
   const DescribedJob& set = *std::get<DescribedJobPtr>(*object);
   const ServingSet wanted = serving_set_of(set);
   const QueuedJob job(*kind, *object);
-  const JobContext job_context{job, state, settings.queues, now};
-  const ServingContext context{set, wanted, job_context};
-  drop_surplus_workloads(context, plan);
-  if (leave_unqueued(context, plan) == Step::kDone) return plan;
-  keep_workloads(context, plan);
-  keep_pods(context, plan);
+  const JobContext job_context{context, job};
+  const ServingContext serving{set, wanted, job_context};
+  drop_surplus_workloads(serving, plan);
+  if (leave_unqueued(serving, plan) == Step::kDone) return plan;
+  keep_workloads(serving, plan);
+  keep_pods(serving, plan);
   return plan;
 }
 

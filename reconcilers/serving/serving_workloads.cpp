@@ -65,7 +65,7 @@ json spec_of(const ServingContext& context, const WorkloadPriority& priority) {
 
 Labels labels_for(const ServingContext& context) {
   Labels labels;
-  for (const std::string& key : context.job.settings.label_keys_to_copy) {
+  for (const std::string& key : context.job.queues().label_keys_to_copy) {
     if (const auto found = context.set.meta.labels.find(key); found != context.set.meta.labels.end())
       labels.insert(*found);
   }
@@ -214,13 +214,13 @@ std::vector<QueuedPodPtr> using_quota(const ServingContext& context, std::vector
 
 void release(const ServingContext& context, const Workload& workload, std::string_view reason,
              const std::string& message, Plan& plan) {
-  WorkloadDraft draft(workload, context.job.state, context.job.now);
+  WorkloadDraft draft(workload, context.job);
   draft.release(reason, message);
   draft.write_into(plan);
 }
 
 void resume(const ServingContext& context, const Workload& workload, Plan& plan) {
-  WorkloadDraft draft(workload, context.job.state, context.job.now);
+  WorkloadDraft draft(workload, context.job);
   draft.set(kQuotaReservedCondition, false, kPendingEvaluationReason,
             "Workload no longer on hold; waiting for quota reservation");
   draft.sync_admitted();
@@ -251,8 +251,7 @@ void keep_reservation(const ServingContext& context, const Workload& workload, P
     // If pods exist, the reconciler of their group does this.
     if (!pods.empty()) return;
     plan.writes.push_back(write_status(
-        workload, released_status(workload, *evicted,
-                                  context.job.state.scheduler_driver().admitted_for(workload, context.job.now),
+        workload, released_status(workload, *evicted, context.job.decisions.admitted_for(workload, context.job.now),
                                   context.job.stamp())));
   } else if (context.wanted.groups == 0) {
     release(context, workload, kOnHoldReason, "StatefulSet scaled to zero; workload on hold", plan);

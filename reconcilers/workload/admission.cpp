@@ -11,7 +11,6 @@
 #include "reconcilers/workload/workload_draft.h"
 #include "reconcilers/workload/workload_queues.h"
 #include "state/metrics/measurements.h"
-#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -49,17 +48,17 @@ void start_clocks(const ClusterQueue* queue, WorkloadDraft& draft) {
     draft.status.flavors = {};
 }
 
-void admit(const Admitted& admitted, const ClusterState& state, const QueueSettings& settings, WorkloadDraft& draft) {
+void admit(const Admitted& admitted, const ReconcileContext& context, WorkloadDraft& draft) {
   const std::string& queue = admitted.admission.cluster_queue;
   draft.status.admission = admitted.admission;
-  const ClusterQueue* cluster_queue = state.cluster_queue(queue);
+  const ClusterQueue* cluster_queue = context.state.cluster_queue(queue);
   start_clocks(cluster_queue, draft);
   draft.set(kQuotaReservedCondition, true, kQuotaReservedReason, "Quota reserved in ClusterQueue " + queue);
   for (std::string_view type : {kEvictedCondition, kPreemptedCondition, kBlockedOnPreemptionGatesCondition})
     end_eviction(draft, type);
   if (cluster_queue != nullptr) sync_checks(draft, *cluster_queue);
   draft.sync_admitted();
-  if (settings.wait_for_pods_ready || (cluster_queue != nullptr && cluster_queue->fallback)) await_pods(draft);
+  if (context.queues().wait_for_pods_ready || (cluster_queue != nullptr && cluster_queue->fallback)) await_pods(draft);
   draft.attach("resourceRequests", nullptr);  // status.admission says it now
   draft.tell(kNormalEvent, std::string(kQuotaReservedReason),
              "Quota reserved in ClusterQueue " + queue + ", wait time since queued was " + waited(draft));
@@ -90,9 +89,9 @@ void evict(const Preempted& preempted, WorkloadDraft& draft) {
 
 // The requests for which quota was needed: after defaults, limits and the configured transformations, for all
 // pods of each set.
-json requested(const Workload& workload, const ClusterState& state, const QueueSettings& settings) {
+json requested(const Workload& workload, const ReconcileContext& context) {
   json pod_sets = json::array();
-  const std::vector<Requests> per_pod = quota_requests_of(workload, state, settings);
+  const std::vector<Requests> per_pod = quota_requests_of(workload, context.state, context.queues());
   for (size_t i = 0; i < per_pod.size(); ++i) {
     json resources = json::object();
     for (const auto& [resource, amount] : per_pod[i])
@@ -108,35 +107,34 @@ void say_refused(const Inadmissible& refused, const QueueSettings& settings, Wor
   if (settings.wait_for_pods_ready && draft.find(kPodsReadyCondition) == nullptr) await_pods(draft);
 }
 
-void refuse(const Inadmissible& refused, const ClusterState& state, const QueueSettings& settings, Now now,
-            WorkloadDraft& draft, Plan& plan) {
-  if (is_kept_out(draft.workload(), queues_of(draft.workload(), state))) return;
+void refuse(const Inadmissible& refused, const ReconcileContext& context, WorkloadDraft& draft, Plan& plan) {
+  if (is_kept_out(draft.workload(), queues_of(draft.workload(), context.state))) return;
   const Condition* known = draft.find(kQuotaReservedCondition);
   if (known != nullptr && !known->is_true() && known->reason == refused.reason && known->message == refused.message)
     return;
-  const Duration stood = now.monotonic - refused.since;
-  if (stood < kRefusalStands) return plan.wake_at(now.wall + (kRefusalStands - stood));
+  const Duration stood = context.now.monotonic - refused.since;
+  if (stood < kRefusalStands) return plan.wake_at(context.now.wall + (kRefusalStands - stood));
   const bool news = known == nullptr || known->reason != refused.reason;
-  say_refused(refused, settings, draft);
-  draft.attach("resourceRequests", requested(draft.workload(), state, settings));
+  say_refused(refused, context.queues(), draft);
+  draft.attach("resourceRequests", requested(draft.workload(), context));
   if (news && refused.evaluated) draft.tell(kWarningEvent, refused.reason, refused.message);
 }
 
-Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
+Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   if (key.type->plural != kWorkloads.plural) return plan;
-  const Workload* workload = state.workload(key.ns, key.name);
-  const PendingDecision* decision = state.scheduler_driver().pending_decision_on(key.ns, key.name);
+  const Workload* workload = context.state.workload(key.ns, key.name);
+  const PendingDecision* decision = context.decisions.pending_decision_on(key.ns, key.name);
   if (workload == nullptr || decision == nullptr || workload->meta.deleting) return plan;
-  WorkloadDraft draft(*workload, state, now);
+  WorkloadDraft draft(*workload, context);
   std::visit(Overloaded{
-                 [&](const Admitted& admitted) { admit(admitted, state, settings.queues, draft); },
+                 [&](const Admitted& admitted) { admit(admitted, context, draft); },
                  [&](const Preempted& preempted) { evict(preempted, draft); },
-                 [&](const Inadmissible& refused) { refuse(refused, state, settings.queues, now, draft, plan); },
+                 [&](const Inadmissible& refused) { refuse(refused, context, draft, plan); },
              },
              *decision);
   if (const auto* preempted = std::get_if<Preempted>(decision))
-    draft.measure(preemption_by(*preempted->preemptor, to_text(preempted->reason), state));
+    draft.measure(preemption_by(*preempted->preemptor, to_text(preempted->reason), context.state));
   draft.write_into(plan);
   return plan;
 }
@@ -146,15 +144,15 @@ void requests_for(const ClusterState&, const TypedObject&, std::vector<ObjectKey
 
 }  // namespace
 
-WorkloadStatus status_after(const PendingDecision& decision, const Workload& workload, const ClusterState& state,
-                            const QueueSettings& settings, Now now) {
-  WorkloadDraft draft(workload, state, now);
+WorkloadStatus status_after(const PendingDecision& decision, const Workload& workload,
+                            const ReconcileContext& context) {
+  WorkloadDraft draft(workload, context);
   std::visit(Overloaded{
-                 [&](const Admitted& admitted) { admit(admitted, state, settings, draft); },
+                 [&](const Admitted& admitted) { admit(admitted, context, draft); },
                  [&](const Preempted& preempted) { evict(preempted, draft); },
                  [&](const Inadmissible& refused) {
-                   if (is_kept_out(workload, queues_of(workload, state))) return;
-                   say_refused(refused, settings, draft);
+                   if (is_kept_out(workload, queues_of(workload, context.state))) return;
+                   say_refused(refused, context.queues(), draft);
                  },
              },
              decision);

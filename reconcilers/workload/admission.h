@@ -4,7 +4,6 @@
 #pragma once
 
 #include "reconcilers/reconciler.h"
-#include "state/scheduler_driver.h"
 
 namespace muster {
 extern const Reconciler admission_reconciler;
@@ -12,6 +11,5 @@ extern const Reconciler admission_reconciler;
 // The status that the reconciler writes for a pending decision, as a value: for callers that apply pending decisions
 // without an API server (simulation/what_if). It includes a refusal at once, without the delay of one second before a
 // write.
-WorkloadStatus status_after(const PendingDecision& decision, const Workload& workload, const ClusterState& state,
-                            const QueueSettings& settings, Now now);
+WorkloadStatus status_after(const PendingDecision& decision, const Workload& workload, const ReconcileContext& context);
 }  // namespace muster

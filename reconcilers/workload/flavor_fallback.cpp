@@ -263,26 +263,24 @@ void Fallback::begin_round_when_waited(Plan& plan) {
   begin_round();
 }
 
-Options options_of(const WorkloadDraft& draft, const ClusterState& state) {
+Options options_of(const WorkloadDraft& draft, const SchedulerDriver& decisions) {
   const ObjectMeta& meta = draft.workload().meta;
-  return flavor_options(state.scheduler_driver().scheduler().state(), meta.ns, meta.name);
+  return flavor_options(decisions.scheduler().state(), meta.ns, meta.name);
 }
 
 }  // namespace
 
-Step obey_fallback_rules(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
-                         const QueueSettings& settings, Plan& plan) {
+Step obey_fallback_rules(WorkloadDraft& draft, const QueuesOf& queues, const ReconcileContext& context, Plan& plan) {
   if (queues.cluster == nullptr || !queues.cluster->fallback || !draft.status.admission ||
       draft.is_true(kEvictedCondition))
     return Step::kContinue;
-  Options options = options_of(draft, state);
+  Options options = options_of(draft, context.decisions);
   if (options.empty()) return Step::kContinue;
-  Fallback fallback(draft, *queues.cluster, settings, std::move(options));
+  Fallback fallback(draft, *queues.cluster, context.queues(), std::move(options));
   return fallback.obey_rejected_checks() == Step::kDone ? Step::kDone : fallback.obey_timeouts(plan);
 }
 
-Step review_failed_flavors(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
-                           const QueueSettings& settings, Plan& plan) {
+Step review_failed_flavors(WorkloadDraft& draft, const QueuesOf& queues, const ReconcileContext& context, Plan& plan) {
   FlavorHistory& history = draft.status.flavors;
   if (history.empty() || queues.cluster == nullptr) return Step::kContinue;
   if (!queues.cluster->fallback || !history.is_about(queues.cluster->meta.name)) {
@@ -290,7 +288,7 @@ Step review_failed_flavors(WorkloadDraft& draft, const QueuesOf& queues, const C
     return Step::kDone;
   }
   const auto changed = [&] { return draft.changed() ? Step::kDone : Step::kContinue; };
-  Fallback fallback(draft, *queues.cluster, settings, options_of(draft, state));
+  Fallback fallback(draft, *queues.cluster, context.queues(), options_of(draft, context.decisions));
   fallback.drop_void_failures();
   if (draft.changed() || is_kept_out(draft.workload(), queues)) return changed();
   fallback.note_spent_flavors();

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "api/config/queue_settings.h"
+#include "reconcilers/reconciler.h"
 #include "reconcilers/workload/workload_draft.h"
 #include "reconcilers/workload/workload_queues.h"
 
@@ -16,14 +17,12 @@ namespace muster {
 
 // Of a Workload with quota: evicts it from flavors that have failed, or deactivates it.
 // Otherwise the plan wakes when the next timeout is over.
-Step obey_fallback_rules(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
-                         const QueueSettings& settings, Plan& plan);
+Step obey_fallback_rules(WorkloadDraft& draft, const QueuesOf& queues, const ReconcileContext& context, Plan& plan);
 
 // For a Workload without quota: its history is updated to the current rules and flavors of its queue. With
 // RetryAllFlavors a new round begins when the remaining flavors had no free quota during the longest timeout. kDone:
 // the draft has changed.
-Step review_failed_flavors(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
-                           const QueueSettings& settings, Plan& plan);
+Step review_failed_flavors(WorkloadDraft& draft, const QueuesOf& queues, const ReconcileContext& context, Plan& plan);
 
 // When that round begins, of a Workload without quota that nothing else keeps waiting; nullopt: there
 // is none to come. `queue`: its ClusterQueue, or nullptr.

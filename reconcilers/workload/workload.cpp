@@ -13,7 +13,6 @@
 #include "reconcilers/workload/workload_timeouts.h"
 #include "state/admission_block.h"
 #include "state/decision_log.h"
-#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -84,15 +83,19 @@ void tell_admitted(WorkloadDraft& draft) {
              "Admitted by ClusterQueue " + queue + ", wait time since reservation was " + std::to_string(waited) + "s");
 }
 
+// One pass over one Workload.
+struct WorkloadContext : ReconcileContext {
+  QueuesOf queues_of_workload;
+};
+
 // Without a QuotaReserved condition, a Workload has no Admitted condition.
-void sync_admission(WorkloadDraft& draft, const QueuesOf& queues, const ClusterState& state,
-                    const QueueSettings& settings) {
+void sync_admission(WorkloadDraft& draft, const WorkloadContext& context) {
   const ObjectMeta& meta = draft.workload().meta;
-  const PendingDecision* decision = state.scheduler_driver().pending_decision_on(meta.ns, meta.name);
+  const PendingDecision* decision = context.decisions.pending_decision_on(meta.ns, meta.name);
   const Inadmissible* found = decision == nullptr ? nullptr : std::get_if<Inadmissible>(decision);
-  if (!draft.is_true(kQuotaReservedCondition)) set_blocked_condition(draft, queues, found);
+  if (!draft.is_true(kQuotaReservedCondition)) set_blocked_condition(draft, context.queues_of_workload, found);
   // The reconciler of admissions writes the decisions of the scheduler.
-  if (decision == nullptr && settings.rules.enabled("UnadmittedWorkloadsExplicitStatus")) say_pending(draft);
+  if (decision == nullptr && context.queues().rules.enabled("UnadmittedWorkloadsExplicitStatus")) say_pending(draft);
   if (draft.find(kQuotaReservedCondition) == nullptr) return;
   draft.sync_admitted();
   if (draft.is_true(kAdmittedCondition)) tell_admitted(draft);
@@ -107,23 +110,16 @@ void wake_when_block_ends(const WorkloadDraft& draft, const QueueSettings& setti
 
 // --- The pass over its status ---
 
-// The objects on which a Workload depends.
-struct Surroundings {
-  const ClusterState& state;
-  const QueueSettings& settings;
-  QueuesOf queues;
-};
-
 Step end_when_changed(const WorkloadDraft& draft) {
   return draft.changed() ? Step::kDone : Step::kContinue;
 }
 
-Step follow_retry_time(WorkloadDraft& draft, const Surroundings&, Plan&) {
+Step follow_retry_time(WorkloadDraft& draft, const WorkloadContext&, Plan&) {
   note_retry_time(draft);
   return end_when_changed(draft);
 }
 
-Step follow_activity(WorkloadDraft& draft, const Surroundings&, Plan& plan) {
+Step follow_activity(WorkloadDraft& draft, const WorkloadContext&, Plan& plan) {
   if (!draft.workload().active) {
     deactivate(draft);
     return end_when_changed(draft);
@@ -138,83 +134,80 @@ Step follow_activity(WorkloadDraft& draft, const Surroundings&, Plan& plan) {
   return end_when_changed(draft);
 }
 
-Step follow_restarted_queues(WorkloadDraft& draft, const Surroundings& around, Plan&) {
-  note_restarted_queues(draft, around.queues);
+Step follow_restarted_queues(WorkloadDraft& draft, const WorkloadContext& context, Plan&) {
+  note_restarted_queues(draft, context.queues_of_workload);
   return end_when_changed(draft);
 }
 
-Step keep_checks(WorkloadDraft& draft, const Surroundings& around, Plan&) {
-  const ClusterQueue* queue = around.queues.cluster;
+Step keep_checks(WorkloadDraft& draft, const WorkloadContext& context, Plan&) {
+  const ClusterQueue* queue = context.queues_of_workload.cluster;
   if (queue != nullptr && (draft.is_true(kQuotaReservedCondition) || !is_behind(*queue))) sync_checks(draft, *queue);
   return Step::kContinue;
 }
 
-Step follow_failed_flavors(WorkloadDraft& draft, const Surroundings& around, Plan& plan) {
+Step follow_failed_flavors(WorkloadDraft& draft, const WorkloadContext& context, Plan& plan) {
   if (draft.is_true(kQuotaReservedCondition)) return Step::kContinue;
-  return review_failed_flavors(draft, around.queues, around.state, around.settings, plan);
+  return review_failed_flavors(draft, context.queues_of_workload, context, plan);
 }
 
 // Without quota no step is left.
-Step follow_admission(WorkloadDraft& draft, const Surroundings& around, Plan& plan) {
+Step follow_admission(WorkloadDraft& draft, const WorkloadContext& context, Plan& plan) {
   const bool reserved = draft.is_true(kQuotaReservedCondition);
-  if (!draft.is_true(kAdmittedCondition) || !reserved)
-    sync_admission(draft, around.queues, around.state, around.settings);
+  if (!draft.is_true(kAdmittedCondition) || !reserved) sync_admission(draft, context);
   if (!reserved) return Step::kDone;
-  wake_when_block_ends(draft, around.settings, plan);
+  wake_when_block_ends(draft, context.queues(), plan);
   return Step::kContinue;
 }
 
-Step leave_failed_flavors(WorkloadDraft& draft, const Surroundings& around, Plan& plan) {
-  return obey_fallback_rules(draft, around.queues, around.state, around.settings, plan);
+Step leave_failed_flavors(WorkloadDraft& draft, const WorkloadContext& context, Plan& plan) {
+  return obey_fallback_rules(draft, context.queues_of_workload, context, plan);
 }
 
-Step follow_checks(WorkloadDraft& draft, const Surroundings& around, Plan&) {
+Step follow_checks(WorkloadDraft& draft, const WorkloadContext& context, Plan&) {
   if (obey_checks(draft) == Step::kDone) return Step::kDone;
-  return release_unanswered(draft, around.state);
+  return release_unanswered(draft, context.state);
 }
 
-Step follow_stop_policies(WorkloadDraft& draft, const Surroundings& around, Plan&) {
-  return obey_stop_policies(draft, around.queues);
+Step follow_stop_policies(WorkloadDraft& draft, const WorkloadContext& context, Plan&) {
+  return obey_stop_policies(draft, context.queues_of_workload);
 }
 
-Step follow_timeouts(WorkloadDraft& draft, const Surroundings& around, Plan& plan) {
-  obey_pods_ready_timeouts(draft, around.settings.wait_for_pods_ready, plan);
+Step follow_timeouts(WorkloadDraft& draft, const WorkloadContext& context, Plan& plan) {
+  obey_pods_ready_timeouts(draft, context.queues().wait_for_pods_ready, plan);
   obey_execution_time(draft, plan);
   return Step::kDone;
 }
 
-constexpr Step (*kStepsOfStatus[])(WorkloadDraft&, const Surroundings&, Plan&) = {
+constexpr Step (*kStepsOfStatus[])(WorkloadDraft&, const WorkloadContext&, Plan&) = {
     follow_retry_time, follow_activity,      follow_restarted_queues, keep_checks,          follow_failed_flavors,
     follow_admission,  leave_failed_flavors, follow_checks,           follow_stop_policies, follow_timeouts};
 
 // --- The whole pass ---
 
 // Its job's reconciler stops the job, then lets it go.
-Step leave_deleted(const Workload& workload, const ClusterState&, const QueueSettings&, Now, Plan&) {
+Step leave_deleted(const Workload& workload, const ReconcileContext&, Plan&) {
   return workload.meta.deleting ? Step::kDone : Step::kContinue;
 }
 
-Step follow_priority(const Workload& workload, const ClusterState& state, const QueueSettings&, Now, Plan& plan) {
-  return reconcile_priority(workload, state, plan);
+Step follow_priority(const Workload& workload, const ReconcileContext& context, Plan& plan) {
+  return reconcile_priority(workload, context.state, plan);
 }
 
-Step follow_status(const Workload& workload, const ClusterState& state, const QueueSettings& settings, Now now,
-                   Plan& plan) {
-  WorkloadDraft draft(workload, state, now);
-  const Surroundings around{state, settings, queues_of(workload, state)};
-  run_pass(kStepsOfStatus, draft, around, plan);
+Step follow_status(const Workload& workload, const ReconcileContext& context, Plan& plan) {
+  WorkloadDraft draft(workload, context);
+  const WorkloadContext pass{context, queues_of(workload, context.state)};
+  run_pass(kStepsOfStatus, draft, pass, plan);
   draft.write_into(plan);
   return Step::kDone;
 }
 
-constexpr Step (*kSteps[])(const Workload&, const ClusterState&, const QueueSettings&, Now, Plan&) = {
+constexpr Step (*kSteps[])(const Workload&, const ReconcileContext&, Plan&) = {
     reconcile_ownerless, leave_deleted, reconcile_retention, follow_priority, follow_status};
 
-Plan reconcile(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
+Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   if (key.type->plural != kWorkloads.plural) return plan;
-  if (const Workload* workload = state.workload(key.ns, key.name))
-    run_pass(kSteps, *workload, state, settings.queues, now, plan);
+  if (const Workload* workload = context.state.workload(key.ns, key.name)) run_pass(kSteps, *workload, context, plan);
   return plan;
 }
 
@@ -286,12 +279,11 @@ void requests_for(const ClusterState& state, const TypedObject& object, std::vec
 
 }  // namespace
 
-WorkloadPass pass_over(const Workload& workload, const ClusterState& state, const ReconcilerSettings& settings,
-                       Now now) {
+WorkloadPass pass_over(const Workload& workload, const ReconcileContext& context) {
   Plan plan;
-  WorkloadDraft draft(workload, state, now);
-  const Surroundings around{state, settings.queues, queues_of(workload, state)};
-  run_pass(kStepsOfStatus, draft, around, plan);
+  WorkloadDraft draft(workload, context);
+  const WorkloadContext pass{context, queues_of(workload, context.state)};
+  run_pass(kStepsOfStatus, draft, pass, plan);
   // A pass writes the status; only the deactivation is a second write.
   WorkloadPass passed{.deactivates = !plan.writes.empty(), .again_at = plan.again_at};
   if (draft.changed()) passed.status = std::move(draft.status);

@@ -21,6 +21,5 @@ struct WorkloadPass {
   bool deactivates = false;                // spec.active turns false
   std::optional<TimePoint> again_at{};     // when to ask again although nothing has happened
 };
-WorkloadPass pass_over(const Workload& workload, const ClusterState& state, const ReconcilerSettings& settings,
-                       Now now);
+WorkloadPass pass_over(const Workload& workload, const ReconcileContext& context);
 }  // namespace muster

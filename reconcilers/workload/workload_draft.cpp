@@ -4,12 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "api/texts/workload_texts.h"
+#include "reconcilers/reconciler.h"
 #include "reconcilers/workload/execution_time.h"
 #include "reconcilers/workload/flavor_clock.h"
-#include "state/cluster_state.h"
 #include "state/decision_log.h"
 #include "state/metrics/measurements.h"
-#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -39,12 +38,12 @@ ObjectEvent event_about(const Workload& workload, std::string_view type, std::st
   return event_about_version(kWorkloads, workload.meta, type, reason, std::move(note));
 }
 
-WorkloadDraft::WorkloadDraft(const Workload& workload, const ClusterState& state, Now now)
+WorkloadDraft::WorkloadDraft(const Workload& workload, const ReconcileContext& context)
     : status(workload.status),
       workload_(workload),
-      now_(now.wall),
-      stamp_(whole_seconds(now.wall)),
-      admitted_for_(state.scheduler_driver().admitted_for(workload, now)) {}
+      now_(context.now.wall),
+      stamp_(whole_seconds(context.now.wall)),
+      admitted_for_(context.decisions.admitted_for(workload, context.now)) {}
 
 bool WorkloadDraft::set(std::string_view type, bool is_true, std::string_view reason, std::string_view message) {
   return set_condition(status.conditions, {.type = type,

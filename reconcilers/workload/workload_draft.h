@@ -13,12 +13,12 @@
 
 namespace muster {
 
-class ClusterState;
+struct ReconcileContext;
 
 class WorkloadDraft {
  public:
   // `workload` must outlive the draft.
-  WorkloadDraft(const Workload& workload, const ClusterState& state, Now now);
+  WorkloadDraft(const Workload& workload, const ReconcileContext& context);
 
   const Workload& workload() const { return workload_; }
   TimePoint time() const { return now_; }

@@ -59,12 +59,11 @@ void delete_when_over(const Workload& workload, const QueueSettings& settings, N
 
 }  // namespace
 
-Step reconcile_ownerless(const Workload& workload, const ClusterState& state, const QueueSettings& settings, Now now,
-                         Plan& plan) {
-  const RuleSettings& rules = settings.rules;
+Step reconcile_ownerless(const Workload& workload, const ReconcileContext& context, Plan& plan) {
+  const RuleSettings& rules = context.queues().rules;
   // Its pods are deleted first (reconcilers/pod).
   if (workload.of_pod_group() && rules.frameworks.contains("pod")) return Step::kContinue;
-  const Owner owner = owner_of(workload, state, rules);
+  const Owner owner = owner_of(workload, context.state, rules);
   if (owner == Owner::kThere) return Step::kContinue;
   if (workload.meta.deleting) {
     drop_in_use_finalizer(kWorkloads, workload.meta, plan);
@@ -77,16 +76,16 @@ Step reconcile_ownerless(const Workload& workload, const ClusterState& state, co
     drop_in_use_finalizer(kWorkloads, workload.meta, plan);
     return plan.writes.empty() ? Step::kContinue : Step::kDone;
   }
-  WorkloadDraft draft(workload, state, now);
+  WorkloadDraft draft(workload, context);
   draft.set(kFinishedCondition, true, kOwnerNotFoundReason, "The workload's owner no longer exists");
   draft.write_into(plan);
   return Step::kDone;
 }
 
-Step reconcile_retention(const Workload& workload, const ClusterState& state, const QueueSettings& settings, Now now,
-                         Plan& plan) {
+Step reconcile_retention(const Workload& workload, const ReconcileContext& context, Plan& plan) {
+  const QueueSettings& settings = context.queues();
   if (workload.finished()) {
-    delete_when_over(workload, settings, now, plan);
+    delete_when_over(workload, settings, context.now, plan);
     return Step::kDone;
   }
   const Condition* evicted = deactivated(workload);
@@ -94,7 +93,7 @@ Step reconcile_retention(const Workload& workload, const ClusterState& state, co
   if (evicted == nullptr || !owner || !settings.retain_deactivated) return Step::kContinue;
   const JobKind* kind = find_owner_kind(*owner, settings.rules);
   if (kind == nullptr ||
-      await_retention(evicted->last_transition, *settings.retain_deactivated, now, plan) == Step::kDone)
+      await_retention(evicted->last_transition, *settings.retain_deactivated, context.now, plan) == Step::kDone)
     return Step::kContinue;
   ObjectEvent event = {.regarding = {.api_version = owner->api_version,
                                      .kind = owner->kind,
@@ -104,7 +103,7 @@ Step reconcile_retention(const Workload& workload, const ClusterState& state, co
                        .reason = "Deleted",
                        .note = "Deleted job: deactivation retention period expired"};
   // If a user has activated it in the meantime, it can have started.
-  const TypedObject* job = state.find(kind->type, workload.meta.ns, owner->name);
+  const TypedObject* job = context.state.find(kind->type, workload.meta.ns, owner->name);
   plan.writes.push_back({.verb = Verb::kDelete,
                          .target = {&kind->type, workload.meta.ns, owner->name},
                          .body = job == nullptr ? nlohmann::json() : with_version(meta_of(*job), {}),

@@ -2,22 +2,18 @@
 // Source: Kueue's gate FinishOrphanedWorkloads, and objectRetentionPolicies.
 #pragma once
 
-#include "api/config/queue_settings.h"
-#include "reconcilers/command.h"
+#include "reconcilers/reconciler.h"
 #include "reconcilers/step.h"
-#include "state/cluster_state.h"
 
 namespace muster {
 
 // Finishes a Workload that no other controller finishes: its owner is deleted while it is being deleted, or has
 // orphaned it (--cascade=orphan), which its label job-uid shows. A controller of integrations.externalFrameworks ends
 // its Workloads itself.
-Step reconcile_ownerless(const Workload& workload, const ClusterState& state, const QueueSettings& settings, Now now,
-                         Plan& plan);
+Step reconcile_ownerless(const Workload& workload, const ReconcileContext& context, Plan& plan);
 
 // Deletes a finished Workload, or the job of one that muster has deactivated, when its
 // time is over. A finished one has no other steps.
-Step reconcile_retention(const Workload& workload, const ClusterState& state, const QueueSettings& settings, Now now,
-                         Plan& plan);
+Step reconcile_retention(const Workload& workload, const ReconcileContext& context, Plan& plan);
 
 }  // namespace muster

@@ -81,8 +81,9 @@ Lister make_lister(kube::Authorizer& authorizer, std::function<EngineLoop*()> lo
   const auto take = [loop = std::move(loop), &clock]() -> std::optional<QueueListing> {
     std::optional<QueueListing> listed;
     if (EngineLoop* deciding = loop()) {
-      deciding->ask(
-          [&](const Engine& engine) { listed = take_queue_listing(engine.state(), engine.leads(), clock.now()); });
+      deciding->ask([&](const Engine& engine) {
+        listed = take_queue_listing(engine.state(), engine.decisions(), engine.leads(), clock.now());
+      });
     }
     return listed;
   };

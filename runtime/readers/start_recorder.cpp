@@ -84,13 +84,14 @@ std::optional<StartRecorder::Took> StartRecorder::make(Round& round) {
   const Now now = clock_.now();
   std::optional<starts::StartScene> scene;
   std::vector<starts::FinishedRun> before;
-  const bool asked = ask_([&](const ClusterState& state, const QueueSettings& settings, bool leads) {
-    if (!round.settings) {
-      before = starts::finished_before(state, settings, kMostFinished);
-      round.settings = settings;
-    }
-    scene = starts::take_start_scene(state, settings, leads, now);
-  });
+  const bool asked =
+      ask_([&](const ClusterState& state, const SchedulerDriver& decisions, const QueueSettings& settings, bool leads) {
+        if (!round.settings) {
+          before = starts::finished_before(state, settings, kMostFinished);
+          round.settings = settings;
+        }
+        scene = starts::take_start_scene(state, decisions, settings, leads, now);
+      });
   if (!asked || !scene) return std::nullopt;
   for (const starts::FinishedRun& run : before) round.history.run_times.note(run);
   if (!observe(round, *scene)) return std::nullopt;
@@ -126,7 +127,7 @@ bool StartRecorder::observe(Round& round, const starts::StartScene& scene) {
   round.unfinished = std::move(unfinished);
   if (left.empty()) return true;
   std::vector<starts::FinishedRun> runs;
-  const bool asked = ask_([&](const ClusterState& state, const QueueSettings& settings, bool) {
+  const bool asked = ask_([&](const ClusterState& state, const SchedulerDriver&, const QueueSettings& settings, bool) {
     runs = starts::finished_among(left, state, settings);
   });
   for (const starts::FinishedRun& run : runs) round.history.run_times.note(run);
@@ -138,7 +139,7 @@ std::shared_ptr<StartRecorder> make_start_recorder(std::function<EngineLoop*()> 
       [loop = std::move(loop)](const StartRecorder::Look& look) {
         EngineLoop* deciding = loop();
         return deciding != nullptr && deciding->ask([&](const Engine& engine) {
-          look(engine.state(), engine.queue_settings(), engine.leads());
+          look(engine.state(), engine.decisions(), engine.queue_settings(), engine.leads());
         });
       },
       clock);

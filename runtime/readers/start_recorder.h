@@ -34,7 +34,8 @@ class StartRecorder {
     // The thread gives way to all others of the machine. Not for tests, which wait for it on a busy one.
     bool gives_way = true;
   };
-  using Look = std::function<void(const ClusterState& state, const QueueSettings& settings, bool leads)>;
+  using Look = std::function<void(const ClusterState& state, const SchedulerDriver& decisions,
+                                  const QueueSettings& settings, bool leads)>;
   // Lets somebody look at the engine; false: it has nothing to show. Must outlive the recorder, as the clock.
   using Ask = std::function<bool(const Look& look)>;
 

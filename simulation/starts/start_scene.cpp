@@ -7,7 +7,6 @@
 #include "api/workload_conditions.h"
 #include "jobs/job_kind.h"
 #include "scheduler/views/listing.h"
-#include "state/scheduler_driver.h"
 
 namespace muster::starts {
 namespace {
@@ -24,9 +23,9 @@ std::optional<double> annotated(const Workload& workload, const ClusterState& st
 
 }  // namespace
 
-StartScene take_start_scene(const ClusterState& state, const QueueSettings& settings, bool leads, Now now) {
-  StartScene scene{
-      .now = now, .leads = leads, .objects = {}, .listing = listing_of(state.scheduler_driver().scheduler().state())};
+StartScene take_start_scene(const ClusterState& state, const SchedulerDriver& decisions, const QueueSettings& settings,
+                            bool leads, Now now) {
+  StartScene scene{.now = now, .leads = leads, .objects = {}, .listing = listing_of(decisions.scheduler().state())};
   for (const ResourceType* type : {&kResourceFlavors, &kCohorts, &kAdmissionChecks, &kWorkloadPriorityClasses,
                                    &kLimitRanges, &kRuntimeClasses, &kClusterQueues, &kLocalQueues})
     state.for_each_of(*type, [&](const TypedObject& object) { scene.objects.push_back(object); });

@@ -13,6 +13,7 @@
 #include "scheduler/views/listing.h"
 #include "simulation/starts/run_times.h"
 #include "state/cluster_state.h"
+#include "state/scheduler_driver.h"
 
 namespace muster::starts {
 
@@ -36,7 +37,8 @@ struct StartScene {
 };
 
 // One thread: that of the state. Linear in the number of Workloads that are not finished.
-StartScene take_start_scene(const ClusterState& state, const QueueSettings& settings, bool leads, Now now);
+StartScene take_start_scene(const ClusterState& state, const SchedulerDriver& decisions, const QueueSettings& settings,
+                            bool leads, Now now);
 
 // "namespace/name" of Workloads that were not finished when a scene was taken.
 using Unfinished = std::vector<std::pair<std::string, std::string>>;

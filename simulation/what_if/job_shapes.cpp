@@ -43,7 +43,7 @@ Result<JobShape> shape_of_job(const JobKind& kind, const json& object, const Sha
     return fail("its pod templates cannot be read");
   }
   if (job.left_alone()) return fail("is part of another job");
-  const JobContext job_context{job, context.state, context.settings, context.now};
+  const JobContext job_context{context, job};
   Plan plan;
   const auto priority = priority_of(job_context, plan);
   if (!priority) return fail(sentences(plan, "the PriorityClass of its pods is not in the input"));
@@ -56,19 +56,18 @@ Result<JobShape> shape_of_pods(const std::vector<json>& pods, const ShapeContext
   std::sort(read.begin(), read.end(),
             [](const QueuedPodPtr& a, const QueuedPodPtr& b) { return a->meta.name < b->meta.name; });
   const std::string group(read.front()->group());
-  PodGroup made = make_pod_group(std::move(read), group, context.settings.rules, context.now.wall);
-  return with_context(std::move(made), context.state, context.settings, context.now,
-                      [&](const PodContext& pod_scene) -> Result<JobShape> {
-                        Plan plan;
-                        make_workload(pod_scene, plan);
-                        for (Write& write : plan.writes) {
-                          if (write.verb != Verb::kCreate) continue;
-                          ObjectMeta meta = pod_scene.group.meta;
-                          if (!group.empty()) meta.name = group;
-                          return shape_with(std::move(write.body), meta, group.empty() ? "Pod" : "pod group");
-                        }
-                        return fail(sentences(plan, "no Workload is made of these pods"));
-                      });
+  PodGroup made = make_pod_group(std::move(read), group, context.queues().rules, context.now.wall);
+  return with_context(std::move(made), context, [&](const PodContext& pod_scene) -> Result<JobShape> {
+    Plan plan;
+    make_workload(pod_scene, plan);
+    for (Write& write : plan.writes) {
+      if (write.verb != Verb::kCreate) continue;
+      ObjectMeta meta = pod_scene.group.meta;
+      if (!group.empty()) meta.name = group;
+      return shape_with(std::move(write.body), meta, group.empty() ? "Pod" : "pod group");
+    }
+    return fail(sentences(plan, "no Workload is made of these pods"));
+  });
 }
 
 std::vector<json> pods_of_serving(const JobKind& kind, const json& object) {

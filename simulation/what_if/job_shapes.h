@@ -8,17 +8,14 @@
 #include "api/kinds/kind_hook.h"
 #include "base/result.h"
 #include "jobs/job_kind.h"
+#include "reconcilers/reconciler.h"
 #include "simulation/what_if/scenario.h"
-#include "state/cluster_state.h"
 
 namespace muster::what_if {
 
 // What is known beside the job: classes of priority, and objects that jobs consult.
-struct ShapeContext {
-  const ClusterState& state;
-  const QueueSettings& settings;
+struct ShapeContext : ReconcileContext {
   ConsultedLookup find;
-  Now now;
 };
 
 // By its kind's own code (jobs/job_kind.h) and that of reconcilers/job. `object` has a uid. Errors are sentences.

@@ -32,7 +32,11 @@ History run(const Scenario& scenario, const Watcher& watcher, const Looks& looks
 }
 
 Runner::Runner(const Scenario& scenario, const Watcher& watcher, const Looks& looks)
-    : scenario_(scenario), watcher_(watcher), looks_(looks), state_(scenario.settings.queues) {
+    : scenario_(scenario),
+      watcher_(watcher),
+      looks_(looks),
+      state_(scenario.settings.queues),
+      decisions_(scenario.settings.queues) {
   history_.jobs.resize(scenario.arrivals.size());
   for (const TypedObject& object : scenario.objects) version_ = std::max(version_, meta_of(object).resource_version);
   for (const Arrival& arrival : scenario.arrivals) {
@@ -44,9 +48,13 @@ Now Runner::now() const {
   return {scenario_.start + Duration(elapsed_), kStart + Duration(elapsed_)};
 }
 
+ReconcileContext Runner::context() const {
+  return {state_, decisions_, scenario_.settings, now()};
+}
+
 void Runner::begin() {
   for (const TypedObject& object : scenario_.objects) {
-    if (const auto change = state_.put_watched(object)) state_.scheduler_driver().put(*change->after, state_, now());
+    if (const auto change = state_.put_watched(object)) decisions_.put(*change->after, state_, now());
   }
 }
 
@@ -57,7 +65,7 @@ std::optional<int64_t> Runner::next() const {
   };
   if (come_ < scenario_.arrivals.size()) consider(scenario_.arrivals[come_].at.count());
   if (!timetable_.empty()) consider(timetable_.next());
-  if (const auto wake = state_.scheduler_driver().scheduler().next_wake(); wake && !live_.empty())
+  if (const auto wake = decisions_.scheduler().next_wake(); wake && !live_.empty())
     consider(std::max((*wake - kStart).count(), elapsed_ + kShortestWait));
   return next;
 }
@@ -115,14 +123,14 @@ void Runner::settle() {
       advance(job);
     }
     decided.clear();
-    state_.scheduler_driver().decide(now(), SIZE_MAX, decided);
+    decisions_.decide(now(), SIZE_MAX, decided);
     if (decided.empty()) return;
     for (const ObjectKey& key : decided) {
       const auto job = by_path_.find(path_of(key.ns, key.name));
-      const PendingDecision* decision = state_.scheduler_driver().pending_decision_on(key.ns, key.name);
+      const PendingDecision* decision = decisions_.pending_decision_on(key.ns, key.name);
       if (job == by_path_.end() || decision == nullptr) continue;
       Live& live = *live_.at(job->second);
-      WorkloadStatus status = status_after(*decision, *live.workload, state_, scenario_.settings.queues, now());
+      WorkloadStatus status = status_after(*decision, *live.workload, context());
       if (status == live.workload->status) continue;
       note_preemption(job->second, *decision);
       put_status(job->second, live, std::move(status));
@@ -143,7 +151,7 @@ History Runner::run() {
     settle();
     ++history_.steps;
     if (looks_.look && elapsed_ >= next_look_) {
-      looks_.look(state_, now());
+      looks_.look(state_, decisions_, now());
       next_look_ = elapsed_ + looks_.every.count();
     }
     if (watcher_ && history_.steps % kStepsBetweenWords == 0) watcher_({Duration(elapsed_), come_, over_});
@@ -165,7 +173,7 @@ void Runner::finish() {
 }
 
 void Runner::describe_waiting() {
-  const Scheduler& scheduler = state_.scheduler_driver().scheduler();
+  const Scheduler& scheduler = decisions_.scheduler();
   std::vector<uint32_t> jobs;
   for (const auto& [job, live] : live_) {
     history_.jobs[job].fate = live->running ? Fate::kRunning : Fate::kWaiting;
@@ -197,7 +205,7 @@ void Runner::describe_queues() {
   if (history_.waiting.empty()) return;
   std::map<std::string, size_t> pending;
   for (const Waiting& waiting : history_.waiting) ++pending[waiting.cluster_queue];
-  const Listing listing = listing_of(state_.scheduler_driver().scheduler().state());
+  const Listing listing = listing_of(decisions_.scheduler().state());
   std::map<std::string, std::string> parents;
   for (const ListedCohort& cohort : listing.cohorts) parents[cohort.name] = cohort.parent;
   const auto root_of = [&](const ListedClusterQueue& queue) {

@@ -12,6 +12,7 @@
 #include "simulation/what_if/history.h"
 #include "simulation/what_if/scenario.h"
 #include "state/cluster_state.h"
+#include "state/scheduler_driver.h"
 
 namespace muster::what_if {
 
@@ -27,7 +28,7 @@ using Watcher = std::function<void(const Progress&)>;
 // wants to know what becomes of it.
 struct Looks {
   Duration every{};
-  std::function<void(const ClusterState& state, Now now)> look{};
+  std::function<void(const ClusterState& state, const SchedulerDriver& decisions, Now now)> look{};
 };
 
 History run(const Scenario& scenario, const Watcher& watcher = {}, const Looks& looks = {});

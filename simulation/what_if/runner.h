@@ -8,10 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "reconcilers/reconciler.h"
 #include "simulation/what_if/run.h"
 #include "simulation/what_if/timetable.h"
-#include "state/cluster_state.h"
-#include "state/scheduler_driver.h"
 
 namespace muster::what_if {
 
@@ -37,6 +36,7 @@ class Runner {
   };
 
   Now now() const;
+  ReconcileContext context() const;
   Timestamp stamp() const { return to_timestamp(now().wall); }
   std::optional<int64_t> next() const;
   void begin();
@@ -75,6 +75,7 @@ class Runner {
   const Watcher& watcher_;
   const Looks& looks_;
   ClusterState state_;
+  SchedulerDriver decisions_;
   Timetable timetable_;
   History history_;
   std::unordered_map<uint32_t, std::unique_ptr<Live>> live_;

@@ -47,8 +47,7 @@ void Runner::put(uint32_t job, Live& live, Workload workload) {
   workload.meta.resource_version = ++version_;
   const WorkloadPtr before = live.workload;
   live.workload = std::make_shared<const Workload>(std::move(workload));
-  if (const auto change = state_.put_watched(live.workload))
-    state_.scheduler_driver().put(*change->after, state_, now());
+  if (const auto change = state_.put_watched(live.workload)) decisions_.put(*change->after, state_, now());
   note_eviction(job, *before, *live.workload);
   note_quota(live);
   changed_.push_back(job);
@@ -61,7 +60,7 @@ void Runner::put_status(uint32_t job, Live& live, WorkloadStatus status) {
 }
 
 bool Runner::pass(uint32_t job, Live& live) {
-  const WorkloadPass passed = pass_over(*live.workload, state_, scenario_.settings, now());
+  const WorkloadPass passed = pass_over(*live.workload, context());
   if (passed.again_at) {
     const int64_t at = std::max((*passed.again_at - scenario_.start).count(), elapsed_ + 1);
     if (live.wake_at != at) {
@@ -181,7 +180,7 @@ void Runner::release(uint32_t job, Live& live) {
     history_.stays[live.stay].ended_by_eviction = true;
   }
   const Condition evicted = *find_condition(live.workload->status.conditions, kEvictedCondition);
-  const Duration admitted_for = state_.scheduler_driver().admitted_for(*live.workload, now());
+  const Duration admitted_for = decisions_.admitted_for(*live.workload, now());
   put_status(job, live, released_status(*live.workload, evicted, admitted_for, stamp()));
 }
 
@@ -205,7 +204,7 @@ void Runner::forget(uint32_t job, Fate fate) {
   Workload gone = *live.workload;
   gone.meta.resource_version = ++version_;
   const TypedObject last = std::make_shared<const Workload>(std::move(gone));
-  if (const auto removed = state_.remove_watched(last)) state_.scheduler_driver().remove(*removed, state_, now());
+  if (const auto removed = state_.remove_watched(last)) decisions_.remove(*removed, state_, now());
   live_.erase(found);
   ++over_;
 }

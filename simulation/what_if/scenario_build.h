@@ -14,6 +14,7 @@
 #include "simulation/what_if/job_shapes.h"
 #include "simulation/what_if/scenario_reader.h"
 #include "state/cluster_state.h"
+#include "state/scheduler_driver.h"
 
 namespace muster::what_if {
 
@@ -77,6 +78,7 @@ class ScenarioBuild {
   const ScenarioOptions& options_;
   std::vector<SourceObject> objects_;
   ClusterState state_;
+  SchedulerDriver decisions_;  // decides nothing
   ReadScenario read_;
   std::vector<Stored> stored_;
   std::vector<JobTraits> traits_;  // of the shapes

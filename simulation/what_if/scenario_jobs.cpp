@@ -47,9 +47,8 @@ Duration ScenarioBuild::assumed_run_time(const Workload& workload) {
 }
 
 ShapeContext ScenarioBuild::scene_in(std::string_view ns) {
-  return {.state = state_,
-          .settings = options_.settings.queues,
-          .find = [this, ns = std::string(ns)](const ConsultedKind& kind, std::string_view name) -> const json* {
+  return {{state_, decisions_, options_.settings, now()},
+          [this, ns = std::string(ns)](const ConsultedKind& kind, std::string_view name) -> const json* {
             for (const SourceObject& source : objects_) {
               const json& object = source.value;
               const bool there = !kind.namespaced || string_at(object, {"metadata", "namespace"}) == ns;
@@ -58,8 +57,7 @@ ShapeContext ScenarioBuild::scene_in(std::string_view ns) {
                 return &object;
             }
             return nullptr;
-          },
-          .now = now()};
+          }};
 }
 
 Outcome<> ScenarioBuild::take_jobs() {

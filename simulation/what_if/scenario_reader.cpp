@@ -23,7 +23,7 @@ const ResourceType* basic_type(std::string_view group, std::string_view kind) {
 }
 
 ScenarioBuild::ScenarioBuild(const std::vector<SourceObject>& objects, const ScenarioOptions& options)
-    : options_(options), objects_(objects), state_(options.settings.queues) {
+    : options_(options), objects_(objects), state_(options.settings.queues), decisions_(options.settings.queues) {
   read_.scenario.settings = options.settings;
   read_.scenario.stop_time = options.stop_time;
   read_.scenario.until = options.until;

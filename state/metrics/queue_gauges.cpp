@@ -8,7 +8,6 @@
 #include "scheduler/views/queue_readings.h"
 #include "state/cohorts_above.h"
 #include "state/metrics/measurements.h"
-#include "state/scheduler_driver.h"
 
 namespace muster {
 namespace {
@@ -51,15 +50,16 @@ void for_each_quota(const ClusterQueue& queue, Visit visit) {
 
 class GaugeReader {
  public:
-  GaugeReader(const ClusterState& state, const QueueSettings& settings)
+  GaugeReader(const ClusterState& state, const SchedulerDriver& decisions, const QueueSettings& settings)
       : state_(state),
+        decisions_(decisions),
         settings_(settings),
         shows_unadmitted_(settings.rules.enabled("UnadmittedWorkloadsObservability")),
         shows_cohorts_(settings.rules.enabled("MetricsForCohorts")) {}
 
   std::vector<GaugeReading> read() {
     const QueueReadings readings =
-        readings_of(state_.scheduler_driver().scheduler().state(), settings_.metrics.cluster_queue_resources);
+        readings_of(decisions_.scheduler().state(), settings_.metrics.cluster_queue_resources);
     for (const ClusterQueueReading& reading : readings.cluster_queues) read_cluster_queue(reading);
     for (const LocalQueueReading& reading : readings.local_queues) pending_[reading.key] = reading.pending;
     state_.for_each_of(kLocalQueues,
@@ -211,6 +211,7 @@ class GaugeReader {
   }
 
   const ClusterState& state_;
+  const SchedulerDriver& decisions_;
   const QueueSettings& settings_;
   const bool shows_unadmitted_;
   const bool shows_cohorts_;
@@ -221,8 +222,9 @@ class GaugeReader {
 
 }  // namespace
 
-std::vector<GaugeReading> queue_gauges(const ClusterState& state, const QueueSettings& settings) {
-  return GaugeReader(state, settings).read();
+std::vector<GaugeReading> queue_gauges(const ClusterState& state, const SchedulerDriver& decisions,
+                                       const QueueSettings& settings) {
+  return GaugeReader(state, decisions, settings).read();
 }
 
 }  // namespace muster

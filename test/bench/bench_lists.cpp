@@ -36,12 +36,12 @@ void print(const char* what, std::vector<double> times) {
 int main(int argc, char** argv) {
   const int count = argc > 1 ? std::atoi(argv[1]) : 50'000;
   const int seconds = argc > 2 ? std::atoi(argv[2]) : 10;
-  ClusterState state;
-  bench::fill(state, count);
+  bench::PendingCluster cluster;
+  bench::fill(cluster, count);
   std::vector<double> taken, sorted, pages, visible, whole;
   for (int i = 0; i < 20; ++i) {
     const MonotonicTime begin = system_clock().now().monotonic;
-    QueueListing listed = take_queue_listing(state, true, system_clock().now());
+    QueueListing listed = take_queue_listing(cluster.state, cluster.decisions, true, system_clock().now());
     taken.push_back(milliseconds_since(begin));
     const MonotonicTime sorting = system_clock().now().monotonic;
     const QueueSnapshot snapshot(std::move(listed));
@@ -52,8 +52,10 @@ int main(int argc, char** argv) {
     if (!everything || everything->size() < static_cast<size_t>(count) * 100) return 1;
   }
   // Readers one after the other, each as soon as the last one is answered, with pauses of 1 ms.
-  SharedSnapshot shared([&] { return std::optional(take_queue_listing(state, true, system_clock().now())); },
-                        system_clock());
+  const auto take = [&] {
+    return std::optional(take_queue_listing(cluster.state, cluster.decisions, true, system_clock().now()));
+  };
+  SharedSnapshot shared(take, system_clock());
   const MonotonicTime end = system_clock().now().monotonic + std::chrono::seconds(seconds);
   while (system_clock().now().monotonic < end) {
     const MonotonicTime begin = system_clock().now().monotonic;

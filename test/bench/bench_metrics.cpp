@@ -61,7 +61,7 @@ void read_gauges(benchmark::State& state) {
   const auto engine = cluster_of(state.range(0), state.range(1));
   size_t gauges = 0;
   for (auto _ : state) {
-    gauges = queue_gauges(engine->state(), engine->queue_settings()).size();
+    gauges = queue_gauges(engine->state(), engine->decisions(), engine->queue_settings()).size();
     benchmark::DoNotOptimize(gauges);
   }
   state.counters["series"] = static_cast<double>(gauges);
@@ -70,7 +70,7 @@ void read_gauges(benchmark::State& state) {
 void scrape(benchmark::State& state) {
   const auto engine = cluster_of(state.range(0), state.range(1));
   QueueMetrics queues(true, [&] {
-    return GaugeReadings{engine->leads(), queue_gauges(engine->state(), engine->queue_settings())};
+    return GaugeReadings{engine->leads(), queue_gauges(engine->state(), engine->decisions(), engine->queue_settings())};
   });
   Metrics metrics(MetricsOptions{.version = "1", .rules = {}});
   metrics.include(queues.collectable());

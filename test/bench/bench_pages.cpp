@@ -44,8 +44,8 @@ struct Ports {
   sigemptyset(&ends);
   sigaddset(&ends, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
-  ClusterState state;
-  fill(state, count);
+  PendingCluster cluster;
+  fill(cluster, count);
   auto view = std::make_shared<ClusterView>();
   view->put(nlohmann::json::parse(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"team-a"}})"));
   view->put(nlohmann::json::parse(R"({"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue",
@@ -59,7 +59,8 @@ struct Ports {
   auto tls = TlsContext::create({});
   if (!tls || !install_certificate(**tls)) std::_Exit(1);
   const auto shared = std::make_shared<SharedSnapshot>(
-      [&] { return std::optional(take_queue_listing(state, true, system_clock().now())); }, system_clock());
+      [&] { return std::optional(take_queue_listing(cluster.state, cluster.decisions, true, system_clock().now())); },
+      system_clock());
   Lister lister{.authorize = [](std::string_view, const ListAccess&) { return AuthDecision::kAllowed; },
                 .snapshot = [shared] { return shared->get(); },
                 .usage = [](std::string_view) -> std::optional<Result<nlohmann::json>> { return std::nullopt; }};

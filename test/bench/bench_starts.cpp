@@ -23,11 +23,16 @@ double cpu_seconds() {
   return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
 }
 
-void put(ClusterState& state, const ResourceType& type, const json& object) {
+struct QueuedCluster {
+  ClusterState state;
+  SchedulerDriver decisions{QueueSettings()};
+};
+
+void put(QueuedCluster& cluster, const ResourceType& type, const json& object) {
   const TypedObject typed = read_object(type, object);
-  state.put_watched(typed);
+  cluster.state.put_watched(typed);
   const ObjectKey key = key_of(typed);
-  state.scheduler_driver().put(*state.find(type, key.ns, key.name), state, system_clock().now());
+  cluster.decisions.put(*cluster.state.find(type, key.ns, key.name), cluster.state, system_clock().now());
 }
 
 json meta(const std::string& name, const std::string& ns, int version) {
@@ -40,21 +45,21 @@ json meta(const std::string& name, const std::string& ns, int version) {
 }
 
 // Full quota, and so many Workloads of 1, 5 and 20 CPUs that wait. ClusterQueues are in Cohorts of ten.
-void fill(ClusterState& state, int count, int queues, int cpus) {
+void fill(QueuedCluster& cluster, int count, int queues, int cpus) {
   int version = 1;
-  put(state, kResourceFlavors, {{"metadata", meta("f", "", ++version)}});
-  put(state, kNamespaces, {{"metadata", meta("ns", "", ++version)}});
+  put(cluster, kResourceFlavors, {{"metadata", meta("f", "", ++version)}});
+  put(cluster, kNamespaces, {{"metadata", meta("ns", "", ++version)}});
   for (int i = 0; i < queues; ++i) {
     const std::string name = "q" + std::to_string(i);
     const json quota = {{"name", "cpu"}, {"nominalQuota", std::to_string(cpus)}};
     const json flavor = {{"name", "f"}, {"resources", json::array({quota})}};
-    put(state, kClusterQueues,
+    put(cluster, kClusterQueues,
         {{"metadata", meta(name, "", ++version)},
          {"spec",
           {{"cohortName", "c" + std::to_string(i / 10)},
            {"namespaceSelector", json::object()},
            {"resourceGroups", json::array({{{"coveredResources", {"cpu"}}, {"flavors", json::array({flavor})}}})}}}});
-    put(state, kLocalQueues, {{"metadata", meta(name, "ns", ++version)}, {"spec", {{"clusterQueue", name}}}});
+    put(cluster, kLocalQueues, {{"metadata", meta(name, "ns", ++version)}, {"spec", {{"clusterQueue", name}}}});
   }
   int used = 0;
   for (int i = 0, waiting = 0; waiting < count; ++i) {
@@ -90,14 +95,14 @@ void fill(ClusterState& state, int count, int queues, int cpus) {
     } else {
       ++waiting;
     }
-    put(state, kWorkloads, workload);
+    put(cluster, kWorkloads, workload);
   }
-  state.scheduler_driver().follow(system_clock().now());
+  cluster.decisions.follow(system_clock().now());
 }
 
 int cost(int workloads, int queues, int cpus, double budget) {
-  ClusterState state;
-  fill(state, workloads, queues, cpus);
+  QueuedCluster cluster;
+  fill(cluster, workloads, queues, cpus);
   starts::QueueHistory history;
   what_if::Chance chance(1);
   for (int i = 0; i < queues * 64; ++i)
@@ -107,7 +112,7 @@ int cost(int workloads, int queues, int cpus, double budget) {
                             .seconds = 600 * std::exp(0.8 * chance.normal())});
   const Now now{TimePoint(std::chrono::seconds(1'767'225'900)), MonotonicTime(std::chrono::hours(1000))};
   const double before = cpu_seconds();
-  const starts::StartScene scene = starts::take_start_scene(state, {}, false, now);
+  const starts::StartScene scene = starts::take_start_scene(cluster.state, cluster.decisions, {}, false, now);
   const double taken = cpu_seconds();
   // All that wait came within the last hour, and as many come in the next one.
   history.arrivals.begin(to_timestamp(now.wall - std::chrono::hours(1)));

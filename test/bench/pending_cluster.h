@@ -10,11 +10,17 @@
 
 namespace muster::bench {
 
-inline void put(ClusterState& state, const ResourceType& type, const nlohmann::json& object) {
+// The objects, and the scheduler that is fed with them.
+struct PendingCluster {
+  ClusterState state;
+  SchedulerDriver decisions{QueueSettings()};
+};
+
+inline void put(PendingCluster& cluster, const ResourceType& type, const nlohmann::json& object) {
   const TypedObject typed = read_object(type, object);
-  state.put_watched(typed);
+  cluster.state.put_watched(typed);
   const ObjectKey key = key_of(typed);
-  state.scheduler_driver().put(*state.find(type, key.ns, key.name), state, system_clock().now());
+  cluster.decisions.put(*cluster.state.find(type, key.ns, key.name), cluster.state, system_clock().now());
 }
 
 inline nlohmann::json meta(const std::string& name, const std::string& ns, int version) {
@@ -27,11 +33,11 @@ inline nlohmann::json meta(const std::string& name, const std::string& ns, int v
 }
 
 // `count` Workloads of 100 LocalQueues of ClusterQueue "cq", which has no quota.
-inline void fill(ClusterState& state, int count) {
+inline void fill(PendingCluster& cluster, int count) {
   using nlohmann::json;
   int version = 1;
-  put(state, kResourceFlavors, {{"metadata", meta("f", "", ++version)}});
-  put(state, kClusterQueues,
+  put(cluster, kResourceFlavors, {{"metadata", meta("f", "", ++version)}});
+  put(cluster, kClusterQueues,
       {{"metadata", meta("cq", "", ++version)},
        {"spec",
         {{"namespaceSelector", json::object()},
@@ -40,8 +46,8 @@ inline void fill(ClusterState& state, int count) {
             {"flavors", {{{"name", "f"}, {"resources", {{{"name", "cpu"}, {"nominalQuota", "0"}}}}}}}}}}}}});
   for (int team = 0; team < 100; ++team) {
     const std::string ns = "team-" + std::to_string(team);
-    put(state, kNamespaces, {{"metadata", meta(ns, "", ++version)}});
-    put(state, kLocalQueues, {{"metadata", meta("lq", ns, ++version)}, {"spec", {{"clusterQueue", "cq"}}}});
+    put(cluster, kNamespaces, {{"metadata", meta(ns, "", ++version)}});
+    put(cluster, kLocalQueues, {{"metadata", meta("lq", ns, ++version)}, {"spec", {{"clusterQueue", "cq"}}}});
   }
   json workload = {
       {"spec",
@@ -55,9 +61,9 @@ inline void fill(ClusterState& state, int count) {
     workload["metadata"] =
         meta("job-" + std::to_string(i * 7919 % count), "team-" + std::to_string(i % 100), ++version);
     workload["spec"]["priority"] = i % 10;
-    put(state, kWorkloads, workload);
+    put(cluster, kWorkloads, workload);
   }
-  state.scheduler_driver().follow(system_clock().now());
+  cluster.decisions.follow(system_clock().now());
 }
 
 }  // namespace muster::bench

@@ -29,10 +29,10 @@ TypedObject workload(int version) {
 }
 
 // Writes once ten minutes have passed since the start.
-Plan late(const ObjectKey& key, const ClusterState&, const ReconcilerSettings&, Now now) {
+Plan late(const ObjectKey& key, const ReconcileContext& context) {
   const TimePoint end = kStart + minutes(10);
   Plan plan;
-  if (now.wall < end) {
+  if (context.now.wall < end) {
     plan.wake_at(end);
   } else {
     plan.writes.push_back({.verb = Verb::kPatchStatus, .target = key, .body = {{"status", {{"late", true}}}}});

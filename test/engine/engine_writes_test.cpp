@@ -32,8 +32,8 @@ ObjectKey key(const char* name) {
 }
 
 // Wants every Job to bear the annotation `seen`.
-Plan mark(const ObjectKey& target, const ClusterState& state, const ReconcilerSettings&, Now) {
-  const Job* found = state.job(target.ns, target.name);
+Plan mark(const ObjectKey& target, const ReconcileContext& context) {
+  const Job* found = context.state.job(target.ns, target.name);
   if (found == nullptr || !found->meta.annotation("seen").empty()) return {};
   Write write{.verb = Verb::kPatch, .target = target, .body = {{"metadata", {{"annotations", {{"seen", "yes"}}}}}}};
   write.events.push_back({.regarding = {.kind = "Job", .name = target.name}, .reason = "Seen"});
@@ -47,11 +47,9 @@ void requests_for_jobs(const ClusterState&, const TypedObject& object, std::vect
 const Reconciler kMark{.name = "mark", .requests_for = requests_for_jobs, .reconcile = mark};
 const Reconciler* const kMarkOnly[] = {&kMark};
 
-Engine leader(std::span<const Reconciler* const> table = kMarkOnly) {
-  Engine engine({}, table);
+void lead(Engine& engine) {
   for (const WatchedKind& kind : watched_kinds()) engine.apply(KindListed{kind.type, {}}, at(0));
   engine.apply(LeadershipChanged{true}, at(0));
-  return engine;
 }
 
 // The one write that the engine asks for.
@@ -64,7 +62,8 @@ Command only_write(Engine& engine, Now now) {
 }  // namespace
 
 TEST_CASE("engine: a change is reconciled once and the answer to the write ends it") {
-  Engine engine = leader();
+  Engine engine({}, kMarkOnly);
+  lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   const Command command = only_write(engine, at(0));
   CHECK(command.needs_leadership);
@@ -78,7 +77,8 @@ TEST_CASE("engine: a change is reconciled once and the answer to the write ends 
 }
 
 TEST_CASE("engine: an event is told when its write has succeeded and not before") {
-  Engine engine = leader();
+  Engine engine({}, kMarkOnly);
+  lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   Commands commands = engine.plan(at(0));
   CHECK(commands.events.empty());
@@ -104,7 +104,8 @@ TEST_CASE("engine: who does not lead plans nothing and who begins to lead looks 
 }
 
 TEST_CASE("engine: lost leadership forgets what was planned and a late answer does no harm") {
-  Engine engine = leader();
+  Engine engine({}, kMarkOnly);
+  lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   engine.apply(ObjectChanged{job("b", 2)}, at(0));
   const Commands commands = engine.plan(at(0));
@@ -122,7 +123,8 @@ TEST_CASE("engine: lost leadership forgets what was planned and a late answer do
 }
 
 TEST_CASE("engine: a failed write is tried again later and later") {
-  Engine engine = leader();
+  Engine engine({}, kMarkOnly);
+  lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   engine.apply(WriteFinished{only_write(engine, at(0)).id, WriteOutcome::kFailed}, at(0));
   CHECK(engine.plan(at(49)).empty());
@@ -133,7 +135,8 @@ TEST_CASE("engine: a failed write is tried again later and later") {
 }
 
 TEST_CASE("engine: an object that a write finds gone is gone") {
-  Engine engine = leader();
+  Engine engine({}, kMarkOnly);
+  lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   const Command command = only_write(engine, at(0));
   engine.apply(WriteFinished{command.id, WriteOutcome::kNotFound}, at(0));
@@ -145,22 +148,23 @@ TEST_CASE("engine: an object that a write finds gone is gone") {
 namespace {
 
 // Wants a ConfigMap beside each Job.
-Plan make_map(const ObjectKey& target, const ClusterState& state, const ReconcilerSettings&, Now now) {
+Plan make_map(const ObjectKey& target, const ReconcileContext& context) {
   const ObjectKey map{&kConfigMaps, target.ns, target.name};
-  if (state.config_map(map.ns, map.name) != nullptr || state.taken(map, now.monotonic)) return {};
+  if (context.state.config_map(map.ns, map.name) != nullptr || context.state.taken(map, context.now.monotonic))
+    return {};
   return {.writes = {{.verb = Verb::kCreate, .target = map, .body = json::object()}}};
 }
 const Reconciler kMakeMap{.name = "make_map", .requests_for = requests_for_jobs, .reconcile = make_map};
 
 // Asks to be called at a stored time, as deadlines are.
-Plan wait_until_noon(const ObjectKey& target, const ClusterState& state, const ReconcilerSettings& settings, Now now) {
-  if (now.wall >= at(5000).wall) return mark(target, state, settings, now);
+Plan wait_until_noon(const ObjectKey& target, const ReconcileContext& context) {
+  if (context.now.wall >= at(5000).wall) return mark(target, context);
   return {.again_at = at(5000).wall};
 }
 const Reconciler kWait{.name = "wait", .requests_for = requests_for_jobs, .reconcile = wait_until_noon};
 
-Plan always_late(const ObjectKey&, const ClusterState&, const ReconcilerSettings&, Now now) {
-  return {.again_at = now.wall - std::chrono::hours(1)};
+Plan always_late(const ObjectKey&, const ReconcileContext& context) {
+  return {.again_at = context.now.wall - std::chrono::hours(1)};
 }
 const Reconciler kAlwaysLate{.name = "always_late", .requests_for = requests_for_jobs, .reconcile = always_late};
 
@@ -168,7 +172,8 @@ const Reconciler kAlwaysLate{.name = "always_late", .requests_for = requests_for
 
 TEST_CASE("engine: a name that a stranger has is looked at again after half a minute") {
   const Reconciler* const table[] = {&kMakeMap};
-  Engine engine = leader(table);
+  Engine engine({}, table);
+  lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   engine.apply(WriteFinished{only_write(engine, at(0)).id, WriteOutcome::kAlreadyExists}, at(0));
   CHECK(engine.plan(at(29'999)).empty());
@@ -178,7 +183,8 @@ TEST_CASE("engine: a name that a stranger has is looked at again after half a mi
 
 TEST_CASE("engine: one reconciler writes at a time and the next sees what came of it") {
   const Reconciler* const table[] = {&kMark, &kMakeMap};
-  Engine engine = leader(table);
+  Engine engine({}, table);
+  lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   const Command first = only_write(engine, at(0));
   CHECK(first.write.verb == Verb::kPatch);
@@ -188,7 +194,8 @@ TEST_CASE("engine: one reconciler writes at a time and the next sees what came o
 
 TEST_CASE("engine: a write that is answered with a version ends when the watch shows it") {
   const Reconciler* const table[] = {&kMark, &kMakeMap};
-  Engine engine = leader(table);
+  Engine engine({}, table);
+  lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   WriteFinished finished{.id = only_write(engine, at(0)).id, .outcome = WriteOutcome::kDone, .version = 5};
   SUBCASE("shown after the answer") {
@@ -239,7 +246,8 @@ TEST_CASE("engine: a write that is answered with a version ends when the watch s
 
 TEST_CASE("engine: a stored deadline is kept by the monotonic clock") {
   const Reconciler* const table[] = {&kWait};
-  Engine engine = leader(table);
+  Engine engine({}, table);
+  lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   CHECK(engine.plan(at(0)).empty());
   REQUIRE(engine.next_tick() == at(5000).monotonic);
@@ -249,7 +257,8 @@ TEST_CASE("engine: a stored deadline is kept by the monotonic clock") {
 
 TEST_CASE("engine: a reconciler that asks for the past does not keep the engine busy") {
   const Reconciler* const table[] = {&kAlwaysLate};
-  Engine engine = leader(table);
+  Engine engine({}, table);
+  lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   CHECK(engine.plan(at(0)).empty());
   REQUIRE(engine.next_tick().has_value());
@@ -257,7 +266,8 @@ TEST_CASE("engine: a reconciler that asks for the past does not keep the engine 
 }
 
 TEST_CASE("engine: the view stays the same object until something in it changes") {
-  Engine engine = leader();
+  Engine engine({}, kMarkOnly);
+  lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   const ClusterViewPtr first = engine.view();
   const json pod = {{"metadata", {{"namespace", "team-a"}, {"name", "p"}, {"resourceVersion", "2"}}}};
@@ -271,8 +281,9 @@ TEST_CASE("engine: the view stays the same object until something in it changes"
 namespace {
 
 // Wants a ConfigMap for every Job.
-Plan want_config_map(const ObjectKey& target, const ClusterState& state, const ReconcilerSettings&, Now) {
+Plan want_config_map(const ObjectKey& target, const ReconcileContext& context) {
   const ObjectKey made{&kConfigMaps, target.ns, target.name};
+  const ClusterState& state = context.state;
   if (state.job(target.ns, target.name) == nullptr || state.config_map(made.ns, made.name) != nullptr) return {};
   return {.writes = {{.verb = Verb::kCreate,
                       .target = made,
@@ -289,7 +300,8 @@ const Reconciler* const kWantOnly[] = {&kWantConfigMap};
 }  // namespace
 
 TEST_CASE("engine: what the API server refuses to create is told with its sentence and tried again") {
-  Engine engine = leader(kWantOnly);
+  Engine engine({}, kWantOnly);
+  lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   const Command command = only_write(engine, at(0));
   engine.apply(WriteFinished{.id = command.id, .outcome = WriteOutcome::kRefused, .why = "exceeded quota: small"},
@@ -316,7 +328,8 @@ TEST_CASE("engine: what the API server refuses to create is told with its senten
 }
 
 TEST_CASE("engine: trouble on the way to the API server is told to nobody") {
-  Engine engine = leader(kWantOnly);
+  Engine engine({}, kWantOnly);
+  lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   const Command command = only_write(engine, at(0));
   engine.apply(WriteFinished{.id = command.id, .outcome = WriteOutcome::kFailed}, at(1));
@@ -325,7 +338,8 @@ TEST_CASE("engine: trouble on the way to the API server is told to nobody") {
 }
 
 TEST_CASE("engine: a rejection goes with the object for whose sake it was") {
-  Engine engine = leader(kWantOnly);
+  Engine engine({}, kWantOnly);
+  lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   const Command command = only_write(engine, at(0));
   engine.apply(WriteFinished{.id = command.id, .outcome = WriteOutcome::kRefused, .why = "no"}, at(1));
@@ -336,13 +350,12 @@ TEST_CASE("engine: a rejection goes with the object for whose sake it was") {
 namespace {
 
 // The same, where only the ConfigMap waits.
-Plan want_config_map_and_mark(const ObjectKey& target, const ClusterState& state, const ReconcilerSettings& settings,
-                              Now now) {
-  Plan plan = mark(target, state, settings, now);
-  Plan more = want_config_map(target, state, settings, now);
+Plan want_config_map_and_mark(const ObjectKey& target, const ReconcileContext& context) {
+  Plan plan = mark(target, context);
+  Plan more = want_config_map(target, context);
   if (more.writes.empty()) return plan;
-  if (const auto left = state.refused_for(more.writes[0].target, now.monotonic)) {
-    plan.wake_at(now.wall + *left);
+  if (const auto left = context.state.refused_for(more.writes[0].target, context.now.monotonic)) {
+    plan.wake_at(context.now.wall + *left);
     return plan;
   }
   more.writes[0].waits_alone = true;
@@ -356,7 +369,8 @@ const Reconciler* const kBothOnly[] = {&kBoth};
 }  // namespace
 
 TEST_CASE("engine: a create that is refused waits longer each time and nothing else of its key does") {
-  Engine engine = leader(kBothOnly);
+  Engine engine({}, kBothOnly);
+  lead(engine);
   engine.apply(ObjectChanged{job("a", 1, {{"seen", "yes"}})}, at(0));
   const auto refuse = [&](int64_t ms) {
     const Command command = only_write(engine, at(ms));

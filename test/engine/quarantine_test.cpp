@@ -18,8 +18,8 @@ namespace {
 
 // Fails over ConfigMaps of this content, as a bug would; of others it counts the looks.
 int looks = 0;
-Plan fail_over_bad(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings&, Now) {
-  const ConfigMap* map = state.config_map(key.ns, key.name);
+Plan fail_over_bad(const ObjectKey& key, const ReconcileContext& context) {
+  const ConfigMap* map = context.state.config_map(key.ns, key.name);
   if (map == nullptr) return {};
   check_invariant(!map->data.contains("bad"), "a ConfigMap must not be bad");
   if (map->data.contains("worse")) throw std::runtime_error("no idea");
@@ -32,7 +32,7 @@ void itself(const ClusterState&, const TypedObject& object, std::vector<ObjectKe
 void fails_to_map(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>&) {
   if (meta_of(object).name == "unconcerning") throw std::out_of_range("concerns");
 }
-Plan nothing(const ObjectKey&, const ClusterState&, const ReconcilerSettings&, Now) {
+Plan nothing(const ObjectKey&, const ReconcileContext&) {
   return {};
 }
 

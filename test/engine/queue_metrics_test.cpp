@@ -39,7 +39,7 @@ Texts attempts(const std::vector<Measurement>& measured) {
 // "cq active = 1".
 std::map<Gauge, Texts> gauges_of(const ServedEngine& served, const QueueSettings& settings) {
   std::map<Gauge, Texts> texts;
-  for (const GaugeReading& reading : queue_gauges(served.engine.state(), settings)) {
+  for (const GaugeReading& reading : queue_gauges(served.engine.state(), served.engine.decisions(), settings)) {
     std::ostringstream text;
     for (const GaugeLabel& label : reading.labels) text << (label.value.empty() ? "-" : label.value) << " ";
     text << "= " << reading.value;

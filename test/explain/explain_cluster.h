@@ -22,9 +22,11 @@ class ExplainCluster {
   Now now{TimePoint(std::chrono::seconds(1'767'268'800)), MonotonicTime(std::chrono::hours(1))};
   ReconcilerSettings settings;
   ClusterState state;
+  SchedulerDriver decisions;
 
   // Flavor f1 with 10 cpus for ClusterQueue "cq", LocalQueue "lq" in namespace "team-a".
-  explicit ExplainCluster(ReconcilerSettings given = {}) : settings(std::move(given)), state(settings.queues) {
+  explicit ExplainCluster(ReconcilerSettings given = {})
+      : settings(std::move(given)), state(settings.queues), decisions(settings.queues) {
     put(kNamespaces, {{"metadata", {{"name", "team-a"}, {"labels", {{"team", "a"}}}}}});
     put(kResourceFlavors, {{"metadata", {{"name", "f1"}}}});
     put(kClusterQueues, cluster_queue());
@@ -105,12 +107,12 @@ class ExplainCluster {
     const TypedObject typed = read_object(type, object);
     state.put_watched(typed);
     const ObjectKey key = key_of(typed);
-    state.scheduler_driver().put(*state.find(type, key.ns, key.name), state, now);
+    decisions.put(*state.find(type, key.ns, key.name), state, now);
   }
   void remove(const ResourceType& type, const std::string& name) {
     const auto removed = state.remove({&type, type.namespaced ? "team-a" : "", name});
     REQUIRE(removed);
-    state.scheduler_driver().remove(*removed, state, now);
+    decisions.remove(*removed, state, now);
   }
   // Another Workload of the queue, created so many minutes after train's.
   void put_other(const std::string& name, int minutes, const std::string& cpu, const json& patch = json::object()) {
@@ -123,12 +125,12 @@ class ExplainCluster {
   // What the leader does; a follower only follows.
   void decide() {
     std::vector<ObjectKey> keys;
-    state.scheduler_driver().decide(now, SIZE_MAX, keys);
+    decisions.decide(now, SIZE_MAX, keys);
   }
-  void follow() { state.scheduler_driver().follow(now); }
+  void follow() { decisions.follow(now); }
 
   ExplainReply ask(const ResourceType& type = kJobs, const std::string& name = "train", bool leads = true) const {
-    return explain({&type, "team-a", name}, state, settings, leads, now);
+    return explain({&type, "team-a", name}, {state, decisions, settings, now}, leads);
   }
 
  private:

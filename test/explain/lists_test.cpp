@@ -11,7 +11,7 @@ namespace muster::test {
 namespace {
 
 QueueSnapshot snapshot_of(const ExplainCluster& cluster) {
-  return QueueSnapshot(take_queue_listing(cluster.state, true, cluster.now));
+  return QueueSnapshot(take_queue_listing(cluster.state, cluster.decisions, true, cluster.now));
 }
 
 json in_namespace(const std::string& ns, json patch = json::object()) {

@@ -81,9 +81,9 @@ fault(equal-priority-is-preempted scheduler/preemption/preemption.cpp
 fault(roll-back-is-lost state/scheduler_driver.cpp
   "a leader that comes back believes the admissions of its last term that were never written"
   [[  decisions_.clear();
-  scheduler_.roll_back_all(now);]]
+  scheduler_->roll_back_all(now);]]
   [[  decisions_.clear();
-  if (!FAULT) scheduler_.roll_back_all(now);]])
+  if (!FAULT) scheduler_->roll_back_all(now);]])
 
 # --- Writes ---
 
@@ -131,9 +131,9 @@ fault(release-while-pods-run reconcilers/job/job_workload.cpp
 
 fault(eviction-without-release reconcilers/job/job_workload.cpp
   "an evicted Workload never gives its quota back"
-  [[  const Duration admitted_for = context.state.scheduler_driver().admitted_for(workload, context.now);
+  [[  const Duration admitted_for = context.decisions.admitted_for(workload, context.now);
   plan.writes.push_back(write_status(workload, released_status(]]
-  [[  const Duration admitted_for = context.state.scheduler_driver().admitted_for(workload, context.now);
+  [[  const Duration admitted_for = context.decisions.admitted_for(workload, context.now);
   if (!FAULT) plan.writes.push_back(write_status(workload, released_status(]])
 
 fault(end-is-not-told reconcilers/job/job_workload.cpp

@@ -176,9 +176,9 @@ class Life {
   }
 
   void ask_everything() {
-    for (const auto& [key, object] : store_)
-      (void)to_text(to_json(explain(key, engine_.state(), settings_.reconcilers, true, now_)));
-    (void)queue_gauges(engine_.state(), settings_.reconcilers.queues);
+    const ReconcileContext context{engine_.state(), engine_.decisions(), settings_.reconcilers, now_};
+    for (const auto& [key, object] : store_) (void)to_text(to_json(explain(key, context, true)));
+    (void)queue_gauges(context.state, context.decisions, settings_.reconcilers.queues);
   }
   void ask_rules() {
     RuleSettings rules = settings_.reconcilers.queues.rules;

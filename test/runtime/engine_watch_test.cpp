@@ -39,7 +39,7 @@ TEST_CASE("engine watch: a slow step is told with its object and its time") {
   });
   const ObjectKey key{&kJobs, "team", "train"};
   for (const auto took : {249ms, 250ms}) {
-    const Step step(&watch, "reconciling", &key);
+    const WatchedStep step(&watch, "reconciling", &key);
     CHECK(watch.present().has_value());
     CHECK(watch.text() == "reconciling jobs/team/train");
     clock.time.monotonic += took;

@@ -72,7 +72,7 @@ TEST_CASE("queue metrics: every gauge of a living engine bears the labels that i
   engine.plan(at(0));
 
   QueueMetrics queues(true, [&] {
-    return GaugeReadings{engine.leads(), queue_gauges(engine.state(), engine.queue_settings())};
+    return GaugeReadings{engine.leads(), queue_gauges(engine.state(), engine.decisions(), engine.queue_settings())};
   });
   Metrics metrics(MetricsOptions{.version = "1", .rules = {}});
   metrics.include(queues.collectable());

@@ -16,7 +16,7 @@ namespace {
 // One ClusterQueue of 10 cpu in which higher priority evicts; Workloads of any size.
 class Deciding {
  public:
-  explicit Deciding(const QueueSettings& settings = {}) : state(settings) {
+  explicit Deciding(const QueueSettings& settings = {}) : state(settings), decisions(settings) {
     put(kNamespaces, "team-a", {{"apiVersion", "v1"}, {"kind", "Namespace"}});
     put(kResourceFlavors, "f1", json::object());
     put(kClusterQueues, "cq",
@@ -37,7 +37,7 @@ class Deciding {
     metadata["resourceVersion"] = std::to_string(++version_);
     const TypedObject typed = read_object(type, object);
     state.put_watched(typed);
-    state.scheduler_driver().put(typed, state, now);
+    decisions.put(typed, state, now);
     if (type.plural == kWorkloads.plural) workloads_[name] = std::move(object);
   }
   void put_workload(const std::string& name, const char* cpu, int priority) {
@@ -54,32 +54,36 @@ class Deciding {
     put(kWorkloads, name, std::move(object));
   }
 
+  ReconcileContext context() const { return {state, decisions, settings, now}; }
+
   // The names about which there is something to write now.
   std::vector<std::string> decide() {
     std::vector<ObjectKey> keys;
-    state.scheduler_driver().decide(now, SIZE_MAX, keys);
+    decisions.decide(now, SIZE_MAX, keys);
     std::vector<std::string> names;
     for (const ObjectKey& key : keys) names.push_back(key.name);
     return names;
   }
   template <class T>
   const T* decision(const std::string& name) const {
-    const PendingDecision* decision = state.scheduler_driver().pending_decision_on("team-a", name);
+    const PendingDecision* decision = decisions.pending_decision_on("team-a", name);
     return decision == nullptr ? nullptr : std::get_if<T>(decision);
   }
-  void sent(const std::string& name) { state.scheduler_driver().sent({&kWorkloads, "team-a", name}, now); }
+  void sent(const std::string& name) { decisions.sent({&kWorkloads, "team-a", name}, now); }
   // What the reconciler wants to write is written.
   void write(const std::string& name) {
     sent(name);
-    const Plan plan = admission_reconciler.reconcile({&kWorkloads, "team-a", name}, state, {}, now);
+    const Plan plan = admission_reconciler.reconcile({&kWorkloads, "team-a", name}, context());
     REQUIRE(plan.writes.size() == 1);
     patch_workload(name, plan.writes[0].body);
   }
   bool waits(const std::string& name) const {
-    return position_of(state.scheduler_driver().scheduler().state(), "team-a", name) != QueuePosition::kNowhere;
+    return position_of(decisions.scheduler().state(), "team-a", name) != QueuePosition::kNowhere;
   }
 
   ClusterState state;
+  SchedulerDriver decisions;
+  ReconcilerSettings settings;
   Now now{TimePoint(std::chrono::seconds(1'767'268'800)), MonotonicTime(std::chrono::hours(1))};
 
  private:
@@ -183,18 +187,17 @@ TEST_CASE(
   cluster.now.wall += std::chrono::seconds(2);
   cluster.now.monotonic += std::chrono::seconds(2);
   const ObjectKey key{&kWorkloads, "team-a", "large"};
-  const Plan refused = admission_reconciler.reconcile(key, cluster.state, {}, cluster.now);
+  const Plan refused = admission_reconciler.reconcile(key, cluster.context());
   REQUIRE(refused.writes.size() == 1);
   CHECK(refused.writes[0].body["status"]["resourceRequests"] ==
         json::parse(R"([{"name": "main", "resources": {"cpu": "11"}}])"));
   cluster.write("large");
-  CHECK(admission_reconciler.reconcile(key, cluster.state, {}, cluster.now).writes.empty());
+  CHECK(admission_reconciler.reconcile(key, cluster.context()).writes.empty());
 
   cluster.put_workload("small", "1", 1);
   cluster.decide();
   REQUIRE(cluster.decision<Admitted>("small"));
-  const Plan admitted =
-      admission_reconciler.reconcile({&kWorkloads, "team-a", "small"}, cluster.state, {}, cluster.now);
+  const Plan admitted = admission_reconciler.reconcile({&kWorkloads, "team-a", "small"}, cluster.context());
   REQUIRE(admitted.writes.size() == 1);
   CHECK(admitted.writes[0].body["status"].at("resourceRequests").is_null());
 }
@@ -207,7 +210,7 @@ TEST_CASE("scheduler driver: an eviction is told of the victim and of the Worklo
   cluster.put_workload("high", "8", 9);
   cluster.decide();
   REQUIRE(cluster.decision<Preempted>("low"));
-  const Plan plan = admission_reconciler.reconcile({&kWorkloads, "team-a", "low"}, cluster.state, {}, cluster.now);
+  const Plan plan = admission_reconciler.reconcile({&kWorkloads, "team-a", "low"}, cluster.context());
   REQUIRE(plan.writes.size() == 1);
   std::vector<std::string> told;
   for (const ObjectEvent& event : plan.writes[0].events) told.push_back(event.regarding.name + " " + event.reason);
@@ -226,7 +229,7 @@ TEST_CASE("scheduler driver: one that the API server refused is decided anew alt
   cluster.sent("low");
   cluster.put_workload("high", "8", 9);
   cluster.decide();
-  cluster.state.scheduler_driver().refuse({&kWorkloads, "team-a", "low"}, cluster.now);
+  cluster.decisions.refuse({&kWorkloads, "team-a", "low"}, cluster.now);
   cluster.decide();
   CHECK(cluster.decision<Admitted>("high"));
   CHECK_FALSE(cluster.decision<Preempted>("low"));
@@ -303,7 +306,7 @@ TEST_CASE("scheduler driver: how long a Workload was admitted is told by the clo
   cluster.decide();
   cluster.write("one");
   const auto age = [&] {
-    return cluster.state.scheduler_driver().admitted_for(*cluster.state.workload("team-a", "one"), cluster.now);
+    return cluster.decisions.admitted_for(*cluster.state.workload("team-a", "one"), cluster.now);
   };
   CHECK(age() == seconds(0));
   for (const Duration jump : {Duration(hours(2)), Duration(hours(-5)), Duration(seconds(0))}) {

@@ -34,8 +34,8 @@ TypedObject job(const std::string& name, uint64_t version, json annotations = js
 }
 
 // Wants every Job to have the annotation `seen`; Jobs that are called "late-..." give way to others.
-Plan mark(const ObjectKey& target, const ClusterState& state, const ReconcilerSettings&, Now) {
-  const Job* found = state.job(target.ns, target.name);
+Plan mark(const ObjectKey& target, const ReconcileContext& context) {
+  const Job* found = context.state.job(target.ns, target.name);
   if (found == nullptr || !found->meta.annotation("seen").empty()) return {};
   Write write{.verb = Verb::kPatch, .target = target, .body = {{"metadata", {{"annotations", {{"seen", "yes"}}}}}}};
   write.gives_way = target.name.starts_with("late-");
@@ -44,8 +44,8 @@ Plan mark(const ObjectKey& target, const ClusterState& state, const ReconcilerSe
 void requests_for_jobs(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (std::holds_alternative<JobPtr>(object)) keys.push_back(key_of(object));
 }
-Plan fails(const ObjectKey& key, const ClusterState& state, const ReconcilerSettings&, Now) {
-  const Job* found = state.job(key.ns, key.name);
+Plan fails(const ObjectKey& key, const ReconcileContext& context) {
+  const Job* found = context.state.job(key.ns, key.name);
   if (found != nullptr && found->meta.name == "bad") throw std::runtime_error("a bad Job");
   return {};
 }

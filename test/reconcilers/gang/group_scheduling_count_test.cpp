@@ -279,8 +279,8 @@ TEST_CASE("group: a replaced member of a started run is not waited for") {
 
 TEST_CASE("group: a Job inside a gang JobSet is not a gang of its own") {
   GangCluster cluster = five_pods();
-  CHECK(group_scheduling_reconciler.reconcile({&kJobs, kSpace, "train-workers-0"}, cluster.state, {}, cluster.now)
-            .writes.empty());
+  const ObjectKey child{&kJobs, kSpace, "train-workers-0"};
+  CHECK(group_scheduling_reconciler.reconcile(child, cluster.context()).writes.empty());
   std::vector<ObjectKey> keys;
   group_scheduling_reconciler.requests_for(cluster.state, read_object(kJobs, cluster.get(kJobs, "train-workers-0")),
                                            keys);

@@ -218,8 +218,10 @@ class GangCluster {
 
   // --- Plans ---
 
+  SchedulerDriver decisions{QueueSettings()};
   ReconcilerSettings settings;
-  Plan reconcile() const { return group_scheduling_reconciler.reconcile(owner, state, settings, now); }
+  ReconcileContext context() const { return {state, decisions, settings, now}; }
+  Plan reconcile() const { return group_scheduling_reconciler.reconcile(owner, context()); }
   // Until nothing is wanted any more; every write on the way. Checks by the way that the
   // reconciler comes to rest, and that it writes nothing that is so already.
   std::vector<std::string> settle() {

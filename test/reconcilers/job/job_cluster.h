@@ -24,6 +24,7 @@ class JobCluster {
 
   const Reconciler* reconciler = &job_workload_reconciler;
   ClusterState state;
+  SchedulerDriver decisions{QueueSettings()};
   ReconcilerSettings settings;
   // 2026-01-01T12:00:00Z
   Now now{TimePoint(std::chrono::seconds(1'767'268'800)), MonotonicTime(std::chrono::hours(1))};
@@ -70,7 +71,7 @@ class JobCluster {
 
   // Asks once and carries out what is planned.
   Plan reconcile(const ObjectKey& key) {
-    Plan plan = reconciler->reconcile(key, state, settings, now);
+    Plan plan = reconciler->reconcile(key, {state, decisions, settings, now});
     events.insert(events.end(), plan.events.begin(), plan.events.end());
     for (const Write& write : plan.writes) carry_out(write);
     return plan;

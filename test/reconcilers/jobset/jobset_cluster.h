@@ -55,6 +55,7 @@ class JobSetCluster {
   }
 
   ClusterState state;
+  SchedulerDriver decisions{QueueSettings()};
   ReconcilerSettings settings;
   // 2026-01-01T12:00:00Z
   Now now{TimePoint(std::chrono::seconds(1'767'268'800)), MonotonicTime(std::chrono::hours(1))};
@@ -148,7 +149,9 @@ class JobSetCluster {
     now.monotonic += time;
   }
 
-  Plan reconcile() const { return jobset_reconciler.reconcile({&kJobSets, kNs, "train"}, state, settings, now); }
+  Plan reconcile() const {
+    return jobset_reconciler.reconcile({&kJobSets, kNs, "train"}, {state, decisions, settings, now});
+  }
   void apply(const Plan& plan) {
     events.insert(events.end(), plan.events.begin(), plan.events.end());
     for (const Write& write : plan.writes) apply(write);

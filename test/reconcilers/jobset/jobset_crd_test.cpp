@@ -39,8 +39,9 @@ ReconcilerSettings beside_upstream() {
 Plan plan_for(const json& crd, const ReconcilerSettings& settings = beside_upstream()) {
   ClusterState state;
   if (!crd.is_null()) state.put(read_object(kCustomResourceDefinitions, crd));
-  return jobset_crd_reconciler.reconcile({&kCustomResourceDefinitions, "", std::string(kJobSetDefinitionName)}, state,
-                                         settings, {});
+  const SchedulerDriver decisions{QueueSettings()};
+  return jobset_crd_reconciler.reconcile({&kCustomResourceDefinitions, "", std::string(kJobSetDefinitionName)},
+                                         {state, decisions, settings, {}});
 }
 
 json patched(json crd) {

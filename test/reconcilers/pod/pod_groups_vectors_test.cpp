@@ -42,9 +42,9 @@ void with_pods(const JobCluster& cluster, const json& input, Use use) {
   for (const json& pod : array_at(input, {"pods"}))
     pods.push_back(cluster.state.queued_pod("team-a", string_at(pod, {"metadata", "name"})));
   if (group_in(input).empty()) pods.resize(1);
-  const QueueSettings& settings = cluster.settings.queues;
-  with_context(make_pod_group(std::move(pods), group_in(input), settings.rules, cluster.now.wall), cluster.state,
-               settings, cluster.now, use);
+  const ReconcileContext context{cluster.state, cluster.decisions, cluster.settings, cluster.now};
+  with_context(make_pod_group(std::move(pods), group_in(input), context.queues().rules, cluster.now.wall), context,
+               use);
 }
 
 // --- One pass ---

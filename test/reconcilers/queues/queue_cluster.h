@@ -26,6 +26,7 @@ inline constexpr const char* kInUse = "kueue.x-k8s.io/resource-in-use";
 class QueueCluster {
  public:
   ClusterState state;
+  SchedulerDriver decisions{QueueSettings()};
   ReconcilerSettings settings;
   // 2026-01-01T12:00:00Z
   Now now{TimePoint(std::chrono::seconds(1'767'268'800)), MonotonicTime(std::chrono::hours(1))};
@@ -142,7 +143,7 @@ class QueueCluster {
   Plan reconcile(const ObjectKey& key) const {
     Plan plan;
     for (const Reconciler* reconciler : kReconcilers) {
-      Plan part = reconciler->reconcile(key, state, settings, now);
+      Plan part = reconciler->reconcile(key, {state, decisions, settings, now});
       if (part.again_at) plan.wake_at(*part.again_at);
       plan.writes.insert(plan.writes.end(), part.writes.begin(), part.writes.end());
     }

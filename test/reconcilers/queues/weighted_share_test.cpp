@@ -61,16 +61,17 @@ class Shares {
     metadata["resourceVersion"] = std::to_string(++version_);
     const TypedObject typed = read_object(type, object);
     const auto change = state.put_watched(typed);
-    state.scheduler_driver().put(typed, state, now);
+    decisions.put(typed, state, now);
     asked.clear();
     if (change && change->before) concern(*change->before);
     concern(typed);
     objects_[type.kind.data() + name] = std::move(object);
   }
+  ReconcileContext context() const { return {state, decisions, settings, now}; }
   // What is written of an object, and afterwards is there; null: nothing.
   json write(const ResourceType& type, const std::string& name) {
     const Reconciler& reconciler = type.plural == kCohorts.plural ? cohort_reconciler : cluster_queue_reconciler;
-    const Plan plan = reconciler.reconcile({&type, "", name}, state, settings, now);
+    const Plan plan = reconciler.reconcile({&type, "", name}, context());
     if (plan.writes.empty()) return nullptr;
     REQUIRE(plan.writes.size() == 1);
     CHECK(plan.writes[0].verb == Verb::kPatchStatus);
@@ -85,6 +86,7 @@ class Shares {
 
   ClusterState state;
   ReconcilerSettings settings;
+  SchedulerDriver decisions;
   Now now{TimePoint(std::chrono::seconds(1'767'268'800)), MonotonicTime(std::chrono::hours(1))};
   Keys asked;
 
@@ -151,7 +153,7 @@ TEST_CASE("shares: without fair sharing none is shown, and one that is there is 
   CHECK(cluster.write(kCohorts, "team").is_null());
   cluster.put(kCohorts, "team",
               {{"spec", {{"parentName", "company"}}}, {"status", {{"fairSharing", {{"weightedShare", 5}}}}}});
-  const Plan plan = cohort_reconciler.reconcile({&kCohorts, "", "team"}, cluster.state, cluster.settings, cluster.now);
+  const Plan plan = cohort_reconciler.reconcile({&kCohorts, "", "team"}, cluster.context());
   REQUIRE(plan.writes.size() == 1);
   CHECK(plan.writes[0].body["status"] == json{{"fairSharing", nullptr}});
 }

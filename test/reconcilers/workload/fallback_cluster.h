@@ -112,10 +112,9 @@ class FallbackCluster : public QueueCluster {
                                                                             {&kLocalQueues, "lq"},
                                                                             {&kWorkloads, "wl"}}) {
       const ObjectKey wanted = key(*type, name);
-      if (const TypedObject* object = state.find(*type, wanted.ns, wanted.name))
-        state.scheduler_driver().put(*object, state, now);
+      if (const TypedObject* object = state.find(*type, wanted.ns, wanted.name)) decisions.put(*object, state, now);
     }
-    state.scheduler_driver().follow(now);
+    decisions.follow(now);
   }
   Texts done() {
     Texts all;

@@ -111,10 +111,11 @@ Pass run(const json& input) {
   }
   Pass pass{.workload = input["workload"]};
   state.put_watched(read_object(kWorkloads, pass.workload));
+  const SchedulerDriver decisions{QueueSettings()};
   ReconcilerSettings settings;
   settings.queues.wait_for_pods_ready = read_wait(input);
   const ObjectKey key{&kWorkloads, pass.workload["metadata"]["namespace"], pass.workload["metadata"]["name"]};
-  const Plan plan = workload_reconciler.reconcile(key, state, settings, {kNow, MonotonicTime()});
+  const Plan plan = workload_reconciler.reconcile(key, {state, decisions, settings, {kNow, MonotonicTime()}});
   REQUIRE(plan.writes.size() <= 1);
   for (const Write& write : plan.writes) {
     pass.workload.merge_patch(write.body);

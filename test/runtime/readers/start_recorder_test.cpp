@@ -36,7 +36,7 @@ class Asked {
     return [this](const StartRecorder::Look& look) {
       ++questions;
       const std::lock_guard lock(mutex_);
-      look(cluster.state, cluster.settings, false);
+      look(cluster.state, cluster.decisions, cluster.settings, false);
       return true;
     };
   }
@@ -109,7 +109,7 @@ TEST_CASE("start recorder: it rests in proportion to what it costs, and longer w
     StartRecorder recorder(
         [&](const StartRecorder::Look& look) {
           ++questions;
-          look(cluster.state, cluster.settings, leads);
+          look(cluster.state, cluster.decisions, cluster.settings, leads);
           return true;
         },
         kDay,
@@ -131,7 +131,7 @@ TEST_CASE("start recorder: what throws costs the estimates and nothing else") {
   StartRecorder recorder(
       [&](const StartRecorder::Look& look) {
         if (++questions < 3) throw std::runtime_error("broken");
-        look(cluster.state, cluster.settings, false);
+        look(cluster.state, cluster.decisions, cluster.settings, false);
         return true;
       },
       kDay, kQuick);

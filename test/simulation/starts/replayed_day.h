@@ -143,14 +143,15 @@ class ReplayedDay {
     std::sort(ends_.begin(), ends_.end());
     for (const what_if::Stay& stay : truth_.stays) stays_[stay.job].push_back(stay.from);
     result_.jobs = scenario_.arrivals.size();
-    what_if::run(scenario_, {}, {.every = std::chrono::minutes(20), .look = [&](const ClusterState& state, Now now) {
-                                   look(state, now);
-                                 }});
+    const auto every = [&](const ClusterState& state, const SchedulerDriver& decisions, Now now) {
+      look(state, decisions, now);
+    };
+    what_if::run(scenario_, {}, {.every = std::chrono::minutes(20), .look = every});
     return result_;
   }
 
  private:
-  void look(const ClusterState& state, Now now) {
+  void look(const ClusterState& state, const SchedulerDriver& decisions, Now now) {
     const int64_t elapsed = (now.wall - scenario_.start).count();
     for (; noted_ < ends_.size() && ends_[noted_].first <= elapsed; ++noted_) note(ends_[noted_].second);
     history_.arrivals.begin(to_timestamp(scenario_.start));
@@ -161,7 +162,7 @@ class ReplayedDay {
     }
     if (elapsed < Duration(std::chrono::hours(24)).count() || elapsed > Duration(std::chrono::hours(48)).count())
       return;
-    const starts::StartScene scene = starts::take_start_scene(state, scenario_.settings.queues, false, now);
+    const starts::StartScene scene = starts::take_start_scene(state, decisions, scenario_.settings.queues, false, now);
     // The annotations of this day say how long jobs run at the median: the estimates are made without them.
     starts::StartScene blind = scene;
     blind.annotated.clear();

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "simulation/starts/start_estimator.h"
-#include "state/scheduler_driver.h"
 
 namespace muster::test {
 
@@ -16,6 +15,7 @@ class StartsCluster {
   Now now{TimePoint(std::chrono::seconds(1'767'268'800)), MonotonicTime(std::chrono::hours(1000))};
   QueueSettings settings{};
   ClusterState state{};
+  SchedulerDriver decisions{QueueSettings()};
   starts::QueueHistory history{};
 
   // ClusterQueue "cq" with 4 cpus of flavor "f", LocalQueue "lq" in namespace "team-a".
@@ -44,8 +44,8 @@ class StartsCluster {
     const TypedObject typed = read_object(type, object);
     state.put_watched(typed);
     const ObjectKey key = key_of(typed);
-    state.scheduler_driver().put(*state.find(type, key.ns, key.name), state, now);
-    state.scheduler_driver().follow(now);
+    decisions.put(*state.find(type, key.ns, key.name), state, now);
+    decisions.follow(now);
   }
 
   std::string ago(int seconds) const { return format_rfc3339(to_timestamp(now.wall - std::chrono::seconds(seconds))); }
@@ -90,7 +90,7 @@ class StartsCluster {
       history.run_times.note({.local_queue = queue, .cluster_queue = "cq", .shape = 0, .seconds = seconds});
   }
 
-  starts::StartScene scene() const { return starts::take_start_scene(state, settings, false, now); }
+  starts::StartScene scene() const { return starts::take_start_scene(state, decisions, settings, false, now); }
   StartEstimates estimates(const starts::EstimateOptions& options = {}) const {
     return starts::estimate_starts(scene(), history, settings, options);
   }

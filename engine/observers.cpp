@@ -1,0 +1,60 @@
+#include "engine/observers.h"
+
+#include "state/metrics/measurements.h"
+
+namespace muster {
+
+void SeenWrites::put(const ClusterState::Change& change, Now now) {
+  finish(expectations_.take_seen(*change.after), now);
+}
+
+void SeenWrites::remove(const TypedObject& removed, Now now) {
+  finish(expectations_.take_gone(removed), now);
+}
+
+void SeenWrites::finish(const std::vector<ObjectKey>& requests, Now now) {
+  for (const ObjectKey& request : requests)
+    work_queue_.write_finished(request, WorkQueue::Result::kDone, now.monotonic);
+}
+
+SchedulerFeed::SchedulerFeed(const ClusterState& state, const QueueSettings& settings)
+    : state_(state), settings_(settings), driver_(settings) {}
+
+void EndedSeries::put(const ClusterState::Change& change, Now) {
+  if (change.before) note_ended_series(*change.before, state_, settings_, measurements_);
+}
+
+void EndedSeries::remove(const TypedObject& removed, Now) {
+  note_ended_series(removed, state_, settings_, measurements_);
+}
+
+void UsedSeconds::put(const ClusterState::Change& change, Now now) {
+  seconds_.note(change.before ? &*change.before : nullptr, change.after, state_, now.monotonic);
+}
+
+void UsedSeconds::remove(const TypedObject& removed, Now now) {
+  seconds_.note(&removed, nullptr, state_, now.monotonic);
+}
+
+void UnsupportedNews::put(const ClusterState::Change& change, Now) {
+  const TypedObject& object = *change.after;
+  for (const Unsupported& news : objects_.put(key_of(object), unsupported_in(object, settings_))) {
+    if (leads_) events_.push_back(event_about_unsupported(object, news));
+  }
+}
+
+void UnsupportedNews::remove(const TypedObject& removed, Now) {
+  objects_.remove(key_of(removed));
+}
+
+void RequestMapper::put(const ClusterState::Change& change, Now) {
+  if (!leads_) return;
+  if (change.before) enqueue_(*change.before);
+  enqueue_(*change.after);
+}
+
+void RequestMapper::remove(const TypedObject& removed, Now) {
+  if (leads_) enqueue_(removed);
+}
+
+}  // namespace muster
