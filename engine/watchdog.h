@@ -20,8 +20,6 @@ class Watchdog {
   // `step`: the number of the step that the engine is in; nullopt: it waits for events.
   void look(std::optional<uint64_t> step, MonotonicTime now);
   bool stuck() const { return in_step_for_ >= limit_; }
-  // For how long it was seen in its present step.
-  Duration in_step_for() const { return in_step_for_; }
 
  private:
   const Duration limit_;

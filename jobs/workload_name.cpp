@@ -42,11 +42,4 @@ std::string workload_name(const WorkloadOwner& owner, std::string_view extra, si
   return with_hash(readable_part(owner), hash, max_length);
 }
 
-std::string workload_variant_name(const WorkloadOwner& owner, std::string_view flavor, size_t max_length) {
-  const std::string plain = workload_name(owner, "", max_length);
-  const std::string hash = hash_of({owner.kind, owner.group, plain, owner.uid, flavor});
-  const std::string readable = plain.substr(0, plain.size() - kHashLength - 1);
-  return with_hash(readable + "-variant-" + std::string(flavor), hash, max_length);
-}
-
 }  // namespace muster

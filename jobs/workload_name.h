@@ -26,7 +26,5 @@ size_t max_workload_name(const RuleSettings& settings);
 // "job-train-1a2b3". `extra` distinguishes the Workloads that one owner has over time (for an elastic job its
 // generation); empty: none.
 std::string workload_name(const WorkloadOwner& owner, std::string_view extra, size_t max_length);
-// Of the Workload that stands for the owner on one flavor only.
-std::string workload_variant_name(const WorkloadOwner& owner, std::string_view flavor, size_t max_length);
 
 }  // namespace muster

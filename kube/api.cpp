@@ -116,22 +116,6 @@ KubeApi::Answer KubeApi::patch_merge(const Resource& resource, std::string_view 
   return send(request, stop);
 }
 
-KubeApi::Answer KubeApi::patch_json(const Resource& resource, std::string_view ns, std::string_view name,
-                                    const json& operations, const WriteOptions& options, std::stop_token stop) {
-  auto request = write_request("PATCH", object_path(resource, ns, name, options.subresource), operations, options);
-  request.content_type = "application/json-patch+json";
-  return send(request, stop);  // "add" to an array is not repeatable
-}
-
-KubeApi::Answer KubeApi::apply(const Resource& resource, std::string_view ns, std::string_view name, const json& object,
-                               const WriteOptions& options, bool force, std::stop_token stop) {
-  auto request = write_request("PATCH", object_path(resource, ns, name, options.subresource), object, options);
-  request.content_type = "application/apply-patch+yaml";  // JSON is YAML
-  if (force) request.query.emplace_back("force", "true");
-  request.repeatable = true;
-  return send(request, stop);
-}
-
 KubeApi::Answer KubeApi::remove(const Resource& resource, std::string_view ns, std::string_view name,
                                 const DeleteOptions& options, std::stop_token stop) {
   json body = {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};

@@ -101,13 +101,6 @@ class KubeApi {
   // RFC 7396. Put metadata.resourceVersion into the patch to make it conditional.
   Answer patch_merge(const Resource& resource, std::string_view ns, std::string_view name, const nlohmann::json& patch,
                      const WriteOptions& options = {}, std::stop_token stop = {});
-  // RFC 6902.
-  Answer patch_json(const Resource& resource, std::string_view ns, std::string_view name,
-                    const nlohmann::json& operations, const WriteOptions& options = {}, std::stop_token stop = {});
-  // Server-side apply; options.field_manager is required, at most 128 characters.
-  // `force` takes over fields of other managers, as controllers should.
-  Answer apply(const Resource& resource, std::string_view ns, std::string_view name, const nlohmann::json& object,
-               const WriteOptions& options, bool force = true, std::stop_token stop = {});
   // The deleted object, or a Status. A precondition that does not hold is a conflict.
   Answer remove(const Resource& resource, std::string_view ns, std::string_view name, const DeleteOptions& options = {},
                 std::stop_token stop = {});

@@ -113,16 +113,7 @@ void KubeClient::wait_for_token(const KubeRequest& request, std::stop_token stop
 
 void KubeClient::record(const KubeRequest& request, int status, MonotonicTime started) {
   const std::string code = status == 0 ? "<error>" : std::to_string(status);
-  {
-    const MutexLock lock(mutex_);
-    ++counts_[{request.method, host_, code}];
-  }
   observer_.request_done(request.method, host_, code, timing_.clock.now().monotonic - started);
-}
-
-std::map<RequestLabels, uint64_t> KubeClient::request_counts() const {
-  const MutexLock lock(mutex_);
-  return counts_;
 }
 
 KubeClient::Attempt KubeClient::attempt(const KubeRequest& request, const Identity& identity, std::stop_token stop) {

@@ -1,7 +1,6 @@
 // The client of one API server, over the network.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,14 +30,6 @@ struct ClientOptions {
 // "muster/0.1.0 (linux/amd64) 1a2b3c4": the form of Kubernetes' own components.
 std::string user_agent(std::string_view version, std::string_view commit);
 
-// One series of rest_client_requests_total.
-struct RequestLabels {
-  std::string method;
-  std::string host;
-  std::string code;  // "200", or "<error>" without an answer
-  auto operator<=>(const RequestLabels&) const = default;
-};
-
 // Thread-safe. Each call uses the calling thread; there are no threads inside.
 class KubeClient final : public KubeApi {
  public:
@@ -54,12 +45,8 @@ class KubeClient final : public KubeApi {
 
   // Its current identity for the server.
   Result<Identity> identity() { return credentials_.current(); }
-  // The namespace that the kubeconfig's context or the pod is in.
-  const std::string& default_namespace() const { return credentials_.access().ns; }
   // Where the credentials came from, for a log line.
   const std::string& source() const { return credentials_.access().source; }
-  // All attempts since the start.
-  std::map<RequestLabels, uint64_t> request_counts() const EXCLUDES(mutex_);
 
  private:
   struct Attempt;
@@ -69,7 +56,7 @@ class KubeClient final : public KubeApi {
   HttpRequest wire_request(const KubeRequest& request, const Identity& identity) const;
   void wait_for_token(const KubeRequest& request, std::stop_token stop) EXCLUDES(mutex_);
   Attempt attempt(const KubeRequest& request, const Identity& identity, std::stop_token stop);
-  void record(const KubeRequest& request, int status, MonotonicTime started) EXCLUDES(mutex_);
+  void record(const KubeRequest& request, int status, MonotonicTime started);
 
   const ClientOptions options_;
   const std::string host_;
@@ -81,7 +68,6 @@ class KubeClient final : public KubeApi {
 
   mutable Mutex mutex_;
   Throttle throttle_ GUARDED_BY(mutex_);
-  std::map<RequestLabels, uint64_t> counts_ GUARDED_BY(mutex_);
 };
 
 }  // namespace muster::kube

@@ -107,10 +107,6 @@ json suspended_by_parent() {
                    says_parent("object") + " || (oldObject != null && " + says_parent("oldObject") + ")");
 }
 
-json not_suspended_by_parent() {
-  return condition("not-suspended-by-parent", "!" + says_parent("object"));
-}
-
 json not_sent_by_another_entry() {
   return condition("not-sent-by-another-entry", "!(" + ours() + ")");
 }

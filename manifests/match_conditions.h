@@ -30,9 +30,8 @@ nlohmann::json more_than_metadata();
 // All but what this user sends.
 nlohmann::json not_by(const std::string& name, const std::string& user);
 
-// Pods whose parent puts them into a queue (annotation kueue.x-k8s.io/pod-suspending-parent), and the others.
+// Pods whose parent puts them into a queue (annotation kueue.x-k8s.io/pod-suspending-parent).
 nlohmann::json suspended_by_parent();
-nlohmann::json not_suspended_by_parent();
 
 // Pods are members of gangs only where the Job controller made them (validators/gang/gang_pods.cpp);
 // it is not asked about those.

@@ -50,7 +50,4 @@ void prune_and_default(const nlohmann::json& schema, nlohmann::json& object);
 // stays as it was is not complained of, and rules about changes hold.
 FieldErrors check_schema(const nlohmann::json& schema, const nlohmann::json& object, const nlohmann::json& old);
 
-// Whether check_schema() knows the CEL rule of this text. A test asks for every rule of the definitions.
-bool is_known_cel_rule(std::string_view rule);
-
 }  // namespace muster

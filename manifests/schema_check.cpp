@@ -201,8 +201,4 @@ FieldErrors check_schema(const json& schema, const json& object, const json& old
   return errors;
 }
 
-bool is_known_cel_rule(std::string_view rule) {
-  return evaluate_cel_rule(rule, json::object(), kNothing) != CelOutcome::kUnknownRule;
-}
-
 }  // namespace muster

@@ -114,7 +114,7 @@ Outcome<> Serving::start() {
   }
   if (auto started = webhook_.start(); !started) return fail("webhook: " + started.error().message);
   readiness_.set_ready("listener");
-  log_info("listening", {{"webhook", webhook_.port()},
+  log_info("listening", {{"webhook", webhook_port()},
                          {"metrics", metrics_server_ ? metrics_server_->port() : 0},
                          {"visibility", visibility_port()},
                          {"healthProbe", probe_port()}});

@@ -152,12 +152,6 @@ Result<Quantity> Quantity::parse_large(bool negative, std::string_view number, i
   return q;
 }
 
-Result<Quantity> Quantity::from_json_text(std::string_view raw) {
-  if (raw == "null") return Quantity();
-  if (raw.size() >= 2 && raw.front() == '"' && raw.back() == '"') raw = raw.substr(1, raw.size() - 2);
-  return parse(trim(raw));
-}
-
 Result<Quantity> Quantity::from_json(const nlohmann::json& value) {
   if (value.is_null()) return Quantity();
   if (const auto* text = value.get_ptr<const std::string*>()) return parse(trim(*text));

@@ -32,8 +32,6 @@ class Quantity {
   static Result<Quantity> parse(std::string_view text);
   // A string or a number of a JSON object; null is zero.
   static Result<Quantity> from_json(const nlohmann::json& value);
-  // The same from raw JSON text, for which "1E6" is still "1E6". Escapes in a string are not resolved.
-  static Result<Quantity> from_json_text(std::string_view raw);
 
   // As Kubernetes prints it: the text that was parsed where that counts as canonical,
   // else a mantissa and the largest suffix that is exact. Above 999 E, where there is no

@@ -27,7 +27,6 @@ struct Type {
 };
 
 struct Schema {
-  std::string version;
   std::map<std::string, Type, std::less<>> types;
 };
 
@@ -56,7 +55,7 @@ const Schema& schema() {
   static const Schema kSchema = [] {
     const auto file = parse_json(api_files().front().text);
     assert(file.ok());
-    Schema read{.version = std::string(string_at(*file, {"kubernetes"})), .types = {}};
+    Schema read;
     const json& types = object_at(*file, {"types"});
     for (auto it = types.begin(); it != types.end(); ++it) read.types[it.key()];
     for (auto it = types.begin(); it != types.end(); ++it) {
@@ -180,10 +179,6 @@ void check_template(std::string_view type, const json& value, const FieldPath& p
   const auto known = schema().types.find(type);
   assert(known != schema().types.end());
   Walk(path, findings).one({.kind = Kind::kObject, .object = &known->second}, value, {});
-}
-
-std::string_view pod_schema_version() {
-  return schema().version;
 }
 
 }  // namespace muster

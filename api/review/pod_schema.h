@@ -28,7 +28,4 @@ inline constexpr size_t kMostFindings = 100;
 void check_template(std::string_view type, const nlohmann::json& value, const FieldPath& path,
                     SchemaFindings& findings);
 
-// "1.36.3".
-std::string_view pod_schema_version();
-
 }  // namespace muster

@@ -27,7 +27,6 @@ class Candidacy {
   void begin() { begun_ = true; }
   void end() { begun_ = false; }
   bool takes_part() const { return begun_ && pauses_ == 0; }
-  bool paused() const { return pauses_ != 0; }
 
   // True: it took part, and must give its leadership up now. To repeat a pause changes nothing.
   bool pause(Pause why);

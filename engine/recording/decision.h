@@ -11,10 +11,6 @@ namespace muster::recording {
 // Workload conditions, the ledger of a gang, and the start and stop of jobs are decisions of their own; the rest is
 // what follows from them.
 enum class DecisionKind { kAdmission, kPreemption, kEviction, kRequeue, kDeactivation, kGang, kStart, kStop, kOther };
-inline constexpr DecisionKind kDecisionKinds[] = {
-    DecisionKind::kAdmission, DecisionKind::kPreemption,   DecisionKind::kEviction,
-    DecisionKind::kRequeue,   DecisionKind::kDeactivation, DecisionKind::kGang,
-    DecisionKind::kStart,     DecisionKind::kStop,         DecisionKind::kOther};
 std::string_view word_of(DecisionKind kind);
 
 // `before`: the object as the engine knew it; null: it knew none.

@@ -261,10 +261,6 @@ TlsContext::ContextPtr TlsContext::current() const {
   return current_;
 }
 
-bool TlsContext::has_certificate() const {
-  return current() != nullptr;
-}
-
 std::unique_ptr<Channel> TlsContext::accept(FileDescriptor socket, std::shared_ptr<const ClientCertificates> clients,
                                             bool identified) const {
   const auto context = current();

@@ -40,7 +40,6 @@ class TlsContext {
   // Both in PEM; the leaf comes first in the chain. On failure the certificate
   // before stays in use.
   Outcome<> set_certificate(std::string_view chain_pem, std::string_view key_pem);
-  bool has_certificate() const;
 
   // The server's end of a TLS connection; nullptr while there is no certificate. With `clients`
   // the peer is asked for one too; with `identified` and without `clients` as ask_for_any_certificate() does.

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,10 @@ namespace muster::kube::test {
 
 class RecordingObserver final : public KubeObserver {
  public:
+  void request_done(std::string_view method, std::string_view host, std::string_view code, Duration) override {
+    const MutexLock lock(mutex_);
+    ++done_[std::string(method) + " " + std::string(host) + " " + std::string(code)];
+  }
   void retrying(std::string_view, std::string_view, const std::string& why, Duration) override {
     note("retry: " + why);
   }
@@ -38,6 +43,12 @@ class RecordingObserver final : public KubeObserver {
     const MutexLock lock(mutex_);
     return notes_;
   }
+  // Requests of this "METHOD host:port code" that have been answered, or not ("<error>").
+  size_t done(const std::string& request) const EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    const auto found = done_.find(request);
+    return found == done_.end() ? 0 : found->second;
+  }
   size_t count(std::string_view prefix) const {
     size_t found = 0;
     for (const auto& text : notes()) found += text.starts_with(prefix) ? 1 : 0;
@@ -51,6 +62,7 @@ class RecordingObserver final : public KubeObserver {
   }
   mutable Mutex mutex_;
   std::vector<std::string> notes_ GUARDED_BY(mutex_);
+  std::map<std::string, size_t> done_ GUARDED_BY(mutex_);
 };
 
 inline ClusterAccess access_to(const FakeApiServer& server) {

@@ -17,8 +17,7 @@ SchemaFindings check(const json& spec) {
 
 }  // namespace
 
-TEST_CASE("pod schema: it is of some version of Kubernetes and finds what is wrong by its path") {
-  CHECK(pod_schema_version().starts_with("1."));
+TEST_CASE("pod schema: it finds what is wrong by its path") {
   const json spec = {{"containers", {{{"name", "a"}, {"imagee", "x"}, {"image", 5}}}}, {"nodeSelector", {{"k", true}}}};
   const SchemaFindings found = check(spec);
   REQUIRE(found.errors.size() == 2);
