@@ -231,19 +231,19 @@ void Engine::schedule(Now now) {
   measure({.what = Measured::kAdmissionAttempt, .reason = any ? kAttemptSuccess : kAttemptInadmissible});
 }
 
-bool Engine::must_give_way(const ObjectKey& key, const Plan& plan, Now now) {
+bool Engine::queue_writes_that_give_way(const ObjectKey& key, const Plan& plan, Now now) {
   return std::all_of(plan.writes.begin(), plan.writes.end(), [](const Write& write) { return write.gives_way; }) &&
-         !giving_way_.may_go(key, now.monotonic);
+         !giving_way_.go_or_queue(key, now.monotonic);
 }
 
-bool Engine::may_write(const ObjectKey& key, const Plan& plan, Now now) {
+bool Engine::defer_late_writes(const ObjectKey& key, const Plan& plan, Now now) {
   const bool late = std::all_of(plan.writes.begin(), plan.writes.end(),
                                 [](const Write& write) { return write.rest > Duration::zero(); });
   const MonotonicTime turn = late ? deferrable_writes_.ready_at(key, now.monotonic) : now.monotonic;
-  if (turn <= now.monotonic) return true;
+  if (turn <= now.monotonic) return false;
   work_queue_.hold_until(key, turn);
   work_queue_.enqueue(key);
-  return false;
+  return true;
 }
 
 // One reconciler's writes at a time: the next one shall see what came of them.
@@ -276,8 +276,8 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
       work_queue_.enqueue_at(key, now.monotonic + wait);
     }
     // What is only told later does not hold up the other reconcilers.
-    if (plan.writes.empty() || must_give_way(key, plan, wall_now)) continue;
-    if (!may_write(key, plan, now)) break;
+    if (plan.writes.empty() || queue_writes_that_give_way(key, plan, wall_now)) continue;
+    if (defer_late_writes(key, plan, now)) break;
     for (Write& write : plan.writes) add(commands, key, std::move(write), wall_now);
     scheduler_feed_.driver().sent(key, now);
     break;

@@ -152,7 +152,8 @@ class Engine {
   uint64_t version_of(const ObjectKey& key) const;
   void recover(Now now);
   std::optional<Breakage> try_to_rebuild(Now now);
-  bool may_schedule(Now now);
+  // Ends rests that are over. False: the scheduler rests.
+  bool wake_scheduler(Now now);
   std::optional<MonotonicTime> next_decision() const;
 
   void concern(const TypedObject& object);
@@ -160,8 +161,9 @@ class Engine {
   void add(Commands& commands, std::optional<ObjectKey> request, Write write, Now now);
   void schedule(Now now);
   void decide(Now now);
-  bool may_write(const ObjectKey& key, const Plan& plan, Now now);
-  bool must_give_way(const ObjectKey& key, const Plan& plan, Now now);
+  // Each puts the key back into line and returns true when the plan's writes are to be made later.
+  bool defer_late_writes(const ObjectKey& key, const Plan& plan, Now now);
+  bool queue_writes_that_give_way(const ObjectKey& key, const Plan& plan, Now now);
   void reconcile(const ObjectKey& key, Commands& commands, Now now);
 
   const ReconcilerSettings settings_;

@@ -93,7 +93,7 @@ std::optional<Breakage> Engine::try_to_rebuild(Now now) {
 
 // A new scheduler does not know the admissions of the previous scheduler that the watch has not shown yet. It
 // must not give this quota away again.
-bool Engine::may_schedule(Now now) {
+bool Engine::wake_scheduler(Now now) {
   if (now.monotonic < scheduler_rests_until_) return false;
   scheduler_rests_until_ = {};
   if (!awaits_admissions_until_) return true;
@@ -104,7 +104,7 @@ bool Engine::may_schedule(Now now) {
 }
 
 void Engine::decide(Now now) {
-  if (!may_schedule(now)) return;
+  if (!wake_scheduler(now)) return;
   try {
     const WatchedStep step(watch_, "scheduling");
     if (may_plan())

@@ -9,7 +9,7 @@ size_t GivingWay::free(MonotonicTime now) {
   return kAtATime - std::min(kAtATime, under_way_ + pauses_.size());
 }
 
-bool GivingWay::may_go(const ObjectKey& key, MonotonicTime now) {
+bool GivingWay::go_or_queue(const ObjectKey& key, MonotonicTime now) {
   if (free(now) > 0) return true;
   if (in_line_.insert(key).second) line_.push_back(key);
   return false;

@@ -25,7 +25,7 @@ class GivingWay {
 
   // Whether such a write for this key may start now. If not, the key waits in line until
   // take_turns() names it.
-  bool may_go(const ObjectKey& key, MonotonicTime now);
+  bool go_or_queue(const ObjectKey& key, MonotonicTime now);
   void started() { ++under_way_; }
   // `took` is the time to the answer; `others` says whether writes of other kinds are under way.
   void finished(Duration took, bool others, MonotonicTime now);

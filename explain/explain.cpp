@@ -34,19 +34,19 @@ void say_not_queued(const JobKind& kind, ExplainReply& reply) {
   reply.change.push_back("Ask an administrator to add the framework to muster's configuration.");
 }
 
-// Why a job is no business of the queues; whether that is so.
-bool is_unqueued(const ExplainContext& context, const QueuedJob& job, ExplainReply& reply) {
+// Why the queues have nothing to do with a job.
+Step explain_not_managed(const ExplainContext& context, const QueuedJob& job, ExplainReply& reply) {
   const RuleSettings& rules = context.queues().rules;
   const ObjectMeta& meta = job.meta();
   const JobKind& kind = job.kind();
   if (!rules.frameworks.contains(kind.framework)) {
     reply.say("IntegrationDisabled", "muster does not queue " + reply.kind + "s here: integrations.frameworks lacks " +
                                          std::string(kind.framework) + ".");
-    return true;
+    return Step::kDone;
   }
   if (!kind.is_managed_by(job.managed_by())) {
     reply.say("ManagedByOther", "spec.managedBy gives it to " + std::string(job.managed_by()) + ", not to muster.");
-    return true;
+    return Step::kDone;
   }
   const TypedObject* ns = context.state.find(kNamespaces, "", meta.ns);
   const auto managed = in_managed_namespace(rules, meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
@@ -54,7 +54,7 @@ bool is_unqueued(const ExplainContext& context, const QueuedJob& job, ExplainRep
     reply.say("NamespaceNotSelected",
               "managedJobsNamespaceSelector of muster's configuration does not match namespace " + meta.ns + ".");
     reply.change.push_back("Ask an administrator to label the namespace, or to change the selector.");
-    return true;
+    return Step::kDone;
   }
   const MaybeAncestor ancestor =
       managed_ancestor(rules, owners_in(context.state, rules, meta.ns), meta.uid, meta.controller);
@@ -62,14 +62,14 @@ bool is_unqueued(const ExplainContext& context, const QueuedJob& job, ExplainRep
     const OwnerReference& owner = *meta.controller;
     reply.say("OwnedByQueuedJob", "It is part of " + owner.kind + " " + owner.name + ", which is queued as a whole.");
     reply.change.push_back("Ask about that one: muster explain jobset/" + owner.name + " -n " + meta.ns);
-    return true;
+    return Step::kDone;
   }
-  if (!job.queue_name().empty() || rules.manage_jobs_without_queue_name) return false;
+  if (!job.queue_name().empty() || rules.manage_jobs_without_queue_name) return Step::kContinue;
   reply.say("NoQueueName", "It is in no queue: it has no label " + std::string(kQueueNameLabel) + ".");
   reply.change.push_back("To queue it: " +
                          kubectl(meta.ns, "label " + std::string(job.type().plural) + " " + meta.name + " " +
                                               std::string(kQueueNameLabel) + "=LOCALQUEUE"));
-  return true;
+  return Step::kDone;
 }
 
 // The Workload that counts: unfinished before finished, then the newest first.
@@ -97,7 +97,6 @@ void explain_priority(const JobContext& context, ExplainReply& reply) {
 void explain_without_workload(const ExplainContext& context, const QueuedJob& job, ExplainReply& reply) {
   const ObjectMeta& meta = job.meta();
   const JobContext making{context, job};
-  Plan unused;
   reply.add_fact("LocalQueue", std::string(job.queue_name()));
   if (const auto prebuilt = prebuilt_workload_name_of(context.queues().rules, meta)) {
     reply.say("PrebuiltWorkloadMissing", reply.subject() + " waits for Workload " + std::string(prebuilt->name) +
@@ -114,25 +113,25 @@ void explain_without_workload(const ExplainContext& context, const QueuedJob& jo
                            " a queue, or set a queue on this job.");
   } else if (job.active()) {
     reply.say("Stopping", reply.subject() + " gets its Workload when its remaining pods are deleted.");
-  } else if (!priority_of(making, unused)) {
+  } else if (!priority_of(making)) {
     explain_priority(making, reply);
   } else if (context.state.workload(meta.ns, name_of_workload(making)) != nullptr) {
     reply.say("WorkloadNameConflict", reply.subject() + " cannot be queued: Workload " + name_of_workload(making) +
                                           " exists and has another owner.");
     reply.change.push_back("Delete that Workload: " + kubectl(meta.ns, "delete workload " + name_of_workload(making)));
   } else {
-    if (explain_rejection(context, key_of(job.type(), meta), reply)) return;
+    if (explain_rejection(context, key_of(job.type(), meta), reply) == Step::kDone) return;
     reply.say("WorkloadNotCreated", reply.subject() + " has no Workload yet: muster creates it at once; ask again.");
     reply.change.push_back(
         "If this continues, the leader of muster does not work: look at its log and at the events of the job.");
   }
 }
 
-// A Workload that the user has created and that cannot be used. Returns whether a reason was added.
-bool explain_prebuilt(const ExplainContext& context, const QueuedJob& job, const Workload& workload,
+// A Workload that the user has created and that cannot be used.
+Step explain_prebuilt(const ExplainContext& context, const QueuedJob& job, const Workload& workload,
                       ExplainReply& reply) {
   const auto prebuilt = prebuilt_workload_name_of(context.queues().rules, job.meta());
-  if (!prebuilt) return false;
+  if (!prebuilt) return Step::kContinue;
   const std::string name(prebuilt->name);
   const auto& controller = workload.meta.controller;
   if (controller && controller->uid != job.meta().uid) {
@@ -140,28 +139,27 @@ bool explain_prebuilt(const ExplainContext& context, const QueuedJob& job, const
                                            controller->kind + " " + controller->name + ".");
     reply.change.push_back("Create a Workload for this job and name it in " + prebuilt->field +
                            ", or remove it: then muster creates one.");
-    return true;
+    return Step::kDone;
   }
   const Condition* finished = find_condition(workload.status.conditions, kFinishedCondition);
-  if (finished == nullptr || !finished->is_true() || finished->reason != kOutOfSyncReason) return false;
-  const std::string difference = difference_of_prebuilt({job, context.state, context.queues(), context.now}, workload);
+  if (finished == nullptr || !finished->is_true() || finished->reason != kOutOfSyncReason) return Step::kContinue;
+  const std::string difference = difference_of_prebuilt({context, job}, workload);
   reply.say("PrebuiltWorkloadOutOfSync",
             reply.subject() + " cannot run by Workload " + name + ", which was made for another one.");
   if (!difference.empty()) reply.because.push_back("Of the Workload, " + difference + ".");
   reply.change.push_back("Delete that Workload and create one whose pod sets are those of the job.");
-  return true;
+  return Step::kDone;
 }
 
-// A JobSet that muster does not run, although muster is the JobSet controller. Returns whether a reason was
-// added.
-bool explain_never_run(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply) {
+// A JobSet that muster does not run, although muster is the JobSet controller.
+Step explain_never_run(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply) {
   const TypedObject* object = context.state.find(*key.type, key.ns, key.name);
-  if (object == nullptr) return false;
+  if (object == nullptr) return Step::kContinue;
   const std::vector<Unsupported> found = unsupported_in(*object, context.settings);
-  if (found.empty()) return false;
+  if (found.empty()) return Step::kContinue;
   reply.say("Unsupported", reply.subject() + " asks for what muster does not do.");
   for (const Unsupported& one : found) reply.because.push_back(one.note);
-  return true;
+  return Step::kDone;
 }
 
 void explain_job(const ExplainContext& context, const ObjectKey& key, const QueuedJob& job, ExplainReply& reply) {
@@ -172,13 +170,13 @@ void explain_job(const ExplainContext& context, const ObjectKey& key, const Queu
     reply.say("Finished", reply.subject() + (end->success ? " has succeeded" : " has failed") +
                               (end->message.empty() ? "." : ": " + end->message));
     if (workload != nullptr) reply.add_fact("Workload", workload->meta.name);
-  } else if (explain_never_run(context, key, reply)) {
+  } else if (explain_never_run(context, key, reply) == Step::kDone) {
     if (workload != nullptr) reply.add_fact("Workload", workload->meta.name);
-  } else if (is_unqueued(context, job, reply)) {
+  } else if (explain_not_managed(context, job, reply) == Step::kDone) {
     explain_unqueued(context, key, job, reply);
   } else if (workload == nullptr) {
     explain_without_workload(context, job, reply);
-  } else if (!explain_prebuilt(context, job, *workload, reply)) {
+  } else if (explain_prebuilt(context, job, *workload, reply) == Step::kContinue) {
     explain_workload(context, *workload, job, reply);
   }
 }

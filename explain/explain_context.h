@@ -1,5 +1,5 @@
-// The parts of explain.cpp, and what they have in common. Each says one reason and returns,
-// or finds nothing to say and leaves the answer to the next.
+// The parts of explain.cpp, and what they have in common. Each says one reason and returns (kDone, where it can find
+// none), or finds nothing to say and leaves the answer to the next (kContinue).
 #pragma once
 
 #include <optional>
@@ -8,6 +8,7 @@
 #include "api/explained.h"
 #include "jobs/queued_job.h"
 #include "reconcilers/reconciler.h"
+#include "reconcilers/step.h"
 
 namespace muster {
 
@@ -20,8 +21,8 @@ std::string when(TimePoint time, Now now);
 // "kubectl -n team-a <rest>".
 std::string kubectl(const std::string& ns, const std::string& rest);
 
-// An object that muster wanted to make for this one and that the API server refused. Whether it is told.
-bool explain_rejection(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply);
+// An object that muster wanted to make for this one and that the API server refused.
+Step explain_rejection(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply);
 // A job that is in no queue, by whoever's choice: how far its pods are, or who would start it.
 void explain_unqueued(const ExplainContext& context, const ObjectKey& key, const QueuedJob& job, ExplainReply& reply);
 // A job that may run: whether it is started, its gang complete, its pods ready.

@@ -56,16 +56,16 @@ std::string pods_hint(const QueuedJob& job) {
          " shows which, and describe says why.";
 }
 
-// The state of the start barrier: whether the pods wait behind it, and how many exist.
-bool explain_gang(const ExplainContext& context, const QueuedJob& job, ExplainReply& reply) {
+// The state of the start barrier while pods wait behind it, and how many pods exist.
+Step explain_gang(const ExplainContext& context, const QueuedJob& job, ExplainReply& reply) {
   const ObjectMeta& meta = job.meta();
   const auto owner = find_gang_owner({&job.type(), meta.ns, meta.name}, context.state);
-  if (!owner || owner->ends()) return false;
+  if (!owner || owner->ends()) return Step::kContinue;
   const ConfigMap* config_map = context.state.config_map(meta.ns, owner->barrier.config_map);
   const GangDecisions ledger = config_map == nullptr ? GangDecisions{} : read_ledger(*config_map);
   const Gang* gang = context.state.gangs().find(meta);
   const GroupProgress progress = assess(*owner, gang, ledger);
-  if (!progress.waits() || progress.complete()) return false;
+  if (!progress.waits() || progress.complete()) return Step::kContinue;
   reply.say("StartBarrier", reply.subject() + " waits at its start barrier: " + std::to_string(progress.started) +
                                 " of " + std::to_string(progress.expected) + " pods have started.");
   if (const std::string missing = missing_pods(*owner, gang, ledger); !missing.empty())
@@ -75,7 +75,7 @@ bool explain_gang(const ExplainContext& context, const QueuedJob& job, ExplainRe
   reply.add_fact("Barrier", deadline ? "opens when all have started; " + end + " at " + when(*deadline, context.now)
                                      : "opens when all have started; its time begins with the first pod");
   reply.change.push_back("Starts when every pod is on a node; " + pods_hint(job));
-  return true;
+  return Step::kDone;
 }
 
 void explain_not_ready(const ExplainContext& context, const QueuedJob& job, const Workload* workload,
@@ -97,15 +97,15 @@ void explain_not_ready(const ExplainContext& context, const QueuedJob& job, cons
 
 }  // namespace
 
-bool explain_rejection(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply) {
+Step explain_rejection(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply) {
   const ClusterState::Rejection* rejection = context.state.rejection(key);
-  if (rejection == nullptr) return false;
+  if (rejection == nullptr) return Step::kContinue;
   const ObjectKey& target = rejection->target;
-  if (context.state.find(*target.type, target.ns, target.name) != nullptr) return false;
+  if (context.state.find(*target.type, target.ns, target.name) != nullptr) return Step::kContinue;
   reply.say("CreationRefused", reply.subject() + " needs " + std::string(target.type->kind) + " " + target.name +
                                    ", which cannot be created: " + rejection->why);
   reply.change.push_back("Correct what the API server names; muster tries again by itself.");
-  return true;
+  return Step::kDone;
 }
 
 void explain_pods(const ExplainContext& context, const QueuedJob& job, const Workload* workload, ExplainReply& reply) {
@@ -116,7 +116,9 @@ void explain_pods(const ExplainContext& context, const QueuedJob& job, const Wor
     reply.change.push_back("Nothing to do: ask again in a moment.");
     return;
   }
-  if (explain_rejection(context, key_of(job.type(), job.meta()), reply) || explain_gang(context, job, reply)) return;
+  if (explain_rejection(context, key_of(job.type(), job.meta()), reply) == Step::kDone ||
+      explain_gang(context, job, reply) == Step::kDone)
+    return;
   if (!job.pods_ready()) return explain_not_ready(context, job, workload, pods, reply);
   reply.say("Running", reply.subject() + " is running: " + pods.text() + ".");
 }

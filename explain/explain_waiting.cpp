@@ -24,36 +24,36 @@ std::string text(const std::string& resource, int64_t amount) {
 
 // --- Queues that keep it out ---
 
-bool blocked_by_local_queue(const Workload& workload, const QueuesOf& queues, ExplainReply& reply) {
+Step explain_local_queue(const Workload& workload, const QueuesOf& queues, ExplainReply& reply) {
   const std::string& name = workload.queue_name;
   const std::string& ns = workload.meta.ns;
   if (name.empty()) {
     reply.say("NoQueueName", reply.subject() + " names no LocalQueue.");
     reply.change.push_back("Give its job the label " + std::string(kQueueNameLabel) + ".");
-    return true;
+    return Step::kDone;
   }
   if (queues.local == nullptr) {
     reply.say("LocalQueueMissing",
               reply.subject() + " waits for LocalQueue " + name + ", which does not exist in " + ns + ".");
     reply.change.push_back("Create that LocalQueue, or name another in the job's label " +
                            std::string(kQueueNameLabel) + "; " + kubectl(ns, "get localqueues") + " lists them.");
-    return true;
+    return Step::kDone;
   }
-  if (queues.local->stop_policy == StopPolicy::kNone) return false;
+  if (queues.local->stop_policy == StopPolicy::kNone) return Step::kContinue;
   reply.say("LocalQueueStopped", reply.subject() + " waits because LocalQueue " + name + " is stopped.");
   reply.change.push_back("To resume, set spec.stopPolicy of LocalQueue " + name + " to None.");
-  return true;
+  return Step::kDone;
 }
 
-bool blocked_by_cluster_queue(const ExplainContext& context, const Workload& workload, const QueuesOf& queues,
-                              ExplainReply& reply) {
+Step explain_cluster_queue(const ExplainContext& context, const Workload& workload, const QueuesOf& queues,
+                           ExplainReply& reply) {
   const std::string& name = queues.cluster_name;
   if (queues.cluster == nullptr) {
     reply.say("ClusterQueueMissing", reply.subject() + " waits for ClusterQueue " + name + ", which does not exist.");
     reply.because.push_back("LocalQueue " + workload.queue_name + " names it.");
     reply.change.push_back("Ask an administrator to create ClusterQueue " + name +
                            ", or use a LocalQueue of another ClusterQueue.");
-    return true;
+    return Step::kDone;
   }
   if (const auto inactive = why_inactive(context.decisions.scheduler().state(), name)) {
     const bool stopped = inactive->reason == kStoppedReason;
@@ -64,25 +64,25 @@ bool blocked_by_cluster_queue(const ExplainContext& context, const Workload& wor
     reply.change.push_back(stopped ? "To resume, set spec.stopPolicy of ClusterQueue " + name + " to None."
                                    : "Ask an administrator to create the missing objects, or to remove them from the "
                                      "spec of the ClusterQueue.");
-    return true;
+    return Step::kDone;
   }
   const TypedObject* ns = context.state.find(kNamespaces, "", workload.meta.ns);
-  if (ns == nullptr || queues.cluster->namespace_selector.matches(meta_of(*ns).labels)) return false;
+  if (ns == nullptr || queues.cluster->namespace_selector.matches(meta_of(*ns).labels)) return Step::kContinue;
   reply.say("NamespaceNotAdmitted", reply.subject() + " waits because ClusterQueue " + name +
                                         " does not admit workloads of namespace " + workload.meta.ns + ".");
   reply.because.push_back("Its spec.namespaceSelector does not match the labels of the namespace.");
   reply.change.push_back(
       "Ask an administrator to label the namespace, or to change spec.namespaceSelector of ClusterQueue " + name + ".");
-  return true;
+  return Step::kDone;
 }
 
-bool blocked_by_gate(const Workload& workload, ExplainReply& reply) {
+Step explain_gate(const Workload& workload, ExplainReply& reply) {
   const std::string gates(workload.meta.annotation(kAdmissionGatedByAnnotation));
-  if (gates.empty()) return false;
+  if (gates.empty()) return Step::kContinue;
   reply.say(kAdmissionGatedReason, reply.subject() + " waits for its admission gates: " + gates + ".");
   reply.change.push_back("To queue it, remove the gates from the annotation " +
                          std::string(kAdmissionGatedByAnnotation) + ".");
-  return true;
+  return Step::kDone;
 }
 
 // --- Other Workloads ---
@@ -333,8 +333,9 @@ void say_turn(const ExplainContext& context, const Workload& workload, const Sch
 
 void explain_waiting(const ExplainContext& context, const Workload& workload, ExplainReply& reply) {
   const QueuesOf queues = queues_of(workload, context.state);
-  if (blocked_by_local_queue(workload, queues, reply) || blocked_by_cluster_queue(context, workload, queues, reply) ||
-      blocked_by_gate(workload, reply))
+  if (explain_local_queue(workload, queues, reply) == Step::kDone ||
+      explain_cluster_queue(context, workload, queues, reply) == Step::kDone ||
+      explain_gate(workload, reply) == Step::kDone)
     return;
   const SchedulerDriver& driver = context.decisions;
   const PendingDecision* decision = driver.pending_decision_on(workload.meta.ns, workload.meta.name);

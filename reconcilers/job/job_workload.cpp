@@ -51,7 +51,7 @@ void create(const JobContext& context, Plan& plan) {
                                             "of that name"));
     return;
   }
-  const auto priority = priority_of(context, plan);
+  const auto priority = priority_or_event(context, plan);
   if (!priority) return;
   plan.writes.push_back(
       {.verb = Verb::kCreate,
@@ -277,8 +277,8 @@ Step leave_never_run(const JobContext& context, Plan& plan) {
 }
 
 Step follow_workload(const JobContext& context, Plan& plan) {
-  const WorkloadChoice choice = choose_workload(context, plan);
-  if (choice.settled) return Step::kDone;
+  const WorkloadChoice choice = keep_one_workload(context, plan);
+  if (choice.step == Step::kDone) return Step::kDone;
   if (choice.workload == nullptr) return follow_without_workload(context, plan);
   return take_steps(kStepsWithWorkload, context, *choice.workload, plan);
 }

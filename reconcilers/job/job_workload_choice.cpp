@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 using Workloads = std::vector<const Workload*>;
 
-constexpr WorkloadChoice kSettled{.settled = true};
+constexpr WorkloadChoice kWritten{.step = Step::kDone};
 
 void update(const Workload& workload, json spec, std::vector<ObjectEvent> events, Plan& plan) {
   Write write = patch_workload(workload, Verb::kPatch, {{"spec", std::move(spec)}});
@@ -37,7 +37,7 @@ void take(const JobContext& context, const Workload& workload, Plan& plan) {
   plan.writes.push_back(patch_workload(workload, Verb::kPatch, {{"metadata", std::move(metadata)}}));
 }
 
-WorkloadChoice choose_prebuilt(const JobContext& context, std::string_view name, Plan& plan) {
+WorkloadChoice adopt_prebuilt(const JobContext& context, std::string_view name, Plan& plan) {
   const Workload* workload = context.state.workload(context.job.meta().ns, name);
   if (workload == nullptr) return {};
   const auto& controller = workload->meta.controller;
@@ -49,7 +49,7 @@ WorkloadChoice choose_prebuilt(const JobContext& context, std::string_view name,
   }
   if (!controller) {
     take(context, *workload, plan);
-    return kSettled;
+    return kWritten;
   }
   if (workload->finished() || workload->meta.deleting || is_equivalent(context, *workload) ||
       is_equivalent(context, with_container_defaults(*workload)))
@@ -62,7 +62,7 @@ WorkloadChoice choose_prebuilt(const JobContext& context, std::string_view name,
                                 "Workload " + path_of(workload->meta) + " does not suit this job" +
                                     (difference.empty() ? "" : ": " + difference))};
   plan.writes.push_back(std::move(write));
-  return kSettled;
+  return kWritten;
 }
 
 // --- An elastic job: its Workload follows its counts ---
@@ -74,7 +74,7 @@ bool same_names(const std::vector<PodSet>& one, const std::vector<PodSet>& other
 
 // Pod sets may shrink at any time, and grow while no quota is reserved. nullopt: this is
 // another change, to be treated as that of any job.
-std::optional<WorkloadChoice> choose_elastic(const JobContext& context, const Workloads& owned, Plan& plan) {
+std::optional<WorkloadChoice> follow_counts(const JobContext& context, const Workloads& owned, Plan& plan) {
   Workloads alive;
   std::copy_if(owned.begin(), owned.end(), std::back_inserter(alive),
                [](const Workload* workload) { return !workload->finished(); });
@@ -93,7 +93,7 @@ std::optional<WorkloadChoice> choose_elastic(const JobContext& context, const Wo
   if (!changes) return WorkloadChoice{.workload = &workload};
   if (grows && workload.has_quota_reserved()) return std::nullopt;
   update(workload, {{"podSets", to_json(counted)}}, {}, plan);
-  return kSettled;
+  return kWritten;
 }
 
 // --- The Workloads that were created for the job ---
@@ -116,25 +116,25 @@ Sorted sort(const JobContext& context, const Workloads& owned) {
 }
 
 WorkloadChoice make_match(const JobContext& context, const Workload& workload, Plan& plan) {
-  if (const auto priority = priority_of(context, plan)) {
+  if (const auto priority = priority_or_event(context, plan)) {
     update(workload, remake_spec(context, *priority),
            {context.event(kNormalEvent, "UpdatedWorkload",
                           "Updated not matching Workload for suspended job: " + path_of(workload.meta))},
            plan);
   }
-  return kSettled;
+  return kWritten;
 }
 
 // The priority class of a job may change while it waits or runs.
 WorkloadChoice keep_priority(const JobContext& context, const Workload& workload, Plan& plan) {
   if (!names_other_class(context, workload)) return {.workload = &workload};
-  if (const auto priority = priority_of(context, plan)) {
+  if (const auto priority = priority_or_event(context, plan)) {
     update(
         workload, to_json(*priority),
         {context.event(kNormalEvent, "UpdatedWorkload", "Updated workload priority class: " + path_of(workload.meta))},
         plan);
   }
-  return kSettled;
+  return kWritten;
 }
 
 // While it runs, a job without its Workload is stopped.
@@ -147,7 +147,7 @@ Step stop_without_match(const JobContext& context, const Workloads& others, Plan
   return advance_stop(context, like, note, plan);
 }
 
-WorkloadChoice choose_made(const JobContext& context, const Workloads& owned, Plan& plan) {
+WorkloadChoice keep_one_of(const JobContext& context, const Workloads& owned, Plan& plan) {
   Sorted sorted = sort(context, owned);
   const Workload* to_update = nullptr;
   if (sorted.match == nullptr) {
@@ -156,11 +156,11 @@ WorkloadChoice choose_made(const JobContext& context, const Workloads& owned, Pl
       to_update = sorted.others.front();
       sorted.others.erase(sorted.others.begin());
     } else if (stop_without_match(context, sorted.others, plan) == Step::kDone) {
-      return kSettled;
+      return kWritten;
     }
   }
   for (const Workload* other : sorted.others) remove_workload(context, *other, plan);
-  if (!sorted.others.empty()) return kSettled;
+  if (!sorted.others.empty()) return kWritten;
   if (to_update != nullptr) return make_match(context, *to_update, plan);
   if (sorted.match == nullptr) return {};
   const bool over = sorted.match->finished() || sorted.match->meta.deleting;
@@ -180,15 +180,15 @@ void remove_workload(const JobContext& context, const Workload& workload, Plan& 
                                                   "Deleted not matching Workload: " + path_of(workload.meta))}});
 }
 
-WorkloadChoice choose_workload(const JobContext& context, Plan& plan) {
+WorkloadChoice keep_one_workload(const JobContext& context, Plan& plan) {
   const RuleSettings& rules = context.queues().rules;
   if (const auto prebuilt = prebuilt_workload_name_of(rules, context.job.meta()))
-    return choose_prebuilt(context, prebuilt->name, plan);
+    return adopt_prebuilt(context, prebuilt->name, plan);
   const Workloads owned = context.state.workloads_of_owner(context.job.meta().uid);
   if (context.job.elastic(rules)) {
-    if (const auto choice = choose_elastic(context, owned, plan)) return *choice;
+    if (const auto choice = follow_counts(context, owned, plan)) return *choice;
   }
-  return choose_made(context, owned, plan);
+  return keep_one_of(context, owned, plan);
 }
 
 }  // namespace muster

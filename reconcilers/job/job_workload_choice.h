@@ -7,13 +7,13 @@
 
 namespace muster {
 
-struct WorkloadChoice {
-  // Something must be written or waited for first: the plan has it, and it is all.
-  bool settled = false;
+struct [[nodiscard]] WorkloadChoice {
+  // kDone: something must be written or waited for first: the plan has it, and it is all.
+  Step step = Step::kContinue;
   const Workload* workload = nullptr;  // none: there is none yet
 };
 
-WorkloadChoice choose_workload(const JobContext& context, Plan& plan);
+WorkloadChoice keep_one_workload(const JobContext& context, Plan& plan);
 // Deletes a Workload that does not match the job (any more), with an event.
 void remove_workload(const JobContext& context, const Workload& workload, Plan& plan);
 

@@ -58,14 +58,10 @@ Labels annotations_for(const JobContext& context, const std::string& name) {
 
 }  // namespace
 
-std::optional<WorkloadPriority> priority_of(const JobContext& context, Plan& plan) {
-  const std::string name(context.job.priority_class());
-  if (!name.empty()) {
-    if (const PriorityClass* found = context.state.priority_class(kWorkloadPriorityClasses, name))
-      return priority_by(*found);
-    plan.events.push_back(context.event(kWarningEvent, "WorkloadPriorityClassNotFound",
-                                        "WorkloadPriorityClass \"" + name + "\" not found"));
-    return std::nullopt;
+std::optional<WorkloadPriority> priority_of(const JobContext& context) {
+  if (const std::string_view name = context.job.priority_class(); !name.empty()) {
+    const PriorityClass* found = context.state.priority_class(kWorkloadPriorityClasses, name);
+    return found == nullptr ? std::nullopt : std::optional(priority_by(*found));
   }
   if (const std::string_view of_pods = pod_priority_class(context); !of_pods.empty()) {
     const PriorityClass* found = context.state.priority_class(kPriorityClasses, of_pods);
@@ -73,6 +69,15 @@ std::optional<WorkloadPriority> priority_of(const JobContext& context, Plan& pla
   }
   const PriorityClass* general = context.state.default_pod_priority();
   return general == nullptr ? WorkloadPriority{} : priority_by(*general);
+}
+
+std::optional<WorkloadPriority> priority_or_event(const JobContext& context, Plan& plan) {
+  const auto priority = priority_of(context);
+  const std::string name(context.job.priority_class());
+  if (!priority && !name.empty())
+    plan.events.push_back(context.event(kWarningEvent, "WorkloadPriorityClassNotFound",
+                                        "WorkloadPriorityClass \"" + name + "\" not found"));
+  return priority;
 }
 
 bool names_other_class(const JobContext& context, const Workload& workload) {

@@ -15,9 +15,10 @@ struct WorkloadPriority {
   std::optional<PriorityClassRef> source;  // nullopt: no class is set
 };
 // The job's WorkloadPriorityClass, else the PriorityClass of the first pod set that names one, else the
-// cluster's default, else 0. nullopt: that class does not exist; the plan reports it if a user can fix
-// it.
-std::optional<WorkloadPriority> priority_of(const JobContext& context, Plan& plan);
+// cluster's default, else 0. nullopt: that class does not exist.
+std::optional<WorkloadPriority> priority_of(const JobContext& context);
+// The same; a missing WorkloadPriorityClass, which a user can fix, is reported by an event.
+std::optional<WorkloadPriority> priority_or_event(const JobContext& context, Plan& plan);
 
 // The job names another class than its Workload has. The class of its pods cannot change.
 bool names_other_class(const JobContext& context, const Workload& workload);

@@ -74,7 +74,7 @@ void create(const PodContext& context, std::string name, json body, Plan& plan) 
 }
 
 std::optional<WorkloadPriority> priority_or_wait(const PodContext& context, Plan& plan) {
-  auto priority = priority_of(context.job, plan);
+  auto priority = priority_or_event(context.job, plan);
   if (!priority) plan.wake_at(context.job.now.wall + kPriorityInterval);
   return priority;
 }

@@ -127,7 +127,7 @@ Step stop_with_deleted(const PodContext& context, const Workload& workload, int3
 
 Step keep_priority(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
   if (context.is_of_set() || !names_other_class(context.job, workload)) return Step::kContinue;
-  const auto priority = priority_of(context.job, plan);
+  const auto priority = priority_or_event(context.job, plan);
   if (!priority) return Step::kDone;
   Write write = patch_workload(workload, Verb::kPatch, {{"spec", to_json(*priority)}});
   write.events = {

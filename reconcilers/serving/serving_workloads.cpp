@@ -180,7 +180,7 @@ class Alignment {
 
   void align_priority(Plan& plan) {
     if (!names_other_class(context_.job, workload_)) return;
-    const auto priority = priority_of(context_.job, plan);
+    const auto priority = priority_or_event(context_.job, plan);
     if (!priority) return plan.wake_at(context_.job.now.wall + kPriorityInterval);
     patch_["spec"] = to_json(*priority);
     tell("Updated workload priority class: " + path_of(workload_.meta));
@@ -191,7 +191,7 @@ class Alignment {
     const std::string queue(context_.job.job.queue_name());
     if (workload_.queue_name != queue) patch_["spec"]["queueName"] = queue.empty() ? json() : json(queue);
     if (context_.wanted.groups == 0 || asks_the_same(context_, workload_)) return;
-    const auto priority = priority_of(context_.job, plan);
+    const auto priority = priority_or_event(context_.job, plan);
     if (!priority) return plan.wake_at(context_.job.now.wall + kPriorityInterval);
     patch_["spec"]["podSets"] = spec_of(context_, *priority)["podSets"];
     tell("Updated not matching Workload for suspended job: " + path_of(workload_.meta));
@@ -325,7 +325,7 @@ void keep_workloads(const ServingContext& context, Plan& plan) {
       continue;
     }
     if (!makes_more) continue;
-    if (!priority) priority = priority_of(context.job, plan);
+    if (!priority) priority = priority_or_event(context.job, plan);
     if (!priority) {
       plan.wake_at(context.job.now.wall + kPriorityInterval);
       break;

@@ -45,7 +45,7 @@ Result<JobShape> shape_of_job(const JobKind& kind, const json& object, const Sha
   if (job.left_alone()) return fail("is part of another job");
   const JobContext job_context{context, job};
   Plan plan;
-  const auto priority = priority_of(job_context, plan);
+  const auto priority = priority_or_event(job_context, plan);
   if (!priority) return fail(sentences(plan, "the PriorityClass of its pods is not in the input"));
   return shape_with(make_workload(job_context, *priority), job.meta(), kind.type.kind);
 }

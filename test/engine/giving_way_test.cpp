@@ -24,7 +24,7 @@ MonotonicTime at(Duration time) {
 
 void start_all(GivingWay& writes) {
   for (size_t i = 0; i < GivingWay::kAtATime; ++i) {
-    REQUIRE(writes.may_go(workload(static_cast<int>(i)), at({})));
+    REQUIRE(writes.go_or_queue(workload(static_cast<int>(i)), at({})));
     writes.started();
   }
 }
@@ -71,8 +71,8 @@ void settle_in_time(ServedEngine& served) {
 TEST_CASE("giving way: few at a time, and the others in line, first come first served") {
   GivingWay writes;
   start_all(writes);
-  for (int i = 100; i < 103; ++i) CHECK_FALSE(writes.may_go(workload(i), at({})));
-  CHECK_FALSE(writes.may_go(workload(100), at({})));  // it is in line already
+  for (int i = 100; i < 103; ++i) CHECK_FALSE(writes.go_or_queue(workload(i), at({})));
+  CHECK_FALSE(writes.go_or_queue(workload(100), at({})));  // it is in line already
   CHECK(writes.waiting() == 3);
   CHECK(writes.take_turns(at({})).empty());
   CHECK_FALSE(writes.next());
@@ -88,12 +88,12 @@ TEST_CASE("giving way: few at a time, and the others in line, first come first s
 TEST_CASE("giving way: beside other writes each is followed by a pause of nine times its length") {
   GivingWay writes;
   start_all(writes);
-  CHECK_FALSE(writes.may_go(workload(100), at({})));
+  CHECK_FALSE(writes.go_or_queue(workload(100), at({})));
   writes.finished(milliseconds(10), true, at(milliseconds(10)));
   CHECK(writes.next() == at(milliseconds(100)));
   CHECK(writes.take_turns(at(milliseconds(99))).empty());
   CHECK(writes.take_turns(at(milliseconds(100))).size() == 1);
-  CHECK(writes.may_go(workload(100), at(milliseconds(100))));
+  CHECK(writes.go_or_queue(workload(100), at(milliseconds(100))));
 }
 
 TEST_CASE("giving way: slow answers mean trouble, quick ones in a quiet cluster do not") {
@@ -109,8 +109,8 @@ TEST_CASE("giving way: slow answers mean trouble, quick ones in a quiet cluster 
     pauses = true;
   }
   writes.finished(took, false, at(took));
-  CHECK(writes.may_go(workload(100), at(took)) != pauses);
-  CHECK(writes.may_go(workload(100), at(took + GivingWay::kPause * took)));
+  CHECK(writes.go_or_queue(workload(100), at(took)) != pauses);
+  CHECK(writes.go_or_queue(workload(100), at(took + GivingWay::kPause * took)));
 }
 
 TEST_CASE("giving way: with a tenth of the time an API server under load gets few such writes") {
@@ -123,7 +123,7 @@ TEST_CASE("giving way: with a tenth of the time an API server under load gets fe
       answers.erase(answers.begin());
       writes.finished(length, true, at(time));
     }
-    while (writes.may_go(workload(static_cast<int>(written)), at(time))) {
+    while (writes.go_or_queue(workload(static_cast<int>(written)), at(time))) {
       writes.started();
       answers.emplace(at(time + length), 0);
       ++written;
@@ -136,10 +136,10 @@ TEST_CASE("giving way: with a tenth of the time an API server under load gets fe
 TEST_CASE("giving way: a new term begins without a line") {
   GivingWay writes;
   start_all(writes);
-  CHECK_FALSE(writes.may_go(workload(100), at({})));
+  CHECK_FALSE(writes.go_or_queue(workload(100), at({})));
   writes.clear();
   CHECK(writes.waiting() == 0);
-  CHECK_FALSE(writes.may_go(workload(101), at({})));  // what is under way still is
+  CHECK_FALSE(writes.go_or_queue(workload(101), at({})));  // what is under way still is
 }
 
 TEST_CASE("giving way: in a quiet cluster all are told why they wait, some at a time") {
