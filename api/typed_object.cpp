@@ -115,6 +115,15 @@ ObjectEvent event_about_version(const ResourceType& type, const ObjectMeta& meta
   return event;
 }
 
+ObjectEvent event_about(const OwnerReference& owner, const std::string& ns, std::string_view event_type,
+                        std::string_view reason, std::string note) {
+  return {.regarding =
+              {.api_version = owner.api_version, .kind = owner.kind, .ns = ns, .name = owner.name, .uid = owner.uid},
+          .type = std::string(event_type),
+          .reason = std::string(reason),
+          .note = std::move(note)};
+}
+
 std::string to_text(const ObjectKey& key) {
   std::string text(key.type->resource());
   text += '/';

@@ -64,6 +64,9 @@ ObjectEvent event_about(const ResourceType& type, const ObjectMeta& meta, std::s
 // The same about the object in this version.
 ObjectEvent event_about_version(const ResourceType& type, const ObjectMeta& meta, std::string_view event_type,
                                 std::string_view reason, std::string note);
+// The same about an owner in this namespace, of whom only the reference is known.
+ObjectEvent event_about(const OwnerReference& owner, const std::string& ns, std::string_view event_type,
+                        std::string_view reason, std::string note);
 // "jobs/team-a/train", for people.
 std::string to_text(const ObjectKey& key);
 

@@ -1,6 +1,7 @@
 #include "api/codec/go_strconv.h"
 
 #include <array>
+#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -81,6 +82,15 @@ Result<int64_t> go_atoi(std::string_view text) {
 }
 Result<int64_t> go_parse_int(std::string_view text, int bits) {
   return parse_decimal("ParseInt", text, bits);
+}
+
+Result<uint64_t> go_parse_uint(std::string_view text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range) return parse_failure("ParseUint", text, "value out of range");
+  if (error != std::errc() || end != text.data() + text.size())
+    return parse_failure("ParseUint", text, "invalid syntax");
+  return value;
 }
 
 Result<bool> go_parse_bool(std::string_view text) {

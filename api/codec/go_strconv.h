@@ -18,6 +18,9 @@ Result<int64_t> go_atoi(std::string_view text);
 // As strconv.ParseInt with base 10 and 32 or 64 bits.
 Result<int64_t> go_parse_int(std::string_view text, int bits = 64);
 
+// As strconv.ParseUint with base 10 and 64 bits.
+Result<uint64_t> go_parse_uint(std::string_view text);
+
 // 1, t, T, true, TRUE, True and their opposites; nothing else.
 Result<bool> go_parse_bool(std::string_view text);
 

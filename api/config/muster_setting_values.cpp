@@ -1,8 +1,7 @@
 #include "api/config/muster_setting_values.h"
 
-#include <charconv>
-
 #include "api/meta/time.h"
+#include "base/whole_number.h"
 
 namespace muster::setting_values {
 namespace {
@@ -107,10 +106,9 @@ void read_share(const json& value, const FieldPath& path, double& into, FieldErr
 }
 
 Result<double> parse_share(std::string_view text) {
-  double value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !is_share(value)) return fail(kShareRange);
-  return value;
+  const auto value = finite_number(text);
+  if (!value || !is_share(*value)) return fail(kShareRange);
+  return *value;
 }
 
 void read_jobset_gates(const json& value, const FieldPath& path, FeatureGateMap& into, FieldErrors& errors) {

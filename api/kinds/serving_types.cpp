@@ -4,12 +4,12 @@
 #include "api/kinds/serving_types.h"
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
 #include "api/kinds/kind_hook.h"
 #include "api/pods/counts.h"
+#include "base/whole_number.h"
 
 namespace muster {
 namespace {
@@ -25,11 +25,10 @@ void add_pod_set(const json& pod_template, std::string name, int32_t count, Desc
 int32_t count_or_share(const json& value, int32_t all) {
   if (value.is_number_integer()) return saturated_count(value.get<int64_t>());
   if (!value.is_string()) return 0;
-  const auto& text = value.get_ref<const std::string&>();
-  int32_t percent = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
-  if (error != std::errc() || end + 1 != text.data() + text.size() || *end != '%' || percent < 0) return 0;
-  return saturated_count((int64_t{percent} * all + 99) / 100);
+  std::string_view text = value.get_ref<const std::string&>();
+  const auto percent = take_number<int32_t>(text);
+  if (!percent || text != "%" || *percent < 0) return 0;
+  return saturated_count((int64_t{*percent} * all + 99) / 100);
 }
 
 void read_stateful_set(const json& object, DescribedJob& job) {

@@ -1,11 +1,11 @@
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <ostream>
 
 #include "api/codec/json.h"
 #include "api/meta/time.h"
+#include "base/whole_number.h"
 #include "commands/moving/moving_commands.h"
 #include "commands/moving/read_cluster.h"
 #include "commands/moving/rules/doctor.h"
@@ -120,10 +120,8 @@ std::optional<int> server_minor(kube::KubeApi& api) {
   request.repeatable = true;
   const auto answer = api.send(request, {});
   if (!answer) return std::nullopt;
-  const std::string_view text = string_at(*answer, {"minor"});
-  int minor = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), minor).ec != std::errc()) return std::nullopt;
-  return minor;
+  std::string_view text = string_at(*answer, {"minor"});  // "33", or "33+"
+  return take_number<int>(text);
 }
 
 }  // namespace

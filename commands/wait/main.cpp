@@ -14,6 +14,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/whole_number.h"
 #include "commands/wait/verdict.h"
 #include "commands/wait/watched_file.h"
 
@@ -50,9 +51,10 @@ const char* value_of(const char* name, char** arguments, int count, int& i) {
 }
 
 bool parse_seconds(const char* text, int64_t least, int64_t& seconds) {
-  char* end = nullptr;
-  seconds = std::strtoll(text, &end, 10);
-  return end != text && *end == '\0' && seconds >= least && seconds <= 2'147'483'647;
+  const auto number = muster::whole_number<int32_t>(text);
+  if (!number || *number < least) return false;
+  seconds = *number;
+  return true;
 }
 
 bool parse(int count, char** arguments, Options& options) {

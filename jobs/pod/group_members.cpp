@@ -1,6 +1,5 @@
 // The members of a group of pods, and the excess pods.
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -89,13 +88,9 @@ Outcome<GroupError> check_index(const PodGroup& group, int32_t count) {
   const std::string start =
       "incorrect label value \"" + found->second + "\" for  \"" + group.meta.ns + "/" + group.meta.name + "\": ";
   const std::string& text = found->second;
-  uint64_t index = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (text.empty() || end != text.data() + text.size() || error != std::errc()) {
-    const char* why = error == std::errc::result_out_of_range ? "value out of range" : "invalid syntax";
-    return stop(start + "invalid unsigned integer: strconv.ParseUint: parsing " + go_quote(text) + ": " + why, false);
-  }
-  if (index >= static_cast<uint64_t>(count))
+  const auto index = go_parse_uint(text);
+  if (!index) return stop(start + "invalid unsigned integer: " + index.error().message, false);
+  if (*index >= static_cast<uint64_t>(count))
     return stop(start + "validation error: value should be less than " + std::to_string(count), false);
   return Done{};
 }

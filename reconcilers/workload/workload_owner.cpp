@@ -95,13 +95,8 @@ Step reconcile_retention(const Workload& workload, const ReconcileContext& conte
   if (kind == nullptr ||
       await_retention(evicted->last_transition, *settings.retain_deactivated, context.now, plan) == Step::kDone)
     return Step::kContinue;
-  ObjectEvent event = {.regarding = {.api_version = owner->api_version,
-                                     .kind = owner->kind,
-                                     .ns = workload.meta.ns,
-                                     .name = owner->name,
-                                     .uid = owner->uid},
-                       .reason = "Deleted",
-                       .note = "Deleted job: deactivation retention period expired"};
+  ObjectEvent event = event_about(*owner, workload.meta.ns, kNormalEvent, "Deleted",
+                                  "Deleted job: deactivation retention period expired");
   // If a user has activated it in the meantime, it can have started.
   const TypedObject* job = context.state.find(kind->type, workload.meta.ns, owner->name);
   plan.writes.push_back({.verb = Verb::kDelete,

@@ -1,9 +1,9 @@
 #include "server/transport/request_head.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/ascii.h"
+#include "base/whole_number.h"
 
 namespace muster {
 
@@ -162,10 +162,9 @@ Refused read_length(const KnownHeaders& known, size_t limit, size_t& length) {
   const bool all_digits =
       !digits.empty() && std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!all_digits) return HttpRefusal{400, "Content-Length is not a decimal number"};
-  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), length);
-  if (parsed.ec != std::errc{} || length > limit) {
-    return HttpRefusal{413, "the body is larger than " + std::to_string(limit) + " bytes"};
-  }
+  const auto value = whole_number<size_t>(digits);
+  if (!value || *value > limit) return HttpRefusal{413, "the body is larger than " + std::to_string(limit) + " bytes"};
+  length = *value;
   return std::nullopt;
 }
 

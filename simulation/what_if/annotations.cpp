@@ -1,7 +1,5 @@
 #include "simulation/what_if/annotations.h"
 
-#include <charconv>
-#include <cmath>
 #include <functional>
 #include <vector>
 
@@ -37,13 +35,6 @@ Outcome<> read(const Labels& annotations, const std::vector<Known>& known) {
       return fail(path + "Invalid value: \"" + value + "\": " + taken.error().message);
   }
   return Done{};
-}
-
-std::optional<double> finite_number(std::string_view text) {
-  double value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
 }
 
 Take span_into(Duration& to) {

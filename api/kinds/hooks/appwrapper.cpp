@@ -89,9 +89,8 @@ json topology_of(const json& annotations) {
   if (!value("pod-index-label").empty()) topology["podIndexLabel"] = value("pod-index-label");
   if (!value("sub-group-index-label").empty()) topology["subGroupIndexLabel"] = value("sub-group-index-label");
   const std::string_view count = value("sub-group-count");
-  const bool digits = !count.empty() && count.size() < 10 &&
-                      std::all_of(count.begin(), count.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (digits) topology["subGroupCount"] = std::stoi(std::string(count));
+  if (const auto number = whole_number<uint32_t>(count); number && count.size() < 10)
+    topology["subGroupCount"] = *number;
   return topology;
 }
 

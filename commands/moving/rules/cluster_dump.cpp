@@ -1,9 +1,8 @@
 #include "commands/moving/rules/cluster_dump.h"
 
-#include <charconv>
-
 #include "api/codec/json.h"
 #include "api/meta/owner_reference.h"
+#include "base/whole_number.h"
 #include "commands/review/review_judge.h"
 
 namespace muster {
@@ -59,13 +58,12 @@ std::vector<int> image_version(std::string_view image) {
   if (colon == std::string_view::npos || image.find('/', colon) != std::string_view::npos) return {};
   std::string_view tag = image.substr(colon + 1);
   if (tag.starts_with('v')) tag.remove_prefix(1);
-  int major = 0, minor = 0;
-  const char* end = tag.data() + tag.size();
-  const auto first = std::from_chars(tag.data(), end, major);
-  if (first.ec != std::errc() || first.ptr == end || *first.ptr != '.') return {};
-  const auto second = std::from_chars(first.ptr + 1, end, minor);
-  if (second.ec != std::errc()) return {};
-  return {major, minor};
+  const auto major = take_number<int>(tag);
+  if (!major || !tag.starts_with('.')) return {};
+  tag.remove_prefix(1);
+  const auto minor = take_number<int>(tag);
+  if (!minor) return {};
+  return {*major, *minor};
 }
 
 }  // namespace muster
