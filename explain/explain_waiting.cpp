@@ -5,7 +5,6 @@
 
 #include "api/meta/constants.h"
 #include "api/requests.h"
-#include "api/texts/workload_texts.h"
 #include "api/workload_conditions.h"
 #include "explain/explain_context.h"
 #include "reconcilers/queues/cluster_queue.h"
@@ -87,18 +86,12 @@ Step explain_gate(const Workload& workload, ExplainReply& reply) {
 
 // --- Other Workloads ---
 
-// Workloads that were evicted for this Workload and still hold quota. The condition has the preemptor's uid.
+// Workloads that were evicted for this Workload and still hold quota.
 ExplainedOthers victims_of(const ExplainContext& context, const Workload& workload) {
   ExplainedOthers victims{.role = std::string(kVictimRole), .count = 0, .names = {}};
-  const auto is_victim = [&](const TypedObject& object) {
-    const Workload& other = *std::get<WorkloadPtr>(object);
-    if (!other.evicted() || !other.has_quota_reserved()) return false;
-    const Condition* preempted = find_condition(other.status.conditions, kPreemptedCondition);
-    return preempted != nullptr && preempted->is_true() && preemptor_uid_of(preempted->message) == workload.meta.uid;
-  };
-  for (const TypedObject* victim : context.state.select(kWorkloads, is_victim)) {
+  for (const Workload* victim : context.state.victims_of(workload.meta.uid)) {
     ++victims.count;
-    if (victims.names.size() < kMostNamed) victims.names.push_back({meta_of(*victim).ns, meta_of(*victim).name});
+    if (victims.names.size() < kMostNamed) victims.names.push_back({victim->meta.ns, victim->meta.name});
   }
   return victims;
 }

@@ -43,12 +43,10 @@ void add_facts(const ExplainContext& context, const Workload& workload, ExplainR
   reply.add_fact("Quota", flavors);
 }
 
-// A look at all Workloads, for the few that were preempted.
 std::optional<ExplainedOthers::Name> workload_with_uid(const ExplainContext& context, std::string_view uid) {
-  const auto found =
-      context.state.select(kWorkloads, [&](const TypedObject& object) { return meta_of(object).uid == uid; });
-  if (found.empty()) return std::nullopt;
-  return ExplainedOthers::Name{meta_of(*found.front()).ns, meta_of(*found.front()).name};
+  const Workload* found = context.state.workload_with_uid(uid);
+  if (found == nullptr) return std::nullopt;
+  return ExplainedOthers::Name{found->meta.ns, found->meta.name};
 }
 
 // The past as the conditions show it; muster's own history contains more if it exists.

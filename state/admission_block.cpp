@@ -19,4 +19,31 @@ std::optional<AdmissionBlock> admission_block(const Workload& workload, const Wa
   return settings.recovery_timeout ? AdmissionBlock{since(*ready)} : at_most(since(*ready));
 }
 
+void AdmissionBlocks::put(const std::string& workload, const AdmissionBlock& block, Now now) {
+  const auto known = blocks_.find(workload);
+  if (known != blocks_.end() && known->second.block == block) return;
+  erase(workload);
+  Block noted{.block = block, .until = {}};
+  if (block.until) noted.until = now.monotonic + (*block.until - now.wall);
+  const auto added = blocks_.emplace(workload, noted).first;
+  order_.emplace(block.since, added->first);
+}
+
+void AdmissionBlocks::erase(std::string_view workload) {
+  const auto known = blocks_.find(workload);
+  if (known == blocks_.end()) return;
+  order_.erase({known->second.block.since, known->first});
+  blocks_.erase(known);
+}
+
+std::string_view AdmissionBlocks::first(MonotonicTime now) const {
+  while (!order_.empty()) {
+    const std::string_view workload = order_.begin()->second;
+    const Block& block = blocks_.find(workload)->second;
+    if (!block.until || now < *block.until) return workload;
+    order_.erase(order_.begin());
+  }
+  return {};
+}
+
 }  // namespace muster

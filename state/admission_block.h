@@ -8,7 +8,12 @@
 // waitForPodsReady.timeout, from the moment at which that state began.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "api/config/queue_settings.h"
 #include "api/workload.h"
@@ -25,5 +30,24 @@ struct AdmissionBlock {
 
 // nullopt: the Workload keeps nobody out.
 std::optional<AdmissionBlock> admission_block(const Workload& workload, const WaitForPodsReady& settings);
+
+// The blocks of all Workloads, by "namespace/name". One thread.
+class AdmissionBlocks {
+ public:
+  // A block that is known already keeps its end.
+  void put(const std::string& workload, const AdmissionBlock& block, Now now);
+  void erase(std::string_view workload);
+  // The Workload whose block began first and has not ended; empty: none. Does not search: blocks that have ended leave
+  // the order for good, because `now` never goes back.
+  std::string_view first(MonotonicTime now) const;
+
+ private:
+  struct Block {
+    AdmissionBlock block;
+    std::optional<MonotonicTime> until;
+  };
+  std::map<std::string, Block, std::less<>> blocks_;
+  mutable std::set<std::pair<TimePoint, std::string_view>> order_;  // the keys of blocks_
+};
 
 }  // namespace muster

@@ -5,6 +5,7 @@
 
 #include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
+#include "api/texts/workload_texts.h"
 #include "base/overloaded.h"
 #include "jobs/job_kind.h"
 
@@ -178,6 +179,17 @@ std::optional<NamespacedName> ClusterState::owner_of(const Workload& workload) {
   return NamespacedName{"", workload.meta.controller->uid};
 }
 
+std::optional<NamespacedName> ClusterState::uid_of(const Workload& workload) {
+  return NamespacedName{"", workload.meta.uid};
+}
+
+std::optional<NamespacedName> ClusterState::preemptor_of(const Workload& workload) {
+  if (!workload.evicted() || !workload.has_quota_reserved()) return std::nullopt;
+  const Condition* preempted = find_condition(workload.status.conditions, kPreemptedCondition);
+  if (preempted == nullptr || !preempted->is_true()) return std::nullopt;
+  return NamespacedName{"", preemptor_uid_of(preempted->message)};
+}
+
 std::optional<NamespacedName> ClusterState::local_queue_of(const Workload& workload) {
   return NamespacedName{workload.meta.ns, workload.queue_name};
 }
@@ -229,6 +241,8 @@ void ClusterState::for_each_index(const TypedObject& object, Visit visit) {
                  [&](const DescribedJobPtr& indexed) { visit(described_jobs_in_, indexed); },
                  [&](const WorkloadPtr& indexed) {
                    visit(workloads_of_owner_, indexed);
+                   visit(workloads_by_uid_, indexed);
+                   visit(victims_of_, indexed);
                    visit(workloads_of_serving_set_, indexed);
                    visit(workloads_in_queue_, indexed);
                    visit(workloads_reserving_, indexed);

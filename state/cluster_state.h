@@ -56,6 +56,9 @@ class ClusterState {
   std::vector<const JobSet*> jobsets_of_subdomain(std::string_view ns, std::string_view subdomain) const;
   // By name; also those of a deleted owner.
   std::vector<const Workload*> workloads_of_owner(std::string_view owner_uid) const;
+  const Workload* workload_with_uid(std::string_view uid) const;
+  // Those that were preempted for the Workload of this uid and still hold quota, by name.
+  std::vector<const Workload*> victims_of(std::string_view preemptor_uid) const;
   // Jobs of any kind that name this Workload as theirs (kueue.x-k8s.io/prebuilt-workload-name).
   std::vector<ObjectKey> jobs_naming_workload(std::string_view ns, std::string_view name) const;
   // Of one described kind, by name.
@@ -153,6 +156,8 @@ class ClusterState {
   static std::optional<NamespacedName> subdomain_of(const JobSet& jobset);
   static std::optional<NamespacedName> kind_of(const DescribedJob& job);
   static std::optional<NamespacedName> owner_of(const Workload& workload);
+  static std::optional<NamespacedName> uid_of(const Workload& workload);
+  static std::optional<NamespacedName> preemptor_of(const Workload& workload);
   static std::optional<NamespacedName> local_queue_of(const Workload& workload);
   static std::optional<NamespacedName> cluster_queue_of(const Workload& workload);
   static std::optional<NamespacedName> cluster_queue_of(const LocalQueue& queue);
@@ -169,6 +174,8 @@ class ClusterState {
   ObjectIndex<JobSet, subdomain_of> jobsets_of_subdomain_;
   ObjectIndex<DescribedJob, kind_of> described_jobs_in_;
   ObjectIndex<Workload, owner_of> workloads_of_owner_;
+  ObjectIndex<Workload, uid_of> workloads_by_uid_;
+  ObjectIndex<Workload, preemptor_of> victims_of_;
   ObjectIndex<Workload, local_queue_of> workloads_in_queue_;
   ObjectIndex<Workload, cluster_queue_of> workloads_reserving_;
   ObjectIndex<LocalQueue, cluster_queue_of> local_queues_of_;

@@ -97,6 +97,15 @@ std::vector<const Workload*> ClusterState::workloads_of_owner(std::string_view o
   return workloads_of_owner_.at({"", owner_uid});
 }
 
+const Workload* ClusterState::workload_with_uid(std::string_view uid) const {
+  const auto found = workloads_by_uid_.at({"", uid});
+  return found.empty() ? nullptr : found.front();
+}
+
+std::vector<const Workload*> ClusterState::victims_of(std::string_view preemptor_uid) const {
+  return victims_of_.at({"", preemptor_uid});
+}
+
 std::vector<ObjectKey> ClusterState::jobs_naming_workload(std::string_view ns, std::string_view name) const {
   const auto found = jobs_naming_workload_.find(path_of(ns, name));
   if (found == jobs_naming_workload_.end()) return {};

@@ -217,28 +217,14 @@ void SchedulerDriver::note_block(const Workload& workload, Now now) {
   // An older version of a Workload whose admission is decided contains no news.
   const auto decision = decisions_.find(path);
   if (decision != decisions_.end() && std::holds_alternative<Admitted>(decision->second.decision)) return;
-  const auto block = admission_block(workload, *settings_.wait_for_pods_ready);
-  const auto known = blocks_.find(path);
-  if (known != blocks_.end() && block && known->second.block == *block) return;
-  if (known != blocks_.end()) blocks_.erase(known);
-  if (!block) return;
-  Block noted{.block = *block, .until = {}};
-  if (block->until) noted.until = now.monotonic + (*block->until - now.wall);
-  blocks_.emplace(path, noted);
-}
-
-std::string_view SchedulerDriver::blocker(Now now) const {
-  const std::pair<const std::string, Block>* first = nullptr;
-  for (const auto& entry : blocks_) {
-    const Block& block = entry.second;
-    const bool holds = !block.until || now.monotonic < *block.until;
-    if (holds && (first == nullptr || block.block.since < first->second.block.since)) first = &entry;
-  }
-  return first == nullptr ? std::string_view() : first->first;
+  if (const auto block = admission_block(workload, *settings_.wait_for_pods_ready))
+    blocks_.put(path, *block, now);
+  else
+    blocks_.erase(path);
 }
 
 std::optional<ObjectKey> SchedulerDriver::blocked_by(Now now) const {
-  const std::string_view path = blocker(now);
+  const std::string_view path = blocks_.first(now.monotonic);
   if (path.empty()) return std::nullopt;
   const auto [ns, name] = split_path(path);
   return ObjectKey{&kWorkloads, std::string(ns), std::string(name)};
@@ -257,7 +243,7 @@ void SchedulerDriver::decide(Now now, size_t enough, std::vector<ObjectKey>& key
   revocations_left_ = kMostWithdrawals;
   do {
     revoked_ = false;
-    scheduler_->await_ready(std::string(blocker(now)));
+    scheduler_->await_ready(std::string(blocks_.first(now.monotonic)));
     for (Decision& decision : scheduler_->drain(now, enough)) take(std::move(decision), now, keys);
   } while (revoked_);
   drop_void_refusals();
@@ -286,7 +272,7 @@ void SchedulerDriver::take(Decision decision, Now now, std::vector<ObjectKey>& k
                  [&](Admitted& admitted) {
                    const ObjectMeta& meta = admitted.workload->meta;
                    keys.push_back(key_of(kWorkloads, meta));
-                   if (blocks_admission(settings_)) blocks_.insert_or_assign(path_of(meta), Block{{now.wall}, {}});
+                   if (blocks_admission(settings_)) blocks_.put(path_of(meta), {now.wall}, now);
                    decisions_.insert_or_assign(path_of(meta), Unpersisted{.decision = std::move(admitted)});
                  },
                  [&](Preempted& preempted) { take(std::move(preempted), now, keys); },

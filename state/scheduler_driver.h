@@ -108,19 +108,12 @@ class SchedulerDriver {
   void drop_void_refusals();
   void note_block(const Workload& workload, Now now);
   void note_admission(const Workload& workload, Now now);
-  // "namespace/name" of blocked_by(); empty: nobody.
-  std::string_view blocker(Now now) const;
 
   QueueSettings settings_;
   std::unique_ptr<Scheduler> scheduler_;                       // its parts refer to each other
   std::map<std::string, Unpersisted, std::less<>> decisions_;  // by "ns/name"
-  // Who keeps the others out: by "ns/name", also those of whom that is only decided.
-  struct Block {
-    AdmissionBlock block;
-    // Its end by the clock that nobody sets.
-    std::optional<MonotonicTime> until;
-  };
-  std::map<std::string, Block, std::less<>> blocks_;
+  // Also of Workloads whose admission is only decided.
+  AdmissionBlocks blocks_;
   struct AdmittedSince {
     std::string uid;
     Timestamp stamp;  // of the condition, which names the admission

@@ -83,8 +83,15 @@ const json* ClusterView::consulted(const ResourceType& type, std::string_view ns
 }
 
 ContainerMinimum ClusterView::container_minimum(std::string_view ns) const {
-  const ContainerMinimum* minimum = container_minimums_.find(ns);
-  return minimum ? *minimum : ContainerMinimum{};
+  ContainerMinimum merged;
+  const Minimums* minimums = container_minimums_.find(ns);
+  if (minimums == nullptr) return merged;
+  // If several LimitRanges set a minimum, the last one by name counts.
+  for (const auto& [name, minimum] : *minimums) {
+    if (!minimum.cpu.empty()) merged.cpu = minimum.cpu;
+    if (!minimum.memory.empty()) merged.memory = minimum.memory;
+  }
+  return merged;
 }
 
 std::vector<std::string> ClusterView::namespaces_with_default_queue() const {
@@ -100,8 +107,8 @@ void ClusterView::put_typed(const TypedObject& object) {
   if (type.group.empty() && type.kind == kNamespaces.kind) {
     namespaces_.set(meta.name, meta.labels);
   } else if (const auto* limit_range = std::get_if<LimitRangePtr>(&object)) {
-    limit_ranges_.set(join_key({meta.ns, meta.name}), container_minimum_of(**limit_range));
-    refresh_container_minimum(meta.ns);
+    const ContainerMinimum minimum = container_minimum_of(**limit_range);
+    set_container_minimum(meta.ns, meta.name, &minimum);
   } else if (const auto* local_queue = std::get_if<LocalQueuePtr>(&object)) {
     local_queues_.set(join_key({meta.ns, meta.name}), {(*local_queue)->cluster_queue});
     if (meta.name == kDefaultLocalQueueName) default_queue_namespaces_.set(meta.ns, true);
@@ -157,8 +164,7 @@ void ClusterView::remove(std::string_view api_version, std::string_view kind, st
   if (group.empty() && kind == "Namespace") {
     namespaces_.erase(name);
   } else if (group.empty() && kind == "LimitRange") {
-    limit_ranges_.erase(join_key({ns, name}));
-    refresh_container_minimum(ns);
+    set_container_minimum(ns, name, nullptr);
   } else if (group == kKueueGroup && kind == "LocalQueue") {
     local_queues_.erase(join_key({ns, name}));
     if (name == kDefaultLocalQueueName) default_queue_namespaces_.erase(ns);
@@ -175,22 +181,17 @@ void ClusterView::remove(std::string_view api_version, std::string_view kind, st
   }
 }
 
-// A namespace has few LimitRanges; if several set a minimum, the last one by name counts.
-void ClusterView::refresh_container_minimum(std::string_view ns) {
-  const std::string prefix = std::string(ns) + "/";
-  std::map<std::string, ContainerMinimum> found;
-  limit_ranges_.for_each([&](const std::string& key, const ContainerMinimum& minimum) {
-    if (key.starts_with(prefix)) found.emplace(key, minimum);
-  });
-  ContainerMinimum merged;
-  for (const auto& [key, minimum] : found) {
-    if (!minimum.cpu.empty()) merged.cpu = minimum.cpu;
-    if (!minimum.memory.empty()) merged.memory = minimum.memory;
-  }
-  if (found.empty())
+void ClusterView::set_container_minimum(std::string_view ns, std::string_view name, const ContainerMinimum* minimum) {
+  const Minimums* known = container_minimums_.find(ns);
+  Minimums minimums = known == nullptr ? Minimums() : *known;
+  if (minimum != nullptr)
+    minimums.insert_or_assign(std::string(name), *minimum);
+  else
+    minimums.erase(std::string(name));
+  if (minimums.empty())
     container_minimums_.erase(ns);
   else
-    container_minimums_.set(ns, merged);
+    container_minimums_.set(ns, std::move(minimums));
 }
 
 }  // namespace muster

@@ -82,19 +82,19 @@ class ClusterView {
     SharedText api_version, kind;  // of the job
     std::string name;
   };
-  void refresh_container_minimum(std::string_view ns);
+  void set_container_minimum(std::string_view ns, std::string_view name, const ContainerMinimum* minimum);
 
   SharedMap<Labels> namespaces_;
   SharedMap<LocalQueueFacts> local_queues_;             // "ns/name"
   SharedMap<std::vector<std::string>> cluster_queues_;  // name -> admission checks
   SharedMap<std::string> admission_checks_;             // name -> controllerName
   SharedMap<bool> priority_classes_;
-  SharedMap<bool> default_queue_namespaces_;                    // namespaces with a LocalQueue `default`
-  SharedMap<ContainerMinimum> limit_ranges_;                    // "ns/name"
-  SharedMap<ContainerMinimum> container_minimums_;              // ns -> all of its LimitRanges
-  SharedMap<AdmittedJob> admitted_jobs_;                        // by uid
-  SharedMap<OwnerFacts> owners_;                                // "group/kind/ns/name"
-  SharedMap<std::shared_ptr<const nlohmann::json>> consulted_;  // the same
+  SharedMap<bool> default_queue_namespaces_;                              // namespaces with a LocalQueue `default`
+  using Minimums = std::map<std::string, ContainerMinimum, std::less<>>;  // by LimitRange
+  SharedMap<Minimums> container_minimums_;                                // by namespace
+  SharedMap<AdmittedJob> admitted_jobs_;                                  // by uid
+  SharedMap<OwnerFacts> owners_;                                          // "group/kind/ns/name"
+  SharedMap<std::shared_ptr<const nlohmann::json>> consulted_;            // the same
 };
 
 using ClusterViewPtr = std::shared_ptr<const ClusterView>;

@@ -126,3 +126,27 @@ TEST_CASE("every replica knows who keeps others out and the one that has waited 
   off.put(late, state, cluster.now);
   CHECK_FALSE(off.blocked_by(cluster.now).has_value());
 }
+
+TEST_CASE("admission blocks: the first that has not ended blocks, and by name where two began together") {
+  const Now now{TimePoint(seconds(1'767'268'800)), MonotonicTime(minutes(60))};
+  AdmissionBlocks blocks;
+  CHECK(blocks.first(now.monotonic).empty());
+  blocks.put("team/late", {now.wall - seconds(1)}, now);
+  blocks.put("team/b", {now.wall - seconds(9)}, now);
+  blocks.put("team/a", {now.wall - seconds(9)}, now);
+  blocks.put("team/ends", {now.wall - seconds(20), now.wall + seconds(5)}, now);
+  CHECK(blocks.first(now.monotonic) == "team/ends");
+  CHECK(blocks.first(now.monotonic + seconds(5)) == "team/a");
+  // The same block does not begin anew, another one does.
+  const Now later{now.wall + seconds(6), now.monotonic + seconds(6)};
+  blocks.put("team/ends", {now.wall - seconds(20), now.wall + seconds(5)}, later);
+  CHECK(blocks.first(later.monotonic) == "team/a");
+  blocks.put("team/ends", {now.wall - seconds(19), now.wall + seconds(7)}, later);
+  CHECK(blocks.first(later.monotonic) == "team/ends");
+  blocks.erase("team/ends");
+  blocks.erase("team/a");
+  blocks.erase("team/unknown");
+  CHECK(blocks.first(later.monotonic) == "team/b");
+  blocks.put("team/b", {now.wall}, later);
+  CHECK(blocks.first(later.monotonic) == "team/late");
+}

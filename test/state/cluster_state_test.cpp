@@ -214,6 +214,42 @@ TEST_CASE("cluster state: Workloads are found by what their newest version says"
   CHECK(names_of(state.workloads_in_queue("team-a", "q")).empty());
 }
 
+TEST_CASE("cluster state: a Workload is found by its uid and the victims of a preemptor while they hold quota") {
+  ClusterState state;
+  const auto put = [&](const char* name, int version, const char* uid, const char* evicted, const char* reserved) {
+    json object = {{"metadata", meta(name, version, uid)}, {"spec", {{"queueName", "q"}}}};
+    const auto condition = [](const char* type, const char* status) {
+      return json{{"type", type},
+                  {"status", status},
+                  {"reason", "r"},
+                  {"message",
+                   "Preempted to accommodate a workload (UID: high-uid, JobUID: j) due to prioritization in the "
+                   "ClusterQueue; preemptor path: /q; preemptee path: /q"}};
+    };
+    object["status"]["conditions"] = {condition("Preempted", evicted), condition("Evicted", evicted),
+                                      condition("QuotaReserved", reserved)};
+    state.put_watched(read_object(kWorkloads, object));
+  };
+  put("b", 1, "b-uid", "False", "True");
+  put("a", 2, "a-uid", "True", "True");
+  CHECK(names_of(state.victims_of("high-uid")) == "a");
+  put("b", 3, "b-uid", "True", "True");
+  CHECK(names_of(state.victims_of("high-uid")) == "a b");
+  CHECK(state.victims_of("b-uid").empty());
+  put("a", 4, "a-uid", "True", "False");
+  CHECK(names_of(state.victims_of("high-uid")) == "b");
+  state.remove({&kWorkloads, "team-a", "b"});
+  CHECK(state.victims_of("high-uid").empty());
+
+  REQUIRE(state.workload_with_uid("a-uid") != nullptr);
+  CHECK(state.workload_with_uid("a-uid")->meta.name == "a");
+  CHECK(state.workload_with_uid("b-uid") == nullptr);
+  // Another one of the same name.
+  put("a", 5, "other-uid", "False", "False");
+  CHECK(state.workload_with_uid("a-uid") == nullptr);
+  CHECK(state.workload_with_uid("other-uid") != nullptr);
+}
+
 TEST_CASE("cluster state: what many are asked for comes in the order of their paths") {
   ClusterState state;
   for (const char* name : {"c", "a", "b"}) state.put_watched(workload(name, *name));

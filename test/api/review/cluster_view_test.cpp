@@ -70,6 +70,13 @@ TEST_CASE("cluster view: the container minimum follows the LimitRanges of the na
   CHECK(view.container_minimum("a").cpu == "50m");
   CHECK(view.container_minimum("a").memory == "32Mi");
   CHECK(view.container_minimum("b").cpu.empty());
+  // The last one by name counts, each for what it sets.
+  view.put(json::parse(R"({"apiVersion":"v1","kind":"LimitRange","metadata":{"namespace":"a","name":"two"},
+    "spec":{"limits":[{"type":"Container","min":{"cpu":"70m"}}]}})"));
+  CHECK(view.container_minimum("a").cpu == "70m");
+  CHECK(view.container_minimum("a").memory == "32Mi");
+  view.remove("v1", "LimitRange", "a", "two");
+  CHECK(view.container_minimum("a").cpu == "50m");
   view.remove("v1", "LimitRange", "a", "one");
   CHECK(view.container_minimum("a").cpu.empty());
 }
