@@ -3,6 +3,7 @@
 // from the objects it is given.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/workload_conditions.h"
 #include "scheduler/eligibility.h"
 #include "scheduler/flavor_assignment.h"
 #include "scheduler/state.h"
@@ -144,7 +145,7 @@ std::optional<SchedulerView> explain_pending(const SchedulerState& state, const 
   for (const WorkloadState* other : ahead.first)
     explanation.ahead.push_back(other->object->meta.ns + "/" + other->object->meta.name);
   if (const auto inactive = why_inactive(state, queue.name)) {
-    explanation.reason = "Suspended";
+    explanation.reason = kSuspendedReason;
     explanation.message = "ClusterQueue " + queue.name + " does not admit workloads: " + inactive->message;
     explanation.outlook = "Is evaluated when the ClusterQueue is active again.";
     return explanation;
