@@ -8,6 +8,7 @@
 namespace muster {
 namespace {
 
+// Until the Workload's reconciler has reset them after the eviction, quota would be reserved for nothing (KEP-993).
 bool has_failed_checks(const Workload& workload) {
   return std::any_of(
       workload.status.admission_checks.begin(), workload.status.admission_checks.end(),
@@ -54,6 +55,7 @@ std::optional<Invalid> why_invalid(const SchedulerState& state, const WorkloadSt
   return std::nullopt;
 }
 
+// False while its queue is stopped or broken: then the queue says why it waits.
 bool waits(const SchedulerState& state, const std::string& ns, const std::string& name) {
   const WorkloadState* workload = state.find_workload(ns, name);
   return workload != nullptr && workload->in_queue() && workload->queue->active;

@@ -8,6 +8,7 @@
 
 namespace muster {
 
+// The worst resource decides: one that does not fit makes the others useless.
 FitMode PodSetPlacement::mode() const {
   if (obstacles.empty()) return FitMode::kFit;
   if (choices.empty()) return FitMode::kNoFit;
@@ -22,6 +23,7 @@ const FlavorChoice* PodSetPlacement::choice(ResourceId resource) const {
   return at == choices.end() ? nullptr : &*at;
 }
 
+// Preemption looks for victims that hold these, and no others.
 std::vector<QuotaId> Placement::contested() const {
   std::vector<QuotaId> quotas;
   for (const PodSetPlacement& pod_set : pod_sets) {
@@ -33,6 +35,7 @@ std::vector<QuotaId> Placement::contested() const {
   return quotas;
 }
 
+// Resources in the order of Kueue's visits, because the first resource of a group chooses its flavor.
 std::vector<ResourceAmount> FlavorAssigner::requests_of(size_t pod_set, int32_t count) const {
   std::vector<ResourceAmount> requests = workload_.pod_sets[pod_set].per_pod;
   for (ResourceAmount& request : requests) request.amount = saturating_multiply(request.amount, count);
@@ -157,6 +160,8 @@ FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t pod_se
   return scan;
 }
 
+// muster has no topologies: a flavor never has one, and without the gate the request is ignored, as in Kueue
+// (KEP-2724).
 bool needs_topology(const SchedulerState& state, const PodSet& pod_set) {
   return state.settings.topology_requests && pod_set.asks_for_topology;
 }
@@ -166,6 +171,7 @@ std::optional<FlavorRejection> why_ineligible(const SchedulerState& state, Flavo
   if (flavor == nullptr) return FlavorRejection{.kind = FlavorRejection::Kind::kFlavorMissing, .flavor = id};
   if (needs_topology(state, pod_set)) return FlavorRejection{.kind = FlavorRejection::Kind::kNoTopology, .flavor = id};
   const PodSpec& spec = *pod_set.pod_template.spec;
+  // spec.tolerations of the flavor are added to the pods when they start, so they count as the pods' own.
   for (const Taint& taint : flavor->node_taints) {
     if (!taint.counts_for_scheduling() || any_tolerates(spec.tolerations, taint, ComparisonOperators::kHonoured) ||
         any_tolerates(flavor->tolerations, taint, ComparisonOperators::kHonoured))
@@ -173,6 +179,7 @@ std::optional<FlavorRejection> why_ineligible(const SchedulerState& state, Flavo
     std::string text = taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect;
     return FlavorRejection{.kind = FlavorRejection::Kind::kTaint, .flavor = id, .detail = std::move(text)};
   }
+  // Only labels that the flavor names: nodes have more, which the scheduler of Kubernetes looks at.
   if (!spec.node_affinity.matches_known(flavor->node_labels))
     return FlavorRejection{.kind = FlavorRejection::Kind::kAffinity, .flavor = id};
   return std::nullopt;
@@ -184,6 +191,7 @@ bool FlavorAssigner::pinned_out(size_t pod_set, ResourceId resource, FlavorId fl
   return choice == nullptr || choice->flavor != flavor;
 }
 
+// All resources of a group get the same flavor, since they are on the same node.
 FlavorAssigner::Try FlavorAssigner::try_flavor(const QueueGroup& group, FlavorId flavor,
                                                const std::vector<ResourceAmount>& requests, const Amounts& before,
                                                std::vector<FlavorRejection>& obstacles) const {

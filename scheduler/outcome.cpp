@@ -11,6 +11,7 @@ std::string amount_text(const QuotaIdTable& names, ResourceId resource, int64_t 
   return to_quantity(names.resource_name(resource), amount).text();
 }
 
+// Kueue's sentences (pkg/scheduler/flavorassigner), which users and tools know. Only kFailed is muster's (KEP-2560).
 std::string to_text(const QuotaIdTable& names, const FlavorRejection& obstacle) {
   using Kind = FlavorRejection::Kind;
   const std::string& resource = names.resource_name(obstacle.resource);
@@ -38,6 +39,8 @@ std::string to_text(const QuotaIdTable& names, const FlavorRejection& obstacle) 
       return "insufficient unused quota for " + resource + " in flavor " + flavor + ", " +
              text(saturating_subtract(wanted, obstacle.limit)) + " more needed";
     }
+    // kPinned: the flavors were nominated with the quota of the start of the cycle. When the turn of the Workload
+    // comes, only these are tried again, as in Kueue.
     default:
       return "flavor " + flavor + " is not the one nominated for " + resource + " in this cycle";
   }
@@ -45,6 +48,7 @@ std::string to_text(const QuotaIdTable& names, const FlavorRejection& obstacle) 
 
 }  // namespace
 
+// Names of the recorded vectors, not of the API.
 std::string_view to_text(AttemptResult outcome) {
   switch (outcome) {
     case AttemptResult::kNoFit:
@@ -77,6 +81,7 @@ std::string_view to_text(QueuePosition requeued) {
   return "";
 }
 
+// Reasons of the condition QuotaReserved=False. kNone: Kueue has no reason more exact than "Pending" for it.
 std::string_view to_text(PendingReason reason) {
   switch (reason) {
     case PendingReason::kNone:
@@ -101,6 +106,8 @@ std::string_view to_text(PendingReason reason) {
   return "";
 }
 
+// The message of the condition. A sentence for each pod set that has no flavors; results that are not about flavors
+// have a sentence of their own.
 std::string to_message(const QuotaIdTable& names, const Workload& workload, const LastAttempt& refusal) {
   if (refusal.outcome == AttemptResult::kInvalid) return refusal.invalid;
   if (refusal.outcome == AttemptResult::kAwaitingReady)
@@ -112,6 +119,8 @@ std::string to_message(const QuotaIdTable& names, const Workload& workload, cons
   for (const PodSetObstacles& pod_set : refusal.pod_sets) {
     std::vector<std::string> sentences;
     for (const FlavorRejection& obstacle : pod_set.obstacles) sentences.push_back(to_text(names, obstacle));
+    // As in Kueue. The order in which flavors are tried changes from cycle to cycle (KEP-582), and a message that
+    // changes is a write.
     std::sort(sentences.begin(), sentences.end());
     if (!message.empty()) message += "; ";
     message += "couldn't assign flavors to pod set " + workload.pod_sets[pod_set.pod_set].name + ": ";

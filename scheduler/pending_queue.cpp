@@ -26,6 +26,7 @@ bool PendingQueue::Earlier::operator()(const WorkloadState* a, const WorkloadSta
   return queued_before(*a, *b);
 }
 
+// Workloads whose backoff ends at the same time come back in the order of the queue.
 bool PendingQueue::EarlierHeld::operator()(const WorkloadState* a, const WorkloadState* b) const {
   const Timestamp left = a->waiting().held_until, right = b->waiting().held_until;
   if (left != right) return left < right;
@@ -39,6 +40,7 @@ PendingQueue::Group& PendingQueue::group_of(const Shape& shape) {
 }
 
 void PendingQueue::drop_if_empty(Group& group) {
+  // waiting_ has a pointer to a group that a wake must still visit.
   if (!group.sides[0].empty() || !group.sides[1].empty() || group.waiting) return;
   drop_wake_conditions(group);
   groups_.erase(Shape(group.shape));
@@ -59,6 +61,7 @@ void PendingQueue::drop_wake_conditions(Group& group) {
 // Updates the index with the first parked Workload.
 void PendingQueue::index_first(Group& group) {
   if (!group.wake_conditions) return;
+  // The others of the shape ask for the same and come later, so only the first one can be the reason for a wake.
   WorkloadState* first = group.parked().empty() ? nullptr : *group.parked().begin();
   if (first == group.indexed) return;
   for (const WakeCondition& wake_condition : *group.wake_conditions) {
@@ -71,6 +74,7 @@ void PendingQueue::index_first(Group& group) {
 void PendingQueue::insert(WorkloadState& workload, bool compete) {
   Group& group = group_of(workload.shape);
   if (compete) {
+    // order_ sorts groups by their first competing Workload: a group must not be in it while that Workload changes.
     if (!group.active().empty()) order_.erase(&group);
     group.active().insert(&workload);
     order_.insert(&group);
@@ -94,6 +98,7 @@ bool PendingQueue::competes(const WorkloadState& workload) const {
   return groups_.at(workload.shape).competing == waiting->side;
 }
 
+// A Workload that competes already keeps its place.
 void PendingQueue::push(WorkloadState& workload) {
   if (competes(workload)) return;
   remove(workload);
@@ -105,6 +110,7 @@ void PendingQueue::park(WorkloadState& workload) {
   insert(workload, false);
 }
 
+// Backoff after an eviction (KEP-1282), or a Workload that must not be started again before its object changes.
 void PendingQueue::hold_back(WorkloadState& workload, Timestamp until) {
   remove(workload);
   Waiting& waiting = waiting_part_of(workload);
@@ -131,6 +137,8 @@ void PendingQueue::remove(WorkloadState& workload) {
 }
 
 WorkloadState* PendingQueue::front() const {
+  // The victims of the preferred Workload are on their way out. If a Workload of higher priority that came later went
+  // first, it would take the quota that they free, and the evictions would have been for nothing.
   if (preferred_ != nullptr && competes(*preferred_)) return const_cast<WorkloadState*>(preferred_);
   return order_.empty() ? nullptr : *(*order_.begin())->active().begin();
 }
@@ -142,6 +150,8 @@ void PendingQueue::join(Members& from, Members& into, int side) {
   from.clear();
 }
 
+// Kueue's scheduling equivalence classes: what is refused for one Workload is refused for all that ask for the same.
+// The two sides exchange their roles, so that only the smaller side is moved.
 void PendingQueue::refuse_shape(const Shape& shape) {
   Group& group = group_of(shape);
   drop_wake_conditions(group);
@@ -155,6 +165,7 @@ void PendingQueue::refuse_shape(const Shape& shape) {
   join(group.active(), group.parked(), 1 - group.competing);
 }
 
+// The conditions of the last refusal replace the ones of an earlier refusal, which had other causes.
 void PendingQueue::await(const Shape& shape, std::vector<WakeCondition> wake_conditions) {
   Group& group = group_of(shape);
   drop_wake_conditions(group);
@@ -167,6 +178,7 @@ bool PendingQueue::refused(const Shape& shape) const {
   return it != groups_.end() && it->second.refused;
 }
 
+// The conditions belong to an evaluation that no longer counts: a new refusal brings new ones.
 void PendingQueue::wake(Group& group) {
   drop_wake_conditions(group);
   group.refused = false;
@@ -183,6 +195,7 @@ void PendingQueue::wake_held(Timestamp now) {
   while (!held_.empty() && (*held_.begin())->waiting().held_until <= now) push(**held_.begin());
 }
 
+// After a change of structure it is not known which Workloads it helps: all shapes are evaluated again.
 void PendingQueue::wake(Timestamp now) {
   waiting_.clear();
   for (auto next = groups_.begin(); next != groups_.end();) {
@@ -194,6 +207,7 @@ void PendingQueue::wake(Timestamp now) {
   wake_held(now);
 }
 
+// Shapes with wake conditions stay parked: wake_first() finds those that the release helps by the index.
 void PendingQueue::wake_released(Timestamp now) {
   for (Group* group : std::exchange(waiting_, {})) {
     group->waiting = false;
@@ -205,6 +219,7 @@ void PendingQueue::wake_released(Timestamp now) {
 
 // One shape at a time: the first Workload takes the released quota, and the others would be refused again.
 void PendingQueue::wake_first(const WakeIndex::Reach& reach) {
+  // While the preferred Workload waits for its victims, no other one may take what they free.
   const WorkloadState* competing = front();
   if (competing != nullptr && competing == preferred_) return;
   WorkloadState* first = wake_index_.first_within(reach);
@@ -237,6 +252,7 @@ PendingQueue::Ahead PendingQueue::ahead_of(const WorkloadState& workload, size_t
     for (const Members& side : group.sides) {
       for (const WorkloadState* other : side) {
         if (other == preferred_) continue;
+        // Each side is in the order of the queue.
         if (!queued_before(*other, workload)) break;
         consider(other);
       }
@@ -254,6 +270,7 @@ PendingQueue::Ahead PendingQueue::ahead_of(const WorkloadState& workload, size_t
   return ahead;
 }
 
+// The Workloads that were parked with their shape were not evaluated themselves.
 const WorkloadState* PendingQueue::evaluated(const Shape& shape) const {
   const auto found = groups_.find(shape);
   if (found == groups_.end()) return nullptr;

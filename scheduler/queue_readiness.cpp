@@ -16,7 +16,10 @@ std::string listed(const std::set<std::string>& names) {
 
 }  // namespace
 
+// As in Kueue the condition has the first reason, and the message all of them, so that an administrator sees them at
+// once.
 QueueReadiness readiness_of(const ClusterQueue& queue, const QueueSurroundings& surroundings) {
+  // Nothing else matters then: the finalizer keeps the queue only for the Workloads that it has admitted.
   if (queue.meta.deleting)
     return {false, std::string(kTerminatingReason), "Can't admit new workloads; clusterQueue is terminating"};
   std::string reason;
@@ -38,6 +41,7 @@ QueueReadiness readiness_of(const ClusterQueue& queue, const QueueSurroundings& 
   if (!missing.empty()) add(kAdmissionCheckNotFoundReason, "references missing AdmissionCheck(s): " + listed(missing));
   if (!inactive.empty())
     add(kAdmissionCheckInactiveReason, "references inactive AdmissionCheck(s): " + listed(inactive));
+  // KEP-79: no quota can be computed for a Cohort that is above itself.
   if (surroundings.in_cohort_cycle)
     add("CohortCycle", "the parents of its Cohort form a cycle; change one spec.parentName");
   if (reason.empty()) return {true, std::string(kReadyReason), "Can admit new workloads"};

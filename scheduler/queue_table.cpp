@@ -15,6 +15,8 @@ bool same_spec(const ObjectMeta& a, const ObjectMeta& b) {
 
 }  // namespace
 
+// A LocalQueue or a Workload can name a ClusterQueue that does not exist (yet). Such a queue has state, but no node in
+// the ledger and no quota.
 QueueState& QueueTable::cluster_queue(const std::string& name) {
   std::unique_ptr<QueueState>& slot = state_.queues[name];
   if (!slot) {
@@ -34,6 +36,7 @@ LocalQueueState& QueueTable::local_queue(const std::string& key) {
 }
 
 void QueueTable::drop_if_unused(QueueState& queue) {
+  // Workloads can hold quota of a deleted ClusterQueue until their jobs have stopped.
   if (queue.object != nullptr || !queue.local_queues.empty() || !queue.reserved.empty()) return;
   wake_.forget(queue);
   forget_protection_end(state_, queue);
@@ -46,6 +49,7 @@ void QueueTable::drop_if_unused(LocalQueueState& local) {
   state_.local_queues.erase(std::string(local.key));
 }
 
+// Of flavors that do not exist as well: the limits count as soon as the ResourceFlavor is created.
 std::vector<QuotaLimits> QueueTable::limits_of(const std::vector<ResourceGroup>& groups) {
   std::vector<QuotaLimits> limits;
   for (const ResourceGroup& group : groups) {
@@ -73,6 +77,7 @@ void QueueTable::read_groups(QueueState& queue) {
       made.resources.push_back(state_.names.resource(resource));
     for (const FlavorQuotas& flavor : group.flavors) made.flavors.push_back(state_.names.flavor(flavor.name));
   }
+  // As in Kueue, pods are counted only where the ClusterQueue has quota for the resource "pods".
   queue.covers_pods = queue.group_of(state_.pods) != nullptr;
   state_.flavors.resize(state_.names.flavor_count());
 }
@@ -91,12 +96,16 @@ bool QueueTable::set_object(QueueState& queue, const ClusterQueuePtr& object) {
   state_.ledger.set_queue(queue.node, object->cohort, limits_of(object->resource_groups),
                           object->fair_weight ? object->fair_weight->approximate() : 1.0);
   if (before == nullptr) {
+    // Workloads with quota that came before their queue: after a restart, kinds are listed in any order.
     for (const WorkloadState* workload : queue.reserved) state_.ledger.add(queue.node, workload->holding().usage);
   }
+  // Scans of flavors that were begun for the last version start again (KEP-582).
   ++queue.generation;
   return true;
 }
 
+// What its Workloads hold is no longer in the ledger. They keep it in their own state, for the case that the queue
+// comes back.
 void QueueTable::unset_object(QueueState& queue) {
   forget_protection_end(state_, queue);
   state_.ledger.remove_queue(queue.node);
@@ -115,6 +124,7 @@ bool QueueTable::set_cohort(const CohortPtr& cohort) {
   return true;
 }
 
+// ClusterQueues and Cohorts that still name it form a Cohort without quota of its own (KEP-79).
 void QueueTable::unset_cohort(const std::string& name) {
   cohorts_.erase(name);
   state_.ledger.remove_cohort(name);

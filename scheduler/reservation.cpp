@@ -6,6 +6,7 @@
 
 namespace muster {
 
+// Pods that have succeeded give their quota back while the rest of the job runs (KEP-78).
 int32_t count_after_reclaim(const Workload& workload, const PodSet& pod_set, bool reclaims) {
   int32_t count = pod_set.count;
   if (!reclaims) return count;
@@ -20,6 +21,7 @@ void for_each_use(const Workload& workload, const Admission& admission, bool rec
   for (const PodSetAssignment& assignment : admission.pod_sets) {
     const PodSet* pod_set = workload.find(assignment.name);
     const int32_t left = pod_set == nullptr ? 0 : count_after_reclaim(workload, *pod_set, reclaims);
+    // With partial admission fewer pods were admitted than the pod set says (KEP-420).
     const int32_t admitted = assignment.count.value_or(pod_set == nullptr ? 0 : pod_set->count);
     for (const auto& [resource, flavor] : assignment.flavors) {
       const auto amount = assignment.resource_usage.find(resource);
@@ -43,6 +45,7 @@ void read_admission_usage(QuotaIdTable& names, const Workload& workload, const A
                });
 }
 
+// A queue that can preempt has other victims after each change of its holders: `moved` tells the next turn.
 void reserve(SchedulerState& state, WorkloadState& workload, QueueState& queue, WorkloadState::Holding holding) {
   WorkloadState::Holding& held = workload.phase.emplace<WorkloadState::Holding>(std::move(holding));
   workload.queue = &queue;
@@ -57,6 +60,7 @@ WorkloadState::Holding release(SchedulerState& state, WorkloadState& workload) {
   WorkloadState::Holding held = std::move(workload.holding());
   workload.phase.emplace<std::monostate>();
   if (queue.node != kNoNode) state.ledger.remove(queue.node, held.usage);
+  // The last Workload takes the place, so that a release does not depend on the number of holders.
   queue.reserved[held.index_in_queue] = queue.reserved.back();
   // The last one can be the Workload itself, which holds nothing any longer.
   if (queue.reserved.back() != &workload) queue.reserved.back()->holding().index_in_queue = held.index_in_queue;

@@ -9,6 +9,7 @@
 namespace muster {
 namespace {
 
+// A refusal that repeats the last one changes no condition. The eviction of an awaited victim is under way already.
 bool is_news(const Decision& decision) {
   const auto* pending = std::get_if<Pending>(&decision);
   return pending == nullptr ? !std::holds_alternative<AwaitedVictim>(decision) : pending->changed;
@@ -23,12 +24,14 @@ void Scheduler::put(const ClusterQueuePtr& object) {
   QueueState& queue = queues_.cluster_queue(object->meta.name);
   const bool known = queue.object != nullptr;
   if (!queues_.set_object(queue, object)) return;
+  // Workloads of LocalQueues that named the ClusterQueue before it existed.
   if (!known) {
     for (LocalQueueState* local : queue.local_queues) point_local_queue(*local, &queue);
   }
   wake_.structure_changed();
 }
 
+// Pending Workloads leave the queue. Those that hold quota keep it until their objects show that it is released.
 void Scheduler::remove_cluster_queue(const std::string& name) {
   const auto it = state_.queues.find(name);
   if (it == state_.queues.end() || it->second->object == nullptr) return;
@@ -49,6 +52,7 @@ void Scheduler::point_local_queue(LocalQueueState& local, QueueState* queue) {
 void Scheduler::put(const LocalQueuePtr& object) {
   LocalQueueState& local = queues_.local_queue(path_of(object->meta));
   const LocalQueuePtr before = std::exchange(local.object, object);
+  // muster writes the counts in the status often; they mean nothing here.
   if (before != nullptr && before->meta.uid == object->meta.uid && before->cluster_queue == object->cluster_queue &&
       before->stop_policy == object->stop_policy)
     return;
@@ -81,6 +85,7 @@ void Scheduler::remove_resource_flavor(const std::string& name) {
   wake_.structure_changed();
 }
 
+// A ClusterQueue is inactive while one of its checks is missing or inactive (KEP-993).
 void Scheduler::put(const AdmissionCheckPtr& check) {
   const bool active = check->active();
   const auto [it, added] = state_.checks.try_emplace(check->meta.name, active);
@@ -106,6 +111,7 @@ void Scheduler::remove_workload_priority_class(const std::string& name) {
   if (state_.class_protection.erase(name) > 0) wake_.structure_changed();
 }
 
+// For the namespaceSelector of ClusterQueues.
 void Scheduler::put_namespace(const std::string& name, Labels labels) {
   const auto it = state_.namespaces.find(name);
   if (it != state_.namespaces.end() && it->second == labels) return;
@@ -117,6 +123,8 @@ void Scheduler::remove_namespace(const std::string& name) {
   if (state_.namespaces.erase(name) > 0) wake_.structure_changed();
 }
 
+// The first settle() finds cycles of Cohorts, which make queues inactive. The second one leaves inactive queues out of
+// the heights of their Cohorts, by which nearer quota is preferred.
 void Scheduler::refresh_activity() {
   state_.ledger.settle();
   for (const auto& [name, queue] : state_.queues) {
@@ -132,6 +140,7 @@ void Scheduler::prepare(Now clocks, bool only_what_it_helps) {
   const Timestamp now = to_timestamp(clocks.wall);
   const bool everything = wake_.take_structure_change();
   if (everything) {
+    // The ids of roots can be others now.
     refresh_activity();
     wake_.trees().clear();
     for (const auto& [name, queue] : state_.queues) {
@@ -142,13 +151,17 @@ void Scheduler::prepare(Now clocks, bool only_what_it_helps) {
   }
   for (const LocalQueueState* local : wake_.take_entering()) workloads_.enter_all(*local, now);
   for (QueueState* queue : take_ended_protections(state_, clocks.monotonic)) {
+    // A Workload that was spared may be preempted from now on.
     queue->pending.wake(now);
     wake_.mark_dirty(*queue);
   }
   for (const NodeId root : wake_.take_released_trees()) {
+    // All of its Workloads compete already.
     if (everything) continue;
     for (const NodeId node : state_.ledger.queues_of_tree(root)) {
       QueueState& queue = *state_.queue_at(node);
+      // Where preemption is possible, another set of holders means other victims: a Workload that no free quota helps
+      // can find some now. Without that, only free quota helps.
       if (only_what_it_helps && !std::exchange(queue.moved, false))
         queue.pending.wake_released(now);
       else
@@ -182,6 +195,7 @@ std::vector<Decision> Scheduler::turn(const std::vector<QueueState*>& queues, No
     WorkloadState* head = queue->pending.front();
     if (head == nullptr) continue;
     any = true;
+    // For subject(), should the evaluation throw.
     state_.subject = head;
     if (std::optional<Invalid> why = why_invalid(state_, *head))
       cycle.add_invalid(*head, std::move(*why));
@@ -201,6 +215,7 @@ std::vector<Decision> Scheduler::turn(const std::vector<QueueState*>& queues, No
 void Scheduler::await_ready(const std::string& workload) {
   if (state_.awaited == workload) return;
   state_.awaited = workload;
+  // Only heads that the block has held can go on now. All others were refused for their own reasons.
   for (const auto& [name, queue] : state_.queues) {
     const WorkloadState* head = queue->active ? queue->pending.front() : nullptr;
     const LastAttempt* refusal = head == nullptr ? nullptr : head->waiting().refusal.get();
@@ -208,6 +223,7 @@ void Scheduler::await_ready(const std::string& workload) {
   }
 }
 
+// Kueue's cycle, which recorded vectors are compared with: one head of every ClusterQueue.
 std::vector<Decision> Scheduler::cycle(Now now) {
   prepare(now, false);
   std::vector<QueueState*> queues;
@@ -222,6 +238,8 @@ std::vector<Decision> Scheduler::drain(Now now, size_t enough) {
   std::vector<Decision> all;
   size_t admitted = 0;
   while (admitted < enough && (!wake_.trees().empty() || wake_.has_deferred_releases())) {
+    // Kueue forgets releases by Workloads of stopped queues. They come last, so that all decisions before them are
+    // Kueue's.
     if (wake_.trees().empty()) {
       wake_.release_deferred();
       prepare(now, true);
@@ -230,6 +248,7 @@ std::vector<Decision> Scheduler::drain(Now now, size_t enough) {
     for (const NodeId root : wake_.trees().roots()) {
       for (const NodeId node : state_.ledger.queues_of_tree(root)) queues.push_back(state_.queue_at(node));
     }
+    // Trees of Cohorts without a ClusterQueue.
     if (queues.empty()) {
       wake_.trees().clear();
       continue;

@@ -12,6 +12,8 @@ namespace {
 
 using nlohmann::json;
 
+// As written, not as amounts: another spelling of the same quantity is another shape. That costs an evaluation and is
+// never wrong.
 json containers_shape(const json& pod_spec, const char* list) {
   json shapes = json::array();
   for (const json& container : array_at(pod_spec, {list})) {
@@ -42,7 +44,10 @@ uint64_t hex_to_int(std::string_view hex) {
 
 const std::string& Shapes::digest_of(const PodSpecPtr& spec) {
   const auto it = specs_.find(spec.get());
+  // Workloads of one job template share their PodSpec (state/template_pool.h). An address can be used again after its
+  // spec is gone, which the weak pointer shows.
   if (it != specs_.end() && it->second.spec.lock() == spec) return it->second.digest;
+  // Each sweep pays for itself: it comes after as many additions as entries were left.
   if (specs_.size() >= sweep_at_) {
     std::erase_if(specs_, [](const auto& known) { return known.second.spec.expired(); });
     sweep_at_ = 2 * specs_.size() + 1024;
@@ -52,6 +57,8 @@ const std::string& Shapes::digest_of(const PodSpecPtr& spec) {
   return known.digest;
 }
 
+// Everything that an evaluation reads of the Workload itself. 128 bits of a SHA-256, so that no user can make a
+// Workload that is parked and woken with the Workloads of another user.
 Shape Shapes::shape_of(const WorkloadState& workload) {
   std::string text = std::to_string(workload.object->priority);
   for (size_t i = 0; i < workload.pod_sets.size(); ++i) {
@@ -63,6 +70,7 @@ Shape Shapes::shape_of(const WorkloadState& workload) {
     for (const ResourceAmount& request : workload.pod_sets[i].per_pod)
       text += ',' + std::to_string(request.resource) + '=' + std::to_string(request.amount);
   }
+  // Flavors that have failed for the Workload are not tried again (KEP-2560).
   for (const FlavorId flavor : workload.failed) text += '!' + std::to_string(flavor);
   const std::string digest = sha256_hex(text);
   return {hex_to_int(std::string_view(digest).substr(0, 16)), hex_to_int(std::string_view(digest).substr(16, 16))};

@@ -5,11 +5,14 @@
 
 namespace muster {
 
+// Whether flavors are left that were not tried in this round (KEP-582). Until then the Workload competes again at once,
+// and is not parked.
 bool ScanProgress::pending() const {
   return std::any_of(positions.begin(), positions.end(),
                      [](const Position& position) { return position.flavor != kFinished; });
 }
 
+// A finished scan starts again at the first flavor, since kFinished is -1.
 int ScanProgress::next_flavor(uint32_t pod_set, ResourceId resource) const {
   for (const Position& position : positions) {
     if (position.pod_set == pod_set && position.resource == resource) return position.flavor + 1;
@@ -53,6 +56,7 @@ SimulatedRemoval::~SimulatedRemoval() {
   for (WorkloadState* workload : taken_) workload->holding().taken_away = false;
 }
 
+// Each Workload once: a search can come to the same victim twice.
 void SimulatedRemoval::take(WorkloadState& workload) {
   WorkloadState::Holding& held = workload.holding();
   if (std::exchange(held.taken_away, true)) return;
@@ -61,6 +65,8 @@ void SimulatedRemoval::take(WorkloadState& workload) {
 }
 
 bool queued_before(const WorkloadState& a, const WorkloadState& b) {
+  // KEP-83: priority first. The time is that of creation or, as requeuingStrategy.timestamp says, of the last eviction
+  // (KEP-1282).
   if (a.priority() != b.priority()) return a.priority() > b.priority();
   // Sets distinguish Workloads by this order only, so its last key is unique.
   const ObjectMeta &left = a.object->meta, &right = b.object->meta;

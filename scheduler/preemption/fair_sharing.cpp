@@ -7,11 +7,13 @@
 
 namespace muster {
 
+// KEP-1714: a weight of 2 lets a node borrow twice as much for the same share.
 double DominantShare::weighted() const {
   if (infinite()) return std::numeric_limits<double>::infinity();
   return ratio == 0 ? 0 : ratio / weight;
 }
 
+// Nodes of weight 0 that borrow come after all others, and among themselves by what they borrow.
 int compare(const DominantShare& a, const DominantShare& b) {
   if (a.infinite() != b.infinite()) return a.infinite() ? 1 : -1;
   const double left = a.infinite() ? a.ratio : a.weighted(), right = b.infinite() ? b.ratio : b.weighted();
@@ -34,6 +36,7 @@ DominantShare dominant_share(const QuotaIdTable& names, const Ledger& ledger, No
     it->amount = saturating_add(it->amount, beyond);
   }
   share.borrowing = !borrowed.empty();
+  // The dominant resource is the one of which the node has the largest part.
   for (const ResourceAmount& entry : borrowed) {
     const int64_t lendable = ledger.lendable(parent, entry.resource);
     if (lendable > 0)
@@ -53,6 +56,7 @@ FairTournament::FairTournament(SchedulerState& state, NodeId root, std::vector<C
   }
 }
 
+// Shares as they would be after the admission: otherwise one large Workload of an idle queue would pass all others.
 void FairTournament::measure(Player& player) {
   state_.subject = player.contender.workload;
   const Ledger::Simulation simulation(state_.ledger);
@@ -72,6 +76,7 @@ const FairTournament::Level& FairTournament::level_below(const Player& player, N
   return player.levels[at - player.path.begin() - 1];
 }
 
+// The order of KEP-1714, after Workloads with a claim (preemption.h, kEvictionsBeforeClaim).
 bool FairTournament::better(const Player& a, const Player& b, NodeId cohort) const {
   const WorkloadState &left = *a.contender.workload, &right = *b.contender.workload;
   if (left.has_claim != right.has_claim) return left.has_claim;
@@ -82,6 +87,8 @@ bool FairTournament::better(const Player& a, const Player& b, NodeId cohort) con
   return left.queued_since < right.queued_since;
 }
 
+// A knockout: each Cohort sends the best of its queues and child Cohorts up to its parent, which compares them by the
+// shares of its own children.
 int FairTournament::winner(NodeId cohort) const {
   int best = -1;
   const auto challenge = [&](int index) {

@@ -7,12 +7,15 @@
 namespace muster {
 namespace {
 
+// Only a Workload that holds one of the contested quotas can help.
 bool uses_any(const WorkloadState& workload, const std::vector<QuotaId>& quotas) {
   const std::vector<QuotaId>& used_quotas = workload.holding().used_quotas;
   return std::any_of(used_quotas.begin(), used_quotas.end(),
                      [&](QuotaId used) { return std::find(quotas.begin(), quotas.end(), used) != quotas.end(); });
 }
 
+// withinClusterQueue and reclaimWithinCohort (KEP-83). The times are those of the queue's order, so a Workload does not
+// evict one before which it would not have been admitted.
 bool satisfies(PreemptionPolicy policy, const WorkloadState& preemptor, const WorkloadState& candidate) {
   const bool lower = preemptor.priority() > candidate.priority();
   switch (policy) {
@@ -44,6 +47,7 @@ std::string_view to_text(PreemptionReason reason) {
   return "";
 }
 
+// Kueue's words in the messages of the conditions Evicted and Preempted.
 std::string_view explanation_of(PreemptionReason reason) {
   switch (reason) {
     case PreemptionReason::kInClusterQueue:
@@ -59,6 +63,7 @@ std::string_view explanation_of(PreemptionReason reason) {
 }
 
 int recent_evictions(const WorkloadState& victim, const WorkloadState& preemptor, Timestamp now) {
+  // One entry for each preemptor; old evictions are forgotten.
   for (const Eviction& eviction : victim.evictions) {
     if (eviction.preemptor_uid != preemptor.object->meta.uid) continue;
     return now.seconds - eviction.last.seconds <= kEvictionMemorySeconds ? eviction.count : 0;
@@ -71,6 +76,7 @@ bool may_evict(const SchedulerState& state, const PreemptionRequest& request, Pr
   if (candidate.holding().taken_away || !candidate.can_be_stopped || !uses_any(candidate, request.contested) ||
       !satisfies(policy, request.preemptor, candidate))
     return false;
+  // Its quota comes back anyway, so it is taken without any limit of evictions or protection.
   if (candidate.holding().evicting) return true;
   if (recent_evictions(candidate, request.preemptor, to_timestamp(request.now.wall)) >= kMostEvictions) return false;
   const auto protection = protected_until(state, request.preemptor, candidate);
@@ -79,6 +85,8 @@ bool may_evict(const SchedulerState& state, const PreemptionRequest& request, Pr
   return false;
 }
 
+// Kueue's order of candidates (KEP-83): those that are being evicted, then other queues' Workloads, low priorities, and
+// the latest reservations, which have the least work to lose. The uid makes the order total.
 bool evicted_before(const PreemptionRequest& request, const WorkloadState& a, const WorkloadState& b) {
   const WorkloadState::Holding &left = a.holding(), &right = b.holding();
   if (left.evicting != right.evicting) return left.evicting;
@@ -89,6 +97,8 @@ bool evicted_before(const PreemptionRequest& request, const WorkloadState& a, co
   return a.object->meta.uid < b.object->meta.uid;
 }
 
+// `allow_borrowing` false: the preemptor may only use its own quota, for searches that must not evict other queues'
+// Workloads in order to borrow (KEP-1337).
 bool fits_now(const SchedulerState& state, const PreemptionRequest& request, bool allow_borrowing) {
   const NodeId queue = request.preemptor.queue->node;
   return std::all_of(request.usage.begin(), request.usage.end(), [&](const QuotaAmount& entry) {
@@ -117,6 +127,8 @@ std::vector<Victim> find_victims(SchedulerState& state, const PreemptionRequest&
   return state.fair() ? fair_victims(state, request, spared) : classic_victims(state, request, spared);
 }
 
+// Kueue's preemption oracle: flavors are compared by what preemption would do on each of them, before one is chosen
+// (KEP-582). One quota alone is asked about, so the answer is an estimate.
 PreemptionForecast forecast_preemption(SchedulerState& state, const WorkloadState& preemptor, QuotaId quota,
                                        int64_t amount, Now now, Spared& spared) {
   using Kind = PreemptionForecast::Kind;

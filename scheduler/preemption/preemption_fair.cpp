@@ -57,6 +57,7 @@ FairSearch::Candidates FairSearch::find_candidates() const {
   if (policy.reclaim_within_cohort != PreemptionPolicy::kNever && ledger_.parent(queue_.node) != kNoNode) {
     for (const NodeId node : ledger_.queues_of_tree(ledger_.root(queue_.node))) {
       const QueueState& other = *state_.queue_at(node);
+      // A queue within its nominal quota has borrowed nothing that could be reclaimed.
       if (&other != &queue_ && other.active && !ledger_.within_quota(node, request_.contested))
         collect(other, policy.reclaim_within_cohort);
     }
@@ -86,6 +87,8 @@ WorkloadState& FairSearch::pop(const QueueState& queue) {
   return first;
 }
 
+// KEP-1714: victims come from the node with the largest share at each level, which is found again after each victim,
+// since its removal changes the shares.
 const QueueState* FairSearch::next_target() {
   const NodeId root = ledger_.root(queue_.node);
   if (root == queue_.node) return has_candidates(queue_) && !done_.contains(root) ? &queue_ : nullptr;
@@ -104,6 +107,7 @@ const QueueState* FairSearch::next_target_below(NodeId cohort) {
     const QueueState& other = *state_.queue_at(child);
     if (!other.active || done_.contains(child)) continue;
     const DominantShare share_of_child = share(child);
+    // The preemptor's own queue is a target also when it borrows nothing: its policy withinClusterQueue says so.
     if ((!share_of_child.borrowing && &other != &queue_) || !has_candidates(other)) {
       done_.insert(child);
       continue;
@@ -138,6 +142,7 @@ const QueueState* FairSearch::next_target_below(NodeId cohort) {
 }
 
 // Whether the Workload fits now.
+// run() has added the preemptor to its queue, for the shares; to see whether it fits it must not count twice.
 bool FairSearch::take(WorkloadState& workload, PreemptionReason reason) {
   ledger_.remove(workload.queue->node, workload.holding().usage);
   victims_.push_back({&workload, reason});
@@ -146,6 +151,7 @@ bool FairSearch::take(WorkloadState& workload, PreemptionReason reason) {
   return fits_now(state_, request_, true);
 }
 
+// Whether the preemptor stays within its own quota: then it takes back what was lent, and shares do not matter.
 bool FairSearch::within_nominal() const {
   return ledger_.within_quota(queue_.node, request_.contested);
 }
@@ -172,6 +178,7 @@ bool FairSearch::passes(FairStrategy strategy, const DominantShare& mine, const 
 // LessThanOrEqualToFinalShare and LessThanInitialShare, whichever is configured first.
 bool FairSearch::first_round(Candidates& left) {
   begin_round(std::exchange(left, {}));
+  // Before the search, because victims in its own queue would lower the usage.
   const bool entitled = within_nominal();
   while (const QueueState* target = next_target()) {
     if (target == &queue_) {

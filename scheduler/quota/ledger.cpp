@@ -15,6 +15,7 @@ void add_amount(Amounts& amounts, QuotaId quota, int64_t amount) {
     amounts.insert(at, {quota, amount});
 }
 
+// Backwards, because one cell can have changed several times. An outer simulation goes on with the rest of the log.
 Ledger::Simulation::~Simulation() {
   while (ledger_.log_.size() > mark_) {
     ledger_.log_.back().cell->usage = ledger_.log_.back().usage;
@@ -23,6 +24,7 @@ Ledger::Simulation::~Simulation() {
   --ledger_.simulations_;
 }
 
+// lendingLimit (KEP-1224): the part of its quota that no other node can use.
 int64_t Ledger::Cell::kept() const {
   return lending == kUnlimited ? 0 : std::max<int64_t>(0, saturating_subtract(subtree, lending));
 }
@@ -32,6 +34,7 @@ NodeId Ledger::cohort(std::string_view name) const {
   return it == cohorts_.end() ? kNoNode : it->second;
 }
 
+// Nodes have few quotas: a sorted array is smaller and faster than a map.
 const Ledger::Cell& Ledger::cell(NodeId node, QuotaId quota) const {
   static const Cell kEmpty;
   const Node& at = nodes_[node];
@@ -81,10 +84,12 @@ int64_t Ledger::debt_or_available(NodeId node, QuotaId quota) const {
   return saturating_add(std::max<int64_t>(0, saturating_subtract(kept, own.usage)), from_parent);
 }
 
+// A debt counts as no quota.
 int64_t Ledger::available(NodeId queue, QuotaId quota) const {
   return std::max<int64_t>(0, debt_or_available(queue, quota));
 }
 
+// A request for more cannot be met by any release: reason ExceedsMaxQuota.
 int64_t Ledger::potential(NodeId node, QuotaId quota) const {
   const Cell& own = cell(node, quota);
   const NodeId up = nodes_[node].parent;
@@ -108,10 +113,13 @@ bool Ledger::borrowing_with(NodeId node, QuotaId quota, int64_t amount) const {
   return saturating_add(own.usage, amount) > own.subtree;
 }
 
+// Such a queue borrows nothing, so nothing can be reclaimed from it (KEP-83).
 bool Ledger::within_quota(NodeId node, std::span<const QuotaId> quotas) const {
   return std::none_of(quotas.begin(), quotas.end(), [&](QuotaId quota) { return borrowing(node, quota); });
 }
 
+// How far up the tree quota must come from: the lowest Cohort whose own quota is enough. Nearer quota is preferred,
+// since borrowing from it disturbs fewer queues (KEP-79, hierarchical preemption).
 Ledger::Reach Ledger::reach(NodeId queue, QuotaId quota, int64_t amount) const {
   const bool has_parent = nodes_[queue].parent != kNoNode;
   if (!has_parent || !borrowing_with(queue, quota, amount)) return {0, has_parent};
@@ -136,6 +144,7 @@ void Ledger::set_usage(Cell& cell, int64_t usage) {
   cell.usage = usage;
 }
 
+// What the node keeps for itself is used first; only the rest is usage of its parent (KEP-79).
 void Ledger::add_one(NodeId node, QuotaId quota, int64_t amount) {
   Cell& own = own_cell(node, quota);
   const int64_t beyond = saturating_subtract(amount, local_available(node, quota));
@@ -143,6 +152,7 @@ void Ledger::add_one(NodeId node, QuotaId quota, int64_t amount) {
   if (beyond > 0 && nodes_[node].parent != kNoNode) add_one(nodes_[node].parent, quota, beyond);
 }
 
+// The opposite: what was taken from the parent goes back first.
 void Ledger::remove_one(NodeId node, QuotaId quota, int64_t amount) {
   Cell& own = own_cell(node, quota);
   const int64_t stored_above = saturating_subtract(own.usage, own.kept());

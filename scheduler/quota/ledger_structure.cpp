@@ -8,6 +8,7 @@
 
 namespace muster {
 
+// Ids of removed nodes are used again, so that arrays by id do not grow with the changes of a long life.
 NodeId Ledger::new_node() {
   NodeId id = static_cast<NodeId>(nodes_.size());
   if (free_.empty()) {
@@ -37,6 +38,7 @@ NodeId Ledger::add_queue() {
   return id;
 }
 
+// Changes come in bursts, when kinds are listed: nothing is computed before the next question.
 void Ledger::set_queue(NodeId queue, std::string cohort, std::vector<QuotaLimits> limits, double weight) {
   Node& node = nodes_[queue];
   node.parent_name = std::move(cohort);
@@ -81,6 +83,7 @@ void Ledger::settle() {
   if (!stale_) return;
   check_invariant(simulations_ == 0, "the tree of quotas must not change in a simulation");
   stale_ = false;
+  // Down the tree first, to know its nodes; then upwards, because a Cohort sums up what its children lend.
   link();
   find_roots();
   for (NodeId id = 0; id < static_cast<NodeId>(nodes_.size()); ++id) {
@@ -91,6 +94,7 @@ void Ledger::settle() {
   }
   for (const auto& [name, id] : cohorts_) {
     Node& node = nodes_[id];
+    // The denominators of fair shares (KEP-1714), by resource over all flavors.
     node.lendable.clear();
     if (node.root == kNoNode) continue;
     for (const QuotaId quota : nodes_[node.root].quotas) {
@@ -139,6 +143,7 @@ void Ledger::find_roots() {
   for (NodeId id = 0; id < static_cast<NodeId>(nodes_.size()); ++id) {
     NodeId at = id;
     size_t steps = 0;
+    // More steps than nodes: a cycle.
     while (nodes_[at].parent != kNoNode && steps++ <= nodes_.size()) at = nodes_[at].parent;
     nodes_[id].root = nodes_[at].parent == kNoNode ? at : kNoNode;
     if (nodes_[id].queue && nodes_[id].root != kNoNode) nodes_[nodes_[id].root].tree_queues.push_back(id);
@@ -153,6 +158,7 @@ void Ledger::fill_cells(NodeId queue) {
   Node& node = nodes_[queue];
   std::vector<QuotaId> quotas;
   for (size_t i = 0; i < node.quotas.size(); ++i) {
+    // A flavor that the ClusterQueue has lost is still used by admitted Workloads, whose release must find it.
     if (node.cells[i].usage != 0) quotas.push_back(node.quotas[i]);
   }
   for (const QuotaLimits& limits : node.limits) quotas.push_back(limits.quota);
@@ -168,6 +174,7 @@ void Ledger::fill_cells(NodeId queue) {
   }
 }
 
+// Depth first. Usage of a Cohort is computed again from its children, and not kept: they can have moved here.
 void Ledger::accumulate(NodeId cohort, NodeId root) {
   Node& node = nodes_[cohort];
   node.quotas.clear();
@@ -185,6 +192,7 @@ void Ledger::accumulate(NodeId cohort, NodeId root) {
   for (const NodeId child : node.queues) take_from_child(nodes_[cohort], nodes_[child]);
 }
 
+// A parent has what its child lends, and its usage is what the child uses beyond the part that it keeps.
 void Ledger::take_from_child(Node& parent, const Node& child) {
   const NodeId id = static_cast<NodeId>(&parent - nodes_.data());
   for (size_t i = 0; i < child.quotas.size(); ++i) {

@@ -26,6 +26,7 @@ int64_t asked_before(const LastAttempt* refusal, uint32_t pod_set, FlavorId flav
   return 0;
 }
 
+// For people who can change the pods or the flavors, so in other words than the condition's message, which is Kueue's.
 std::string why_unsuitable(const FlavorRejection& obstacle) {
   if (obstacle.kind == FlavorRejection::Kind::kTaint) return "the pods do not tolerate its taint " + obstacle.detail;
   if (obstacle.kind == FlavorRejection::Kind::kFailed) return "it has failed for this Workload and is not tried again";
@@ -36,6 +37,7 @@ std::string why_unsuitable(const FlavorRejection& obstacle) {
   return "the ResourceFlavor does not exist";
 }
 
+// Numbers of now, and not of the last evaluation: users compare them with what they see in the queues.
 void compare(const SchedulerState& state, const QueueState& queue, FlavorId flavor, ResourceId resource,
              FlavorRow& row) {
   for (const QuotaId quota : state.ledger.quotas(queue.node)) {
@@ -67,6 +69,7 @@ void add_rows(const SchedulerState& state, const WorkloadState& workload, const 
                 .requested = request.amount,
                 .verdict = {}};
   const QueueGroup* group = queue.group_of(request.resource);
+  // The setting quotaCheckStrategy says whether a resource without quota keeps a Workload out.
   if (group == nullptr) {
     if (state.settings.ignore_undeclared_resources) return;
     row.suitable = false;
@@ -93,6 +96,7 @@ std::vector<FlavorRow> explain_flavors(const SchedulerState& state, const Worklo
   for (uint32_t i = 0; i < workload.pod_sets.size(); ++i) {
     const PodSetState& pod_set = workload.pod_sets[i];
     for (const ResourceAmount& per_pod : pod_set.per_pod) {
+      // The number of pods stands for it, as in the evaluation.
       if (workload.queue->covers_pods && per_pod.resource == state.pods) continue;
       const int64_t amount = saturating_multiply(per_pod.amount, pod_set.count);
       if (amount > 0) add_rows(state, workload, refusal, i, {per_pod.resource, amount}, rows);

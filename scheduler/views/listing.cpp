@@ -30,6 +30,7 @@ ListedQuota quota_of_queue(const SchedulerState& state, NodeId node, QuotaId quo
   return listed;
 }
 
+// A Cohort has no limit of its own that would count here: what its children can use is what its subtree has.
 ListedQuota quota_of_cohort(const SchedulerState& state, NodeId node, QuotaId quota) {
   ListedQuota listed = quota_of(state, node, quota);
   listed.most = state.ledger.subtree_quota(node, quota);
@@ -47,6 +48,8 @@ bool comes_before(const PendingEntry& a, const PendingEntry& b) {
          std::tie(b.queued_since, right.uid, right.ns, right.name);
 }
 
+// By name, since the maps of the state are sorted. Workloads are copied as pointers and sorted by their reader, on
+// another thread.
 Listing listing_of(const SchedulerState& state) {
   Listing listing;
   std::unordered_map<NodeId, size_t> places;

@@ -23,6 +23,7 @@ int64_t whole_share(double share) {
   return share < kLargest ? static_cast<int64_t>(std::ceil(share)) : std::numeric_limits<int64_t>::max();
 }
 
+// Resources that the ClusterQueue has no quota for are in no series.
 void add_requests(const SchedulerState& state, const WorkloadState& workload, Requests& sum) {
   const auto add_one = [&](ResourceId resource, int64_t amount) {
     const auto entry = sum.find(state.names.resource_name(resource));
@@ -44,6 +45,7 @@ Requests zeros_of(const SchedulerState& state, const QueueState& queue) {
   return zeros;
 }
 
+// All Workloads of an inactive queue are inadmissible, as in Kueue.
 void add_pending(PendingReading& pending, const QueueState& queue, size_t active, size_t parked) {
   pending.active += queue.active ? static_cast<int32_t>(active) : 0;
   pending.inadmissible += static_cast<int32_t>(queue.active ? parked : active + parked);
