@@ -222,6 +222,23 @@ TEST_CASE("scheduler driver: an eviction is told of the victim and of the Worklo
         "boost: 0); preemptee effective priority: 1 (base: 1, boost: 0)");
 }
 
+TEST_CASE("scheduler driver: only writes of Workloads are about its decisions, whatever the name") {
+  Deciding cluster;
+  cluster.put_workload("low", "8", 1);
+  cluster.decide();
+  const ObjectKey namesake{&kJobSets, "team-a", "low"}, workload{&kWorkloads, "team-a", "low"};
+  CHECK(cluster.decisions.admits(workload));
+  CHECK_FALSE(cluster.decisions.admits(namesake));
+  cluster.decisions.refuse(namesake, cluster.now);
+  REQUIRE(cluster.decision<Admitted>("low"));
+  // Not sent: it is withdrawn without a write.
+  cluster.decisions.sent(namesake, cluster.now);
+  cluster.put_workload("high", "8", 9);
+  cluster.decide();
+  CHECK(cluster.decisions.pending_decision_on("team-a", "low") == nullptr);
+  CHECK(cluster.decisions.admits({&kWorkloads, "team-a", "high"}));
+}
+
 TEST_CASE("scheduler driver: one that the API server refused is decided anew although it was to be evicted") {
   Deciding cluster;
   cluster.put_workload("low", "8", 1);
