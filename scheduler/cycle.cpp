@@ -35,6 +35,7 @@ std::vector<Decision> Cycle::run() {
     process_fairly();
   else
     process_in_order();
+  // Quota that was kept for Workloads of this cycle is free again: nothing but admissions outlives a cycle.
   for (const Held& held : held_) state_.ledger.remove(held.queue, held.usage);
   for (const CycleEntry& entry : entries_) await_wake_conditions(*entry.workload);
   for (CycleEntry& entry : invalid_) requeue(entry);
@@ -60,6 +61,7 @@ void Cycle::find_placement(CycleEntry& entry) const {
   entry.spared = {};
   FlavorAssigner assigner(state_, workload, now_, entry.spared);
   const Placement nominated = std::exchange(entry.placement, {});
+  // A second time in one cycle: the flavors that were nominated first, as in Kueue.
   if (!nominated.pod_sets.empty()) assigner.pin(nominated);
   const auto victims_for = [&](const Placement& placement) {
     return find_victims(state_,

@@ -11,6 +11,7 @@
 namespace muster {
 namespace {
 
+// The place in the tree, as Kueue's messages have it: "/root/cohort/queue".
 std::string path_of(const Ledger& ledger, const QueueState& queue) {
   std::string path = queue.name;
   for (NodeId at = ledger.parent(queue.node); at != kNoNode; at = ledger.parent(at))
@@ -18,6 +19,7 @@ std::string path_of(const Ledger& ledger, const QueueState& queue) {
   return "/" + path;
 }
 
+// Only evictions of the last hour count, so the list stays short.
 void count_eviction(WorkloadState& victim, const WorkloadState& preemptor, Timestamp now) {
   const std::string& uid = preemptor.object->meta.uid;
   std::erase_if(victim.evictions,
@@ -41,11 +43,13 @@ std::string message_of(const Ledger& ledger, const WorkloadState& preemptor, con
 
 void Cycle::preempt(CycleEntry& entry) {
   WorkloadState& preemptor = *entry.workload;
+  // Later heads of this cycle must not take the quota that the victims will free.
   hold(entry, entry.placement.usage);
   for (const Victim& victim : entry.victims) {
     WorkloadState& evicted = *victim.workload;
     WorkloadState::Holding& held = evicted.holding();
     if (held.evicting) {
+      // Another preemptor, or an earlier cycle, evicts it already: one eviction is enough.
       decisions_.push_back(AwaitedVictim{evicted.object, victim.reason, preemptor.object});
       continue;
     }
@@ -100,6 +104,7 @@ void Cycle::admit(CycleEntry& entry) {
   }
   held.usage = std::move(entry.placement.usage);
   held.reserved_at = to_timestamp(now_.wall);
+  // Until the object shows it: a version without the admission is older than this decision.
   held.assumed = true;
   // Protection counts from the admission, which checks delay.
   const std::vector<std::string> flavors = assigned_flavors(decision.admission);
@@ -145,6 +150,7 @@ void Cycle::requeue(CycleEntry& entry) {
   const bool again =
       waits || held_up || outcome == AttemptResult::kSkipped || queue.strict() || workload.progress.pending();
   if (outcome == AttemptResult::kInvalid && entry.until_changed) {
+    // No release of quota can help: only a change of its object or of its queue.
     queue.pending.hold_back(workload, {});
   } else if (!again && outcome == AttemptResult::kInvalid) {
     queue.pending.park(workload);

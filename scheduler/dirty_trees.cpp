@@ -7,6 +7,8 @@
 namespace muster {
 namespace {
 
+// Turns that differ in a position have different digests; a collision would end the turns of a tree early, until its
+// next event.
 void mix(uint64_t& hash, uint64_t value) {
   hash = (hash ^ value) * 0x9E3779B97F4A7C15ULL + (hash >> 29);
 }
@@ -31,14 +33,17 @@ std::vector<NodeId> DirtyTrees::roots() const {
 
 void DirtyTrees::drop_quiescent(const std::vector<CycleEntry>& entries, const Ledger& ledger) {
   std::map<NodeId, Turn> turns;
+  // Trees without a head have an entry too, and leave.
   for (const auto& [root, digests] : seen_) turns[root];
   std::vector<const CycleEntry*> ordered;
   for (const CycleEntry& entry : entries) ordered.push_back(&entry);
+  // Heads can be processed in another order although nothing has changed: the digest must not depend on it.
   std::sort(ordered.begin(), ordered.end(),
             [](const CycleEntry* a, const CycleEntry* b) { return a->workload->sequence < b->workload->sequence; });
   for (const CycleEntry* entry : ordered) {
     const WorkloadState& workload = *entry->workload;
     Turn& turn = turns[ledger.root(workload.queue->node)];
+    // A head that was parked lets the next Workload of its queue become the head.
     turn.changed |= entry->admitted || entry->evicted || !workload.queue->pending.competes(workload);
     mix(turn.digest, workload.sequence);
     for (const ScanProgress::Position& position : workload.progress.positions)

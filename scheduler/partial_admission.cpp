@@ -5,6 +5,7 @@
 namespace muster {
 namespace {
 
+// Pods that can be left out: podSets[*].minCount (KEP-420).
 int64_t spare(const PodSet& pod_set) {
   return int64_t{pod_set.count} - pod_set.min_count.value_or(pod_set.count);
 }
@@ -37,6 +38,7 @@ bool largest_counts(const Workload& workload, const std::function<bool(const std
       low = left_out + 1;
     }
   }
+  // The last attempt that fitted is the answer, and the caller has its placement.
   return best >= 0 && best == low;
 }
 

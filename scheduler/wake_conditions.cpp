@@ -9,6 +9,7 @@
 namespace muster {
 namespace {
 
+// The shape makes equal amounts different keys.
 struct Needed {
   int64_t amount;
   Shape shape;
@@ -34,6 +35,7 @@ class KnowsFirst {
         first_of((*node)->second, first_of(first_in(node.get_l_child(), end), first_in(node.get_r_child(), end)));
   }
 
+  // The first Workload of all that need at most this amount, on one path down the tree.
   WorkloadState* first_needing(int64_t at_most) const {
     WorkloadState* first = nullptr;
     const ConstNode end = node_end();
@@ -93,8 +95,12 @@ bool finds_no_victims(const SchedulerState& state, const WorkloadState& workload
   const QueueState& queue = *workload.queue;
   const ClusterQueuePreemption& policy = queue.object->preemption;
   if (!queue.preempts()) return true;
+  // With fair sharing the shares decide, and with borrowWithinCohort the priorities of other queues: both change
+  // without a release of this quota.
   if (state.fair() || policy.borrow_within_cohort != PreemptionPolicy::kNever) return false;
   const NodeId parent = state.ledger.parent(queue.node);
+  // Deeper in a tree a node can have quota for the request although the ClusterQueue borrows (KEP-79): then it
+  // reclaims.
   const bool flat = parent == kNoNode || parent == state.ledger.root(queue.node);
   if (!flat || !state.ledger.borrowing_with(queue.node, obstacle.quota, obstacle.requested)) return false;
   return policy.within_cluster_queue == PreemptionPolicy::kNever ||
@@ -107,10 +113,12 @@ bool finds_no_victims(const SchedulerState& state, const WorkloadState& workload
 std::optional<std::vector<WakeCondition>> wake_conditions_of(const SchedulerState& state, const WorkloadState& workload,
                                                              const std::vector<FlavorRejection>& why) {
   using Kind = FlavorRejection::Kind;
+  // No release adds a resource to the ClusterQueue; a change of its spec wakes everything.
   if (std::any_of(why.begin(), why.end(), [](const FlavorRejection& each) { return each.kind == Kind::kNotCovered; }))
     return std::vector<WakeCondition>{};
   const QueueState& queue = *workload.queue;
   const auto stands = [&](const FlavorRejection& obstacle) {
+    // Missing flavors, taints and maximums do not end by a release. kPinned says nothing about quota.
     if (obstacle.kind != Kind::kNoneUnused) return obstacle.kind != Kind::kPinned;
     return state.ledger.available(queue.node, obstacle.quota) < obstacle.requested &&
            finds_no_victims(state, workload, obstacle);

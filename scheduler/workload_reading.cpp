@@ -8,6 +8,7 @@
 
 namespace muster {
 
+// Both, since other clients can write one without the other.
 bool has_admission(const Workload& workload) {
   return workload.has_quota_reserved() && workload.status.admission;
 }
@@ -17,6 +18,7 @@ Timestamp queued_since(const Workload& workload, const SchedulerSettings& settin
   return order_timestamp(workload, settings.order_by_eviction ? Timestamps::kEviction : Timestamps::kCreation);
 }
 
+// Requeued=False has no end by time: the Workload's reconciler sets it to True (KEP-1282).
 std::optional<Timestamp> requeued_at(const Workload& workload, Timestamp now) {
   const Condition* requeued = find_condition(workload.status.conditions, kRequeuedCondition);
   if (requeued != nullptr && requeued->status == "False") return Timestamp{};
@@ -25,6 +27,8 @@ std::optional<Timestamp> requeued_at(const Workload& workload, Timestamp now) {
   return at <= now ? std::nullopt : std::optional(at);
 }
 
+// Whether the condition says something of the scheduler's: if not, a Workload that is parked with its shape needs a
+// first report, although it is not evaluated itself.
 bool lacks_result(const Workload& workload) {
   const Condition* reserved = find_condition(workload.status.conditions, kQuotaReservedCondition);
   if (reserved == nullptr || reserved->is_true()) return false;
@@ -59,6 +63,7 @@ std::vector<PodSetState> read_pod_sets(const Workload& workload, const std::vect
 std::vector<FlavorId> failed_flavors(const Workload& workload, const QueueState& queue, const QuotaIdTable& names) {
   std::vector<FlavorId> failed;
   const FlavorHistory& history = workload.status.flavors;
+  // Failures in another ClusterQueue say nothing about this one: flavors of one name can have other rules (KEP-2560).
   if (!history.is_about(queue.name)) return failed;
   for (const FlavorAttempt& attempt : history.attempts) {
     const std::optional<FlavorId> flavor = names.find_flavor(attempt.flavor);

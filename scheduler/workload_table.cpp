@@ -43,6 +43,7 @@ void WorkloadTable::put(const WorkloadPtr& object, const std::vector<Requests>& 
   // Finished Workloads request and hold nothing; their number can be very large.
   if (object->finished()) return remove(object->meta.ns, object->meta.name);
   std::unique_ptr<WorkloadState>& slot = state_.workloads[path_of(object->meta)];
+  // Deleted and created again; the watch has shown the new one only.
   if (slot && slot->object->meta.uid != object->meta.uid) {
     leave(*slot);
     unset_local_queue(*slot);
@@ -71,6 +72,7 @@ void WorkloadTable::put(const WorkloadPtr& object, const std::vector<Requests>& 
     return enter(state, now);
   }
   if (state.in_queue()) {
+    // As it would be now, to compare it with its position.
     WorkloadState next;
     next.object = object;
     next.pod_sets = read_pod_sets(*object, pod_requests, state_.names, state_.settings.reclaims);
@@ -112,6 +114,7 @@ void WorkloadTable::enter(WorkloadState& state, Now now) {
 void WorkloadTable::enter_queue(WorkloadState& state, Timestamp now) {
   const Workload& object = *state.object;
   const LocalQueueState& local = *state.local_queue;
+  // The condition of such a Workload is written by its own reconciler, which names the queue or the gate.
   if (!object.active || object.meta.deleting || is_on_hold(object) || local.object == nullptr ||
       local.object->stop_policy != StopPolicy::kNone || local.queue == nullptr || local.queue->object == nullptr ||
       !object.meta.annotation(kAdmissionGatedByAnnotation).empty())
@@ -153,6 +156,7 @@ void WorkloadTable::leave(WorkloadState& state) {
     release(state_, state);
     state.progress = {};
     const LocalQueue* local = state.local_queue == nullptr ? nullptr : state.local_queue->object.get();
+    // A deleted ClusterQueue lives until the last Workload has released its quota.
     if (!counted)
       queues_.drop_if_unused(queue);
     else

@@ -70,6 +70,8 @@ void ClassicSearch::collect_queue(const QueueState& other, NodeId subtree, bool 
   for (WorkloadState* workload : other.reserved) {
     if (!may_evict(state_, request_, policy_.reclaim_within_cohort, *workload, spared_)) continue;
     Candidate candidate{workload, PreemptionReason::kInCohortReclamation, false, subtree};
+    // The preemptor would borrow beyond this subtree itself. It may then evict only Workloads below the threshold;
+    // others are victims only if the search needs no borrowing.
     if (!advantage) {
       candidate.only_without_borrowing = !may_borrow_while_preempting() || !below_threshold(*workload);
       if (!candidate.only_without_borrowing) candidate.reason = PreemptionReason::kInCohortReclaimWhileBorrowing;
@@ -80,6 +82,7 @@ void ClassicSearch::collect_queue(const QueueState& other, NodeId subtree, bool 
 
 void ClassicSearch::collect_below(NodeId cohort, NodeId subtree, NodeId done, bool advantage) {
   for (const NodeId child : ledger_.child_cohorts(cohort)) {
+    // A subtree within its quota has taken nothing from the Cohort, so nothing can be reclaimed from it.
     if (child != done && !ledger_.within_quota(child, request_.contested))
       collect_below(child, subtree, done, advantage);
   }
@@ -118,6 +121,7 @@ void ClassicSearch::collect_from_cohort() {
 
 // Workloads that are already evicted cost nothing, so they come first in each list and before all lists.
 void ClassicSearch::arrange() {
+  // Kueue's order of the lists: lent quota comes back first, then lower priorities, and the preemptor's own queue last.
   const std::array<std::vector<Candidate>*, 3> lists{&closer_, &by_priority_, &own_};
   for (std::vector<Candidate>* list : lists) {
     std::sort(list->begin(), list->end(), [&](const Candidate& a, const Candidate& b) {
@@ -132,6 +136,7 @@ void ClassicSearch::arrange() {
   }
 }
 
+// A queue that is over its nominal quota has no claim to quota of others (KEP-83).
 bool ClassicSearch::under_nominal() const {
   return std::all_of(request_.contested.begin(), request_.contested.end(), [&](QuotaId quota) {
     return ledger_.usage(queue_.node, quota) < ledger_.nominal(queue_.node, quota);
@@ -141,6 +146,7 @@ bool ClassicSearch::under_nominal() const {
 // Earlier evictions can have reduced the candidate's subtree to its quota.
 bool ClassicSearch::still_valid(const Candidate& candidate, bool borrow) const {
   if (candidate.common_ancestor == kNoNode) return true;
+  // KEP-1337: a Workload above the threshold is not evicted so that another queue can borrow.
   if (borrow && candidate.only_without_borrowing) return false;
   for (NodeId node = candidate.workload->queue->node; node != candidate.common_ancestor; node = ledger_.parent(node)) {
     if (ledger_.within_quota(node, request_.contested)) return false;
@@ -167,6 +173,7 @@ std::vector<Victim> ClassicSearch::run() {
   collect_from_cohort();
   arrange();
   if (candidates_.empty()) return {};
+  // Victims in the preemptor's own queue take no quota from other queues, so borrowing is no question.
   const bool only_own = closer_.empty() && by_priority_.empty();
   if (only_own || (!may_borrow_while_preempting() && !under_nominal())) return attempt(true);
   // Without borrowing more candidates exist; the order is Kueue's.

@@ -12,6 +12,7 @@ using Length = std::optional<Duration> PreemptionProtection::*;
 // The protection of the candidate, which has started, if the preemptor's ClusterQueue respects all of it.
 Duration granted(const SchedulerState& state, const WorkloadState& candidate, Length kind) {
   const auto& reference = candidate.holding().start->priority_class;
+  // The class of the Workload has precedence over its ClusterQueue (docs/preemption-protection.md).
   if (reference && reference->kind == kWorkloadPriorityClasses.kind && !state.class_protection.empty()) {
     const auto found = state.class_protection.find(reference->name.text());
     if (found != state.class_protection.end() && found->second.*kind) return *(found->second.*kind);
@@ -37,6 +38,7 @@ std::optional<MonotonicTime> protected_until(const SchedulerState& state, const 
   return std::min(start->at, preemptor.waiting().awaits_protected_since.value_or(start->at)) + length;
 }
 
+// One entry for each queue, the first end: the next evaluation finds later ends.
 void await_protection_end(SchedulerState& state, QueueState& queue, MonotonicTime end) {
   if (queue.protection_end && *queue.protection_end <= end) return;
   forget_protection_end(state, queue);

@@ -11,18 +11,21 @@ uint64_t key_of(FlavorId flavor, ResourceId resource) {
 
 }  // namespace
 
+// Ids are never given back, because amounts everywhere are kept by id.
 uint32_t QuotaIdTable::Table::id(std::string_view name) {
   const auto [it, added] = ids.try_emplace(std::string(name), static_cast<uint32_t>(names.size()));
   if (added) names.emplace_back(name);
   return it->second;
 }
 
+// The order is Kueue's: that of a hash, so it is the same in every process.
 ResourceId QuotaIdTable::resource(std::string_view name) {
   const ResourceId id = resources_.id(name);
   if (id == visiting_order_.size()) visiting_order_.push_back(fnv1a_64(name));
   return id;
 }
 
+// For questions, which must not add names.
 std::optional<FlavorId> QuotaIdTable::find_flavor(const std::string& name) const {
   const auto found = flavors_.ids.find(name);
   return found == flavors_.ids.end() ? std::nullopt : std::optional(found->second);

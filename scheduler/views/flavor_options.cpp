@@ -16,6 +16,7 @@ struct Wanted {
   std::string assigned;
 };
 
+// The smallest size, because partial admission may choose it (KEP-420): a flavor that has room for it is an option.
 std::vector<Wanted> wanted_while_waiting(const SchedulerState& state, const WorkloadState& workload, size_t index) {
   const PodSetState& pod_set = workload.pod_sets[index];
   const int32_t count = std::min(pod_set.count, workload.object->pod_sets[index].min_count.value_or(pod_set.count));
@@ -43,12 +44,14 @@ std::vector<Wanted> wanted_with_quota(const WorkloadState& workload, const Queue
     if (flavor == assignment->flavors.end()) continue;
     const auto usage = assignment->resource_usage.find(name);
     int64_t amount = usage == assignment->resource_usage.end() ? 0 : to_amount(name, usage->second);
+    // One pod first, as amounts are divided everywhere (KEP-78).
     if (pod_set.min_count) amount = amount / count * std::min(count, *pod_set.min_count);
     wanted.push_back({resource, amount, flavor->second});
   }
   return wanted;
 }
 
+// The maximum without any usage: other Workloads end, so their usage does not exclude a flavor.
 int64_t most_of(const SchedulerState& state, const QueueState& queue, FlavorId flavor, ResourceId resource) {
   for (const QuotaId quota : state.ledger.quotas(queue.node)) {
     const auto [its_flavor, its_resource] = state.names.quota(quota);
@@ -72,6 +75,7 @@ std::vector<FlavorOptions> flavor_options(const SchedulerState& state, const std
           has_quota ? wanted_with_quota(*workload, group, state.names, i) : wanted_while_waiting(state, *workload, i);
       std::erase_if(wanted, [&](const Wanted& one) { return !group.covers(one.resource); });
       if (wanted.empty()) continue;
+      // All resources of a group have the same flavor, so the first one says which.
       FlavorOptions options{.pod_set = pod_set.name, .assigned = wanted.front().assigned, .eligible = {}};
       for (const FlavorId flavor : group.flavors) {
         const bool enough = std::all_of(wanted.begin(), wanted.end(), [&](const Wanted& one) {
