@@ -63,7 +63,7 @@ void create(const JobContext& context, Plan& plan) {
 }
 
 Step follow_without_workload(const JobContext& context, Plan& plan) {
-  if (context.job.end()) return Step::kDone;
+  if (context.job.end() || take_back(context, plan) == Step::kDone) return Step::kDone;
   // Its making leads back here.
   if (prebuilt_workload_name_of(context.queues().rules, context.job.meta()))
     return advance_stop(context, nullptr, "missing workload", plan);

@@ -8,6 +8,7 @@
 #include "api/meta/names.h"
 #include "api/workload_conditions.h"
 #include "jobs/workload_name.h"
+#include "state/unsupported.h"
 
 namespace muster {
 namespace {
@@ -130,6 +131,22 @@ json make_workload(const JobContext& context, const WorkloadPriority& priority) 
           {"kind", kWorkloads.kind},
           {"metadata", std::move(metadata)},
           {"spec", std::move(spec)}};
+}
+
+Step take_back(const JobContext& context, Plan& plan) {
+  const ObjectMeta& job = context.job.meta();
+  const Workload* made = context.state.workload(job.ns, name_of_workload(context));
+  if (made == nullptr || made->meta.deleting || made->finished() || made->meta.label(kJobUidLabel) != job.uid ||
+      can_be_stopped(*made, context.settings))
+    return Step::kContinue;
+  json owners = json::array({controller_reference(context.job.type(), job, true)});
+  Write write = patch_workload(*made, Verb::kPatch, {{"metadata", {{"ownerReferences", std::move(owners)}}}});
+  write.events = {context.event(kWarningEvent, "WorkloadTakenBack",
+                                "Workload " + path_of(made->meta) +
+                                    " was made for this job, but its controller was a " +
+                                    made->meta.controller->kind.text() + "; this job is its controller again")};
+  plan.writes.push_back(std::move(write));
+  return Step::kDone;
 }
 
 }  // namespace muster

@@ -32,4 +32,9 @@ nlohmann::json make_workload(const JobContext& context, const WorkloadPriority& 
 // Its spec as a merge patch of one that is there, whose `active` stays.
 nlohmann::json remake_spec(const JobContext& context, const WorkloadPriority& priority);
 
+// A Workload that was made for this job gets its controller back. While no webhook refuses it, a user can replace the
+// controller by an object that muster does not run; muster could not preempt the Workload then (can_be_stopped), and
+// its quota would be in use until it is deleted.
+Step take_back(const JobContext& context, Plan& plan);
+
 }  // namespace muster

@@ -268,6 +268,13 @@ Options options_of(const WorkloadDraft& draft, const SchedulerDriver& decisions)
   return flavor_options(decisions.scheduler().state(), meta.ns, meta.name);
 }
 
+// Then the ClusterQueue is inactive, also before its status says so, and nothing is decided about its Workloads.
+bool lacks_a_flavor(const ClusterQueue& queue, const ClusterState& state) {
+  const Names flavors = flavors_of(queue);
+  return std::any_of(flavors.begin(), flavors.end(),
+                     [&](const std::string& name) { return state.find(kResourceFlavors, "", name) == nullptr; });
+}
+
 }  // namespace
 
 Step obey_fallback_rules(WorkloadDraft& draft, const QueuesOf& queues, const ReconcileContext& context, Plan& plan) {
@@ -290,7 +297,8 @@ Step review_failed_flavors(WorkloadDraft& draft, const QueuesOf& queues, const R
   const auto changed = [&] { return draft.changed() ? Step::kDone : Step::kContinue; };
   Fallback fallback(draft, *queues.cluster, context.queues(), options_of(draft, context.decisions));
   fallback.drop_void_failures();
-  if (draft.changed() || is_kept_out(draft.workload(), queues)) return changed();
+  if (draft.changed() || is_kept_out(draft.workload(), queues) || lacks_a_flavor(*queues.cluster, state))
+    return changed();
   fallback.note_spent_flavors();
   if (!draft.changed()) fallback.begin_round_when_waited(plan);
   return changed();

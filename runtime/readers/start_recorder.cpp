@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "api/meta/object_meta.h"
+#include "base/fnv.h"
 #include "runtime/log.h"
 #include "runtime/log_observers.h"
 
@@ -98,33 +99,36 @@ std::optional<StartRecorder::Took> StartRecorder::make(Round& round) {
   starts::EstimateOptions options;
   options.budget = times_.budget;
   // A process that ends does not wait for estimates.
-  options.cpu_seconds = [this] { return ending() ? std::numeric_limits<double>::infinity() : cpu_seconds(); };
-  auto made =
-      std::make_shared<const StartEstimates>(starts::estimate_starts(*scene, round.history, *round.settings, options));
+  options.cpu_seconds = [this, end = now.monotonic + times_.longest] {
+    const bool stops = ending() || clock_.now().monotonic > end;
+    return stops ? std::numeric_limits<double>::infinity() : cpu_seconds();
+  };
+  const bool leads = scene->leads;
+  auto made = std::make_shared<const StartEstimates>(
+      starts::estimate_starts(*std::move(scene), round.history, *round.settings, options));
   const MutexLock lock(mutex_);
   latest_ = std::move(made);
-  return Took{.seconds = cpu_seconds() - began, .leads = scene->leads};
+  return Took{.seconds = cpu_seconds() - began, .leads = leads};
 }
 
 // Workloads that arrived, and Workloads that finished, since the last round.
 bool StartRecorder::observe(Round& round, const starts::StartScene& scene) {
   const Timestamp at = to_timestamp(scene.now.wall);
   round.history.arrivals.begin(at);
-  std::unordered_map<std::string, std::string> unfinished;
+  for (auto& [path, known] : round.unfinished) known.is_there = false;
   scene.for_each_workload([&](const WorkloadPtr& workload) {
-    const auto known = round.unfinished.find(path_of(workload->meta));
-    if (known == round.unfinished.end() || known->second != workload->meta.uid)
-      round.history.arrivals.note(workload, at);
-    unfinished.emplace(path_of(workload->meta), workload->meta.uid);
+    const Round::Known now_there{.uid = fnv1a_64(workload->meta.uid)};
+    const auto [known, is_new] = round.unfinished.try_emplace(path_of(workload->meta), now_there);
+    if (is_new || known->second.uid != now_there.uid) round.history.arrivals.note(workload, at);
+    known->second = now_there;
   });
   starts::Unfinished left;
-  for (const auto& [path, uid] : round.unfinished) {
-    const auto now_there = unfinished.find(path);
-    if (now_there != unfinished.end() && now_there->second == uid) continue;
+  std::erase_if(round.unfinished, [&](const auto& each) {
+    const auto& [path, known] = each;
     const size_t slash = path.find('/');
-    left.emplace_back(path.substr(0, slash), path.substr(slash + 1));
-  }
-  round.unfinished = std::move(unfinished);
+    if (!known.is_there) left.emplace_back(path.substr(0, slash), path.substr(slash + 1));
+    return !known.is_there;
+  });
   if (left.empty()) return true;
   std::vector<starts::FinishedRun> runs;
   const bool asked = ask_([&](const ClusterState& state, const SchedulerDriver&, const QueueSettings& settings, bool) {

@@ -31,6 +31,9 @@ class StartRecorder {
     double share_of_leader = 0.02;
     // CPU seconds of one round of estimates.
     double budget = 2;
+    // A round keeps the versions of Workloads in memory that it began with. If the thread gets no processor for so
+    // long, it ends with the courses that it has.
+    Duration longest = std::chrono::seconds(60);
     // The thread gives way to all others of the machine. Not for tests, which wait for it on a busy one.
     bool gives_way = true;
   };
@@ -53,7 +56,12 @@ class StartRecorder {
   struct Round {
     std::optional<QueueSettings> settings{};
     starts::QueueHistory history{};
-    std::unordered_map<std::string, std::string> unfinished{};  // uid by "namespace/name", of the last round
+    // By "namespace/name", of the last round. A hash of the uid: a wrong match costs an observation.
+    struct Known {
+      uint64_t uid = 0;
+      bool is_there = true;
+    };
+    std::unordered_map<std::string, Known> unfinished{};
   };
   void record() EXCLUDES(mutex_);
   // CPU seconds that it took, and whether this replica leads; nullopt: the engine has nothing to show.

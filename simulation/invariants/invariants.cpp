@@ -77,6 +77,7 @@ Invariants::Invariants(ApiServer& server, Timeline& timeline, const RequeuingStr
       timeline_(timeline),
       quota_(server, timeline, [this](std::string what) { violated(std::move(what)); }),
       flavors_([this](std::string what) { violated(std::move(what)); }),
+      idle_flavors_(server, timeline, [this](std::string what) { violated(std::move(what)); }),
       preemptions_(server, timeline, [this](std::string what) { violated(std::move(what)); }),
       backoffs_(timeline, strategy, [this](std::string what) { violated(std::move(what)); }),
       storms_([this](std::string what) { violated(std::move(what)); }) {
@@ -92,6 +93,7 @@ void Invariants::see(const Change& change) {
   if (change.type->plural == kJobs.plural) see_job(change);
   quota_.see(change);
   flavors_.see(change);
+  idle_flavors_.see(change);
   preemptions_.see(change);
   backoffs_.see(change);
   storms_.see(change, muster_writes_);

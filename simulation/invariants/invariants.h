@@ -9,7 +9,7 @@
 //   no write twice   a process does not repeat a write that was answered and after which
 //                    nobody has changed the object
 //   quota            see simulation/invariants/quota_invariants.h
-//   flavors          see simulation/invariants/flavor_invariants.h
+//   flavors          see simulation/invariants/flavor_invariants.h and idle_flavors.h
 //   preemption       see simulation/invariants/preemption_invariants.h
 //   backoff          see simulation/invariants/backoff_invariants.h
 //   no storms        see simulation/invariants/write_storms.h
@@ -29,6 +29,7 @@
 #include "simulation/api_server.h"
 #include "simulation/invariants/backoff_invariants.h"
 #include "simulation/invariants/flavor_invariants.h"
+#include "simulation/invariants/idle_flavors.h"
 #include "simulation/invariants/preemption_invariants.h"
 #include "simulation/invariants/quota_invariants.h"
 #include "simulation/invariants/write_storms.h"
@@ -82,6 +83,7 @@ class Invariants {
   Timeline& timeline_;
   QuotaInvariants quota_;
   FlavorInvariants flavors_;
+  IdleFlavors idle_flavors_;
   PreemptionInvariants preemptions_;
   BackoffInvariants backoffs_;
   WriteStorms storms_;

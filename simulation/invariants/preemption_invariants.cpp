@@ -17,7 +17,8 @@ void PreemptionInvariants::see(const Change& change) {
   if (change.type->plural != kWorkloads.plural || change.before == nullptr) return;
   const WorkloadPtr before = read_workload(*change.before), victim = read_workload(*change.after);
   if (change.removed) return void(admitted_.erase(victim->meta.uid));
-  if (victim->admitted() && !before->admitted()) admitted_[victim->meta.uid] = timeline_.elapsed();
+  if (victim->admitted() && !before->admitted())
+    admitted_[victim->meta.uid] = {timeline_.elapsed(), victim->priority_class};
   if (!victim->is_true(kPreemptedCondition) || before->is_true(kPreemptedCondition) || !victim->status.admission)
     return;
   const WorkloadPtr preemptor = preemptor_of(*victim);
@@ -54,26 +55,33 @@ void PreemptionInvariants::check_right(const Workload& victim, const Workload& p
               victim.meta.name + " of priority " + std::to_string(victim.priority) + " in its own ClusterQueue");
 }
 
+Duration PreemptionInvariants::protection_of(const Workload& victim, const ClusterQueue& its,
+                                             std::optional<Duration> PreemptionProtection::*kind) const {
+  if (victim.priority_class && victim.priority_class->kind == kWorkloadPriorityClasses.kind) {
+    const ObjectPtr named = server_.get({&kWorkloadPriorityClasses, "", victim.priority_class->name.text()});
+    const auto length = named == nullptr ? std::nullopt : read_preemption_protection(read_meta(*named)).*kind;
+    if (length) return *length;
+  }
+  return (its.protection.*kind).value_or(Duration::zero());
+}
+
 void PreemptionInvariants::check_protection(const Workload& victim, const Workload& preemptor, const ClusterQueue& its,
                                             const ClusterQueue& preemptors) {
   const Condition* admitted = find_condition(victim.status.conditions, kAdmittedCondition);
   if (admitted == nullptr || !admitted->is_true() || preemptor.meta.created < admitted->last_transition) return;
-  if (victim.priority_class) {
-    const ObjectPtr named = server_.get({&kWorkloadPriorityClasses, "", victim.priority_class->name.text()});
-    if (named != nullptr && read_preemption_protection(read_meta(*named)) != PreemptionProtection()) return;
-  }
+  const auto seen = admitted_.find(victim.meta.uid);
+  if (seen != admitted_.end() && seen->second.priority_class != victim.priority_class) return;
   const auto kind =
       its.meta.name == preemptors.meta.name ? &PreemptionProtection::in_queue : &PreemptionProtection::reclaim;
-  const auto length = [&](const ClusterQueue& queue) { return (queue.protection.*kind).value_or(Duration::zero()); };
-  const Duration respected = preemptors.protection.limit.value_or(length(preemptors));
+  const Duration respected = preemptors.protection.limit.value_or((preemptors.protection.*kind).value_or(Duration(0)));
+  const Duration length = std::min(protection_of(victim, its, kind), respected);
   const Condition* preempted = find_condition(victim.status.conditions, kPreemptedCondition);
   const Duration by_stamps = to_time_point(preempted->last_transition) - to_time_point(admitted->last_transition);
-  const auto seen = admitted_.find(victim.meta.uid);
   const Duration ran =
-      seen == admitted_.end() ? by_stamps : std::max(by_stamps, timeline_.elapsed() - seen->second + kWay);
-  if (ran < std::min(length(its), respected))
+      seen == admitted_.end() ? by_stamps : std::max(by_stamps, timeline_.elapsed() - seen->second.at + kWay);
+  if (ran < length)
     violated_("Workload " + victim.meta.name + " is preempted " + format_duration(ran) +
-              " after its admission, and it is protected for " + format_duration(std::min(length(its), respected)));
+              " after its admission, and it is protected for " + format_duration(length));
 }
 
 }  // namespace muster::simulation

@@ -2,16 +2,18 @@
 //
 //   by right    a Workload that is preempted in its own ClusterQueue under LowerPriority has a lower priority
 //               than its preemptor
-//   protected   no Workload is preempted sooner after its admission than its ClusterQueue protects it, as far
-//               as the preemptor's ClusterQueue respects that, unless the preemptor was there before the admission
+//   protected   no Workload is preempted sooner after its admission than its priority class, or else its ClusterQueue,
+//               protects it, as far as the preemptor's ClusterQueue respects that, unless the preemptor was there
+//               before the admission
 //
 // It looks at what the API server stores, and knows nothing of muster's scheduler. A clock that is set makes stamps
-// say too little, and a write that is late makes what was seen say too little: both must. A Workload whose priority
-// class has a protection is left out.
+// say too little, and a write that is late makes what was seen say too little: both must. A Workload that has
+// another class than at its admission is left out: whether muster knows the first one depends on restarts.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "api/cluster_queue.h"
@@ -33,13 +35,19 @@ class PreemptionInvariants {
   WorkloadPtr preemptor_of(const Workload& victim) const;
   ClusterQueuePtr cluster_queue(const std::string& name) const;
   ClusterQueuePtr queue_of(const Workload& pending) const;
+  Duration protection_of(const Workload& victim, const ClusterQueue& its,
+                         std::optional<Duration> PreemptionProtection::*kind) const;
   void check_right(const Workload& victim, const Workload& preemptor, const ClusterQueue& queue);
   void check_protection(const Workload& victim, const Workload& preemptor, const ClusterQueue& its,
                         const ClusterQueue& preemptors);
 
   const ApiServer& server_;
   const Timeline& timeline_;
-  std::map<std::string, Duration> admitted_;  // when that was seen, by the Workload's uid
+  struct Admitted {
+    Duration at{};  // when it was seen
+    std::optional<PriorityClassRef> priority_class{};
+  };
+  std::map<std::string, Admitted> admitted_;  // by the Workload's uid
   std::function<void(std::string)> violated_;
 };
 

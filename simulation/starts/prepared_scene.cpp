@@ -12,28 +12,9 @@ double seconds_since(Timestamp then, TimePoint now) {
   return std::max(0.0, std::chrono::duration<double>(now - to_time_point(then)).count());
 }
 
-// The number of Workloads from each queue, `most` in total: the longest queues lose their ends first.
-size_t share_of_each(const std::vector<ListedClusterQueue>& queues, size_t most) {
-  size_t low = 0, high = most;
-  const auto total = [&](size_t share) {
-    size_t sum = 0;
-    for (const ListedClusterQueue& queue : queues) sum += std::min(queue.pending.size(), share);
-    return sum;
-  };
-  while (low < high) {
-    const size_t middle = (low + high + 1) / 2;
-    if (total(middle) <= most)
-      low = middle;
-    else
-      high = middle - 1;
-  }
-  return low;
-}
-
 }  // namespace
 
-PreparedScene::PreparedScene(const StartScene& scene, const QueueHistory& history, const QueueSettings& settings,
-                             size_t most)
+PreparedScene::PreparedScene(const StartScene& scene, const QueueHistory& history, const QueueSettings& settings)
     : scene_(scene),
       run_times_(history.run_times),
       settings_(settings),
@@ -46,18 +27,13 @@ PreparedScene::PreparedScene(const StartScene& scene, const QueueHistory& histor
       defaults_.put_watched(object);
   }
   for (const ListedCohort& cohort : scene.listing.cohorts) parents_.emplace(cohort.name, cohort.parent);
-  const size_t share = share_of_each(scene.listing.cluster_queues, most);
   for (const ListedClusterQueue& queue : scene.listing.cluster_queues) {
     if (queue.object == nullptr) continue;
     for (const HolderEntry& holder : queue.holders) add(queue, holder.object, !holder.assumed);
-    std::vector<PendingEntry> pending = queue.pending;
-    if (pending.size() > share) {
-      std::nth_element(pending.begin(), pending.begin() + static_cast<long>(share), pending.end(), comes_before);
-      for (size_t i = share; i < pending.size(); ++i) left_out_.push_back(pending[i].object);
-      pending.resize(share);
-    }
-    std::sort(pending.begin(), pending.end(), comes_before);
-    for (const PendingEntry& entry : pending) add(queue, entry.object, false);
+    std::vector<const PendingEntry*> pending;
+    for (const PendingEntry& entry : queue.pending) pending.push_back(&entry);
+    std::sort(pending.begin(), pending.end(), [](const auto* a, const auto* b) { return comes_before(*a, *b); });
+    for (const PendingEntry* entry : pending) add(queue, entry->object, false);
   }
   add_streams(history.arrivals);
 }

@@ -25,8 +25,8 @@ struct QueueHistory {
 // A scene that is made ready once, for many courses.
 class PreparedScene {
  public:
-  // Points into both, which must outlive it. `most`: of Workloads that wait; the first ones of each ClusterQueue.
-  PreparedScene(const StartScene& scene, const QueueHistory& history, const QueueSettings& settings, size_t most);
+  // Points into both, which must outlive it.
+  PreparedScene(const StartScene& scene, const QueueHistory& history, const QueueSettings& settings);
 
   struct Member {
     WorkloadPtr workload;
@@ -51,8 +51,6 @@ class PreparedScene {
   // Of trees in which something waits.
   const std::vector<Stream>& streams() const { return streams_; }
   const std::vector<Member>& members() const { return members_; }
-  // Those that wait, and were left out because they are too many.
-  const std::vector<WorkloadPtr>& left_out() const { return left_out_; }
   const SchedulerSettings& settings() const { return scheduler_settings_; }
   size_t trees() const { return trees_; }
   // As it waits again after an eviction. Not thread-safe.
@@ -71,7 +69,6 @@ class PreparedScene {
   SchedulerSettings scheduler_settings_;
   ClusterState defaults_;  // LimitRanges and RuntimeClasses; no Workloads
   mutable std::vector<Member> members_;
-  std::vector<WorkloadPtr> left_out_;
   std::unordered_map<std::string, std::string> parents_;  // of Cohorts
   std::unordered_map<std::string, uint32_t> tree_ids_;
   size_t trees_ = 0;

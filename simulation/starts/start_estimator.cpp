@@ -66,7 +66,7 @@ class Estimation {
       : scene_(scene),
         run_times_(history.run_times),
         options_(options),
-        prepared_(scene, history, settings, options.most_workloads),
+        prepared_(scene, history, settings),
         horizon_(options.horizon) {}
 
   StartEstimates make() {
@@ -78,8 +78,8 @@ class Estimation {
     for (uint32_t i = 0; i < prepared_.members().size(); ++i) {
       if (!prepared_.members()[i].holds) add(i);
     }
-    for (const WorkloadPtr& workload : prepared_.left_out())
-      estimates_.by_path.emplace(path_of(workload->meta), StartEstimate{.outcome = StartOutcome::kNotSimulated});
+    for (const std::string& path : scene_.left_out)
+      estimates_.by_path.emplace(path, StartEstimate{.outcome = StartOutcome::kNotSimulated});
     return std::move(estimates_);
   }
 
@@ -188,8 +188,9 @@ class Estimation {
 
 }  // namespace
 
-StartEstimates estimate_starts(const StartScene& scene, const QueueHistory& history, const QueueSettings& settings,
+StartEstimates estimate_starts(StartScene scene, const QueueHistory& history, const QueueSettings& settings,
                                const EstimateOptions& options) {
+  keep_first(scene, options.most_workloads);
   return Estimation(scene, history, settings, options).make();
 }
 

@@ -23,7 +23,7 @@ struct EstimateOptions {
   size_t* made = nullptr;
 };
 
-StartEstimates estimate_starts(const StartScene& scene, const QueueHistory& history, const QueueSettings& settings,
+StartEstimates estimate_starts(StartScene scene, const QueueHistory& history, const QueueSettings& settings,
                                const EstimateOptions& options);
 
 }  // namespace muster::starts

@@ -21,7 +21,36 @@ std::optional<double> annotated(const Workload& workload, const ClusterState& st
   return annotated_seconds(meta_of(*job).annotations);
 }
 
+// The number of Workloads from each queue, `most` in total: the longest queues lose their ends first.
+size_t share_of_each(const std::vector<ListedClusterQueue>& queues, size_t most) {
+  size_t low = 0, high = most;
+  const auto total = [&](size_t share) {
+    size_t sum = 0;
+    for (const ListedClusterQueue& queue : queues) sum += std::min(queue.pending.size(), share);
+    return sum;
+  };
+  while (low < high) {
+    const size_t middle = (low + high + 1) / 2;
+    if (total(middle) <= most)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  return low;
+}
+
 }  // namespace
+
+void keep_first(StartScene& scene, size_t most) {
+  const size_t share = share_of_each(scene.listing.cluster_queues, most);
+  for (ListedClusterQueue& queue : scene.listing.cluster_queues) {
+    std::vector<PendingEntry>& pending = queue.pending;
+    if (queue.object == nullptr || pending.size() <= share) continue;
+    std::nth_element(pending.begin(), pending.begin() + static_cast<long>(share), pending.end(), comes_before);
+    for (size_t i = share; i < pending.size(); ++i) scene.left_out.push_back(path_of(pending[i].object->meta));
+    pending.resize(share);
+  }
+}
 
 StartScene take_start_scene(const ClusterState& state, const SchedulerDriver& decisions, const QueueSettings& settings,
                             bool leads, Now now) {

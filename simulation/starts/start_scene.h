@@ -25,6 +25,8 @@ struct StartScene {
   Listing listing;
   // Run times that jobs or Workloads are annotated with, in seconds, by the Workload's uid.
   std::unordered_map<std::string, double> annotated{};
+  // "namespace/name" of pending Workloads that keep_first() has left out.
+  std::vector<std::string> left_out{};
 
   // Those in a ClusterQueue.
   template <class Visit>
@@ -39,6 +41,11 @@ struct StartScene {
 // One thread: that of the state. Linear in the number of Workloads that are not finished.
 StartScene take_start_scene(const ClusterState& state, const SchedulerDriver& decisions, const QueueSettings& settings,
                             bool leads, Now now);
+
+// Keeps the first pending Workloads of each ClusterQueue, `most` in total: the longest queues lose their ends first. Of
+// the others only the names stay, so that the scene does not keep old versions of all Workloads in memory while the
+// estimates are made.
+void keep_first(StartScene& scene, size_t most);
 
 // "namespace/name" of Workloads that were not finished when a scene was taken.
 using Unfinished = std::vector<std::pair<std::string, std::string>>;

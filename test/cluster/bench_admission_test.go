@@ -57,6 +57,7 @@ type admissionRun struct {
 	harness.ShapeOutcome
 	muster, engine, server time.Duration // CPU
 	peakMiB                int
+	lists                  int            // of Workloads, of everybody; pages count one each
 	writes                 map[string]int // of everybody, by verb and resource
 	conflicts              map[string]int
 }
@@ -106,7 +107,22 @@ func runAdmission(t *testing.T, cluster *harness.Cluster, shape harness.Shape, f
 	run.server = processorTime(t, after) - processorTime(t, before)
 	run.writes = less(writesIn(after, done), writesIn(before, done))
 	run.conflicts = less(writesIn(after, conflict), writesIn(before, conflict))
+	run.lists = listsIn(after, "workloads") - listsIn(before, "workloads")
 	return run
+}
+
+// listsIn metrics of the API server counts lists of a resource.
+func listsIn(text, resource string) (sum int) {
+	for line := range strings.Lines(text) {
+		labels, found := strings.CutPrefix(line, "apiserver_request_total{")
+		labels = "," + labels
+		if found && labelOf(labels, "verb") == "LIST" && labelOf(labels, "resource") == resource {
+			var value float64
+			_, _ = fmt.Sscan(line[strings.LastIndexByte(line, ' ')+1:], &value)
+			sum += int(value)
+		}
+	}
+	return sum
 }
 
 func less(all, before map[string]int) map[string]int {
@@ -190,6 +206,11 @@ func printAdmission(shape harness.Shape, floor, run admissionRun) {
 	}
 	row("waited for 120 s and more", fmt.Sprint(floor.WaitedLong), fmt.Sprint(run.WaitedLong), "", "")
 	row("longest time without an admission", seconds(floor.LongestPause), seconds(run.LongestPause), "", "2 s in an open loop")
+	pause := func(r admissionRun) string {
+		return fmt.Sprintf("%s after the start; %s", seconds(r.PauseBegan), seconds(r.PauseSilence))
+	}
+	row("when it began; silence of the runner's watch in it", pause(floor), pause(run), "", "")
+	row("lists of Workloads, of everybody", fmt.Sprint(floor.lists), fmt.Sprint(run.lists), "", "")
 	row("evictions", fmt.Sprint(floor.Evictions), fmt.Sprint(run.Evictions), "", "")
 	row("pod-seconds that evictions threw away", "", fmt.Sprintf("%.0f", run.LostSeconds), "", "")
 	row("creates that were sent back (429)", fmt.Sprint(floor.Throttled), fmt.Sprint(run.Throttled), "", "")

@@ -33,15 +33,17 @@ const (
 	// webhooksOnly: muster answers reviews and decides nothing; the benchmark resumes each Job
 	// in muster's name, at once.
 	webhooksOnly jobsWay = "webhooks only"
-	allOfMuster  jobsWay = "muster"
+	// notAdmitted: the queue is stopped, so each Job gets a Workload that says why it waits, and nothing runs.
+	notAdmitted jobsWay = "muster, no admission"
+	allOfMuster jobsWay = "muster"
 )
 
-var jobsWays = []jobsWay{plainJobs, webhooksOnly, allOfMuster}
+var jobsWays = []jobsWay{plainJobs, webhooksOnly, notAdmitted, allOfMuster}
 
 // jobsRun is what a run of Jobs cost. Durations of stages are sorted.
 type jobsRun struct {
 	created, completed, wall time.Duration
-	started, running         []time.Duration // each from the Job's creation
+	started, running         []time.Duration // each from the Job's creation; none where no Job starts
 	server, muster           time.Duration   // CPU
 	peakMiB                  int
 	writes, conflicts        map[string]int // of everybody, by verb and resource
@@ -88,12 +90,16 @@ func runJobs(t *testing.T, cluster *harness.Cluster, way jobsWay, count int) (ru
 	case webhooksOnly:
 		muster = startAdmitter(t, cluster, true)
 		namespace = cluster.Namespace(t, nil)
-	case allOfMuster:
+	case notAdmitted, allOfMuster:
 		if os.Getenv("MUSTER_BENCH_LEAN") == "true" {
 			makeWorkloadsLean(t, cluster)
 		}
 		muster = startAdmitter(t, cluster, false)
-		namespace = openQueue(t, cluster).Namespace
+		if way == notAdmitted {
+			namespace = cluster.Queues(t).Namespace
+		} else {
+			namespace = openQueue(t, cluster).Namespace
+		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
 	defer cancel()
@@ -105,7 +111,13 @@ func runJobs(t *testing.T, cluster *harness.Cluster, way jobsWay, count int) (ru
 	over := make(chan error, 1)
 	stopProfile := profileServer(ctx, t, cluster)
 	before, cpu := metricsOf(t, cluster), cpuOrNothing(t, muster)
-	go func() { over <- followJobs(ctx, cluster, namespace, &lives, count, resume) }()
+	go func() {
+		if way == notAdmitted {
+			over <- followWaiting(ctx, cluster, namespace, count)
+		} else {
+			over <- followJobs(ctx, cluster, namespace, &lives, count, resume)
+		}
+	}()
 	began := time.Now()
 	outcome := harness.Load(ctx, 32, count, func(number int) error {
 		lives.sent[number] = time.Now()
@@ -128,7 +140,9 @@ func runJobs(t *testing.T, cluster *harness.Cluster, way jobsWay, count int) (ru
 	if muster != nil {
 		run.peakMiB = muster.PeakKiB(t) / 1024
 	}
-	run.started, run.running = lives.sorted(lives.started), lives.sorted(lives.running)
+	if way != notAdmitted {
+		run.started, run.running = lives.sorted(lives.started), lives.sorted(lives.running)
+	}
 	run.writes = less(writesIn(after, answeredWith("20")), writesIn(before, answeredWith("20")))
 	run.conflicts = less(writesIn(after, answeredWith("409")), writesIn(before, answeredWith("409")))
 	run.reviews = reviewsIn(after) - reviewsIn(before)
@@ -271,6 +285,28 @@ func followJobsOnce(ctx context.Context, cluster *harness.Cluster, namespace str
 		}
 	}
 	return nil
+}
+
+// followWaiting waits until so many Workloads say why they wait.
+func followWaiting(ctx context.Context, cluster *harness.Cluster, namespace string, count int) error {
+	waiting := 0
+	for ctx.Err() == nil {
+		list, err := cluster.Dynamic.Resource(harness.Workloads).Namespace(namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+		if err != nil {
+			return err
+		}
+		waiting = 0
+		for i := range list.Items {
+			if harness.HasCondition("QuotaReserved", "False", "")(&list.Items[i]) == nil {
+				waiting++
+			}
+		}
+		if waiting == count {
+			return nil
+		}
+		time.Sleep(2 * time.Second)
+	}
+	return fmt.Errorf("%d of %d Workloads say why they wait: %w", waiting, count, ctx.Err())
 }
 
 // openQueue makes a LocalQueue for hollow nodes whose quota is enough for all.

@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -30,7 +31,7 @@ func jobRounds(t *testing.T) int {
 const kueueBesidePlain, kueueServerBesidePlain = 4.1, 3.9
 
 // MUSTER_BENCH_JOBS Jobs of one pod that runs for a second: without a queue, with muster's
-// webhooks only, and with all of muster, in turns; prints tables for
+// webhooks only, with Workloads that are not admitted, and with all of muster, in turns; prints tables for
 // docs/benchmarks-admission.md. MUSTER_BENCH_LEAN=true installs the policy for lean Workloads,
 // MUSTER_BENCH_PODS_READY=true sets waitForPodsReady. MUSTER_BENCH_PROFILES names a folder for
 // CPU profiles of the API server, one of each run.
@@ -59,11 +60,15 @@ func printJobs(count int, runs map[jobsWay][]jobsRun) {
 	for _, way := range jobsWays {
 		fmt.Printf(" %s |", way)
 	}
-	fmt.Print(" to plain | Kueue to plain, 1,500 Jobs | bound |\n|---|---|---|---|---|---|---|\n")
+	fmt.Print(" to plain | Kueue to plain, 1,500 Jobs | bound |\n|---|---|---|---|---|---|---|---|\n")
 	row := func(name, format, kueue, bound string, of func(jobsRun) float64) {
 		fmt.Printf("| %s |", name)
 		for _, way := range jobsWays {
-			fmt.Printf(" "+format+" |", median(runs[way], of))
+			if value := median(runs[way], of); math.IsNaN(value) {
+				fmt.Print(" |")
+			} else {
+				fmt.Printf(" "+format+" |", value)
+			}
 		}
 		ratio := ""
 		if floor := median(runs[plainJobs], of); floor > 0 {
@@ -71,13 +76,20 @@ func printJobs(count int, runs map[jobsWay][]jobsRun) {
 		}
 		fmt.Printf(" %s | %s | %s |\n", ratio, kueue, bound)
 	}
+	// Of a run in which Jobs start.
+	part := func(took []time.Duration, percent int) float64 {
+		if len(took) == 0 {
+			return math.NaN()
+		}
+		return took[count*percent/100].Seconds()
+	}
 	each := func(duration time.Duration) float64 { return duration.Seconds() * 1000 / float64(count) }
 	row("all created after", "%.1f s", "", "", func(r jobsRun) float64 { return r.created.Seconds() })
-	row("all complete after", "%.1f s", fmt.Sprint(kueueBesidePlain), "1.6", func(r jobsRun) float64 { return r.completed.Seconds() })
+	row("all complete (without admission: all Workloads say why they wait) after", "%.1f s", fmt.Sprint(kueueBesidePlain), "1.6", func(r jobsRun) float64 { return r.completed.Seconds() })
 	row("all Workloads finished and let go after", "%.1f s", "", "", func(r jobsRun) float64 { return r.wall.Seconds() })
-	row("creation to start, p50", "%.2f s", "", "", func(r jobsRun) float64 { return r.started[count/2].Seconds() })
-	row("creation to start, p99", "%.2f s", "", "", func(r jobsRun) float64 { return r.started[count*99/100].Seconds() })
-	row("creation to running pod, p50", "%.2f s", "", "", func(r jobsRun) float64 { return r.running[count/2].Seconds() })
+	row("creation to start, p50", "%.2f s", "", "", func(r jobsRun) float64 { return part(r.started, 50) })
+	row("creation to start, p99", "%.2f s", "", "", func(r jobsRun) float64 { return part(r.started, 99) })
+	row("creation to running pod, p50", "%.2f s", "", "", func(r jobsRun) float64 { return part(r.running, 50) })
 	row("API server's CPU per Job", "%.1f ms", fmt.Sprint(kueueServerBesidePlain), "1.8", func(r jobsRun) float64 { return each(r.server) })
 	row("reviews per Job", "%.2f", "", "", func(r jobsRun) float64 { return float64(r.reviews) / float64(count) })
 	row("writes per Job", "%.2f", "", "", func(r jobsRun) float64 { return float64(total(r.writes)) / float64(count) })
@@ -100,7 +112,7 @@ func printJobWrites(count int, runs map[jobsWay][]jobsRun) {
 	for _, way := range jobsWays {
 		fmt.Printf(" %s |", way)
 	}
-	fmt.Print("\n|---|---|---|---|\n")
+	fmt.Print("\n|---|---|---|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		fmt.Printf("| %s |", name)
 		for _, way := range jobsWays {

@@ -30,8 +30,11 @@ func TestFlavorsThatFailAreLeft(t *testing.T) {
 			soldOutIsLeft(t, cluster, teams)
 		}},
 		{"after a failure an earlier flavor that has become free comes first", earlierFlavorFirst},
-		{"with DeactivateWorkload the Workload is deactivated and a person brings it back", allFlavorsFailed},
-		{"with RetryAllFlavors another round begins", anotherRound},
+		{"an earlier flavor that has become free and fails as well is not tried again", freedFlavorFails},
+		{"with DeactivateWorkload the Workload is deactivated and a person brings it back", func(t *testing.T, teams *harness.Teams) {
+			allFlavorsFailed(t, cluster, teams)
+		}},
+		{"only muster changes what a Workload has tried", func(t *testing.T, teams *harness.Teams) { onlyMusterWrites(t, cluster, teams) }},
 		{"of two resource groups the one falls back that has another flavor", func(t *testing.T, teams *harness.Teams) {
 			oneGroupFallsBack(t, cluster, teams)
 		}},
@@ -47,7 +50,10 @@ func fallsBack(teams *harness.Teams, policy string, rules ...string) map[string]
 	var all []any
 	for _, each := range rules {
 		flavor, timeout, limited := strings.Cut(each, ":")
-		rule := map[string]any{"name": teams.Name(flavor)}
+		rule := map[string]any{"name": flavor}
+		if flavor != "*" {
+			rule["name"] = teams.Name(flavor)
+		}
 		if limited {
 			rule["timeout"] = timeout
 		}
@@ -124,20 +130,92 @@ func earlierFlavorFirst(t *testing.T, teams *harness.Teams) {
 	teams.Await("late", "has started on the reservation", hasFlavor(teams, "reservation"))
 }
 
-func allFlavorsFailed(t *testing.T, teams *harness.Teams) {
+// The KEP's interleaving: the reservation is full, spot fails, the reservation becomes free and fails too. Nothing of
+// the first Job runs on the reservation, so its quota is all that the other one waits for.
+func freedFlavorFails(t *testing.T, teams *harness.Teams) {
+	teams.SoldOut("reservation")
 	teams.SoldOut("spot")
-	teams.SoldOut("on-demand")
-	teams.Queue("q", teams.Cpus("spot=9", "on-demand=9"), fallsBack(teams, "DeactivateWorkload", "spot:1s", "on-demand:1s"))
+	teams.Flavor("on-demand")
+	teams.Queue("q", teams.Cpus("reservation=1", "spot=9", "on-demand=9"),
+		fallsBack(teams, "DeactivateWorkload", "reservation:10m", "spot:10m", "on-demand"))
+	teams.Job("q", "first", 1, "1")
+	teams.Await("first", "has the reservation", hasFlavor(teams, "reservation"))
 	teams.Job("q", "late", 1, "1")
-	teams.Await("late", "is deactivated", harness.HasCondition("Evicted", "True", "DeactivatedDueToFlavorsExhausted"),
-		hasFailed(teams, "spot", "on-demand"), harness.Released)
+	teams.Await("late", "tries spot", hasFlavor(teams, "spot"), harness.HasCondition("PodsReady", "False", "WaitForStart"))
+	teams.Kubectl("delete", "job", "first")
+	teams.QueueUses("q", "1")
+	teams.Change("q", fallsBack(teams, "DeactivateWorkload", "reservation:10m", "spot:1s", "on-demand"))
+	teams.Await("late", "tries the reservation", hasFlavor(teams, "reservation"), hasFailed(teams, "spot"),
+		harness.HasCondition("PodsReady", "False", "WaitForStart"))
+	teams.Change("q", fallsBack(teams, "DeactivateWorkload", "reservation:1s", "spot:1s", "on-demand"))
+	ended := teams.Await("late", "has left both", hasFlavor(teams, "on-demand"))
+	if count := evictions(ended, "FlavorFallback", "TimeoutForPodsReadyExceeded"); count != 2 {
+		t.Errorf("it was evicted %d times: %v", count, ended.Object["status"])
+	}
+	teams.RunsWith("late", 1)
+}
+
+func allFlavorsFailed(t *testing.T, cluster *harness.Cluster, teams *harness.Teams) {
+	for _, flavor := range []string{"reservation", "spot", "on-demand"} {
+		teams.SoldOut(flavor)
+	}
+	teams.Queue("q", teams.Cpus("reservation=9", "spot=9", "on-demand=9"),
+		fallsBack(teams, "DeactivateWorkload", "reservation:1s", "spot:1s", "on-demand:1s"))
+	teams.Job("q", "late", 1, "1")
+	late := teams.Await("late", "is deactivated", harness.HasCondition("Evicted", "True", "DeactivatedDueToFlavorsExhausted"),
+		hasFailed(teams, "reservation", "spot", "on-demand"), harness.Released)
+	teams.Told("late", "FlavorsExhausted", "the failure of all flavors")
+	if list := teams.Kubectl("get", "workload", late.GetName(), "-o", "wide"); !strings.Contains(list, teams.Name("reservation")) {
+		t.Errorf("the list does not show the failed flavor:\n%s", list)
+	}
 	teams.SetActive("late", true)
-	teams.Await("late", "begins again", hasFlavor(teams, "spot"), hasFailed(teams))
+	teams.Await("late", "begins again", hasFlavor(teams, "reservation"), hasFailed(teams))
+}
+
+// An administrator with every right, but of another name than muster's.
+func onlyMusterWrites(t *testing.T, cluster *harness.Cluster, teams *harness.Teams) {
+	teams.SoldOut("spot")
+	teams.Flavor("on-demand")
+	teams.Queue("q", teams.Cpus("spot=9", "on-demand=9"), fallsBack(teams, "DeactivateWorkload", "spot:10m", "on-demand"))
+	teams.Queue("other", teams.Cpus("spot=9", "on-demand=9"))
+	teams.Job("q", "late", 1, "1")
+	name := teams.Await("late", "tries spot", hasFlavor(teams, "spot")).GetName()
+	patch := func(version, status string) error {
+		_, err := cluster.TryKubectl("", "--as", "somebody", "--as-group", "system:masters", "-n", teams.Namespace, "patch",
+			"workloads."+version+".kueue.x-k8s.io", name, "--subresource", "status", "--type", "merge", "-p", `{"status":`+status+`}`)
+		return err
+	}
+	attempt := `{"resourceFlavor":"` + teams.Name("spot") + `","assignmentTime":"2026-01-01T00:00:00Z"`
+	for what, status := range map[string]string{
+		"no history":      `{"flavorAssignmentHistory":null}`,
+		"more time":       `{"flavorAssignmentHistory":[` + attempt + `}]}`,
+		"a failure":       `{"flavorAssignmentHistory":[` + attempt + `,"failure":{"reason":"AdmissionCheckRejected","time":"2026-01-01T00:00:00Z"}}]}`,
+		"another round":   `{"flavorFallback":{"clusterQueue":"` + teams.Name("q") + `","round":7}}`,
+		"another history": `{"flavorFallback":{"clusterQueue":"` + teams.Name("other") + `","round":1}}`,
+	} {
+		for _, version := range []string{oldVersion, newVersion} {
+			if err := patch(version, status); err == nil || !strings.Contains(err.Error(), "is written by muster alone") {
+				t.Errorf("%s in %s: %v", what, version, err)
+			}
+		}
+	}
+	// Any other field of the status can be written.
+	must(t, patch(newVersion, `{"accumulatedPastExecutionTimeSeconds":1}`))
+}
+
+// The default rounds last a minute, so this muster has another one.
+func TestAllFlavorsAreTriedAgainAfterABackoff(t *testing.T) {
+	cluster := harness.Connect(t)
+	cluster.HollowNodes(t)
+	startPodsReadyMuster(t, 10*time.Minute, "requeuingStrategy: {backoffBaseSeconds: 3, backoffMaxSeconds: 3}")
+	runDecisions(t, cluster, []decision{{"three flavors, two rounds", anotherRound}})
 }
 
 func anotherRound(t *testing.T, teams *harness.Teams) {
-	teams.SoldOut("spot")
-	teams.Queue("q", teams.Cpus("spot=9"), fallsBack(teams, "RetryAllFlavors", "spot:1s"))
+	for _, flavor := range []string{"reservation", "spot", "on-demand"} {
+		teams.SoldOut(flavor)
+	}
+	teams.Queue("q", teams.Cpus("reservation=9", "spot=9", "on-demand=9"), fallsBack(teams, "RetryAllFlavors", "*:1s"))
 	teams.Job("q", "late", 1, "1")
 	round := teams.Await("late", "has had its first round", harness.HasCondition("Requeued", "False", "FlavorFallback"), hasFailed(teams))
 	if number, _, _ := unstructured.NestedInt64(round.Object, "status", "flavorFallback", "round"); number != 2 {
@@ -146,6 +224,22 @@ func anotherRound(t *testing.T, teams *harness.Teams) {
 	if at, _, _ := unstructured.NestedString(round.Object, "status", "requeueState", "requeueAt"); at == "" {
 		t.Errorf("it does not say when the next round begins: %v", round.Object["status"])
 	}
+	if count := evictions(round, "FlavorFallback", "TimeoutForPodsReadyExceeded"); count != 3 {
+		t.Errorf("its first round has %d evictions; status %v", count, round.Object["status"])
+	}
+	teams.Await("late", "begins with the first flavor again", hasFlavor(teams, "reservation"), hasFailed(teams))
+	teams.Await("late", "goes on to the second", hasFlavor(teams, "spot"), hasFailed(teams, "reservation"))
+}
+
+// withMemory adds a resource group of memory with the flavors fast and slow.
+func withMemory(teams *harness.Teams, cpus map[string]any) map[string]any {
+	var memory []any
+	for _, flavor := range []string{"fast", "slow"} {
+		quota := map[string]any{"name": "memory", "nominalQuota": "1Gi"}
+		memory = append(memory, map[string]any{"name": teams.Name(flavor), "resources": []any{quota}})
+	}
+	group := map[string]any{"coveredResources": []any{"memory"}, "flavors": memory}
+	return map[string]any{"resourceGroups": append(cpus["resourceGroups"].([]any), group)}
 }
 
 // Memory stays on its flavor, and is given to the pods beside the next one of cpu.
@@ -154,14 +248,7 @@ func oneGroupFallsBack(t *testing.T, cluster *harness.Cluster, teams *harness.Te
 	teams.Flavor("on-demand")
 	teams.AnyNode("fast")
 	teams.AnyNode("slow")
-	groups := teams.Cpus("spot=9", "on-demand=9")["resourceGroups"].([]any)
-	var memory []any
-	for _, flavor := range []string{"fast", "slow"} {
-		quota := map[string]any{"name": "memory", "nominalQuota": "1Gi"}
-		memory = append(memory, map[string]any{"name": teams.Name(flavor), "resources": []any{quota}})
-	}
-	groups = append(groups, map[string]any{"coveredResources": []any{"memory"}, "flavors": memory})
-	teams.Queue("q", map[string]any{"resourceGroups": groups}, fallsBack(teams, "DeactivateWorkload", "spot:"+flavorTimeout, "fast:10m"))
+	teams.Queue("q", withMemory(teams, teams.Cpus("spot=9", "on-demand=9")), fallsBack(teams, "DeactivateWorkload", "spot:"+flavorTimeout, "fast:10m"))
 	teams.Job("q", "late", 1, "1", func(job *batchv1.Job) {
 		job.Spec.Template.Spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = resource.MustParse("64Mi")
 	})
@@ -247,18 +334,38 @@ func TestAFlavorWithoutNodesIsLeftOnAKubelet(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.RealNode(t)
 	startQueueMuster(t)
+	t.Run("one resource group", func(t *testing.T) { soldOutOnAKubelet(t, cluster, false) })
+	t.Run("two resource groups of which one falls back", func(t *testing.T) { soldOutOnAKubelet(t, cluster, true) })
+}
+
+func soldOutOnAKubelet(t *testing.T, cluster *harness.Cluster, two bool) {
 	teams := cluster.Teams(t)
 	teams.SoldOut("spot")
 	teams.RealFlavor("on-demand")
-	teams.Queue("q", teams.Cpus("spot=1", "on-demand=1"), fallsBack(teams, "DeactivateWorkload", "spot:3s", "on-demand"))
+	quotas, rules := teams.Cpus("spot=1", "on-demand=1"), []string{"spot:3s", "on-demand"}
+	if two {
+		teams.AnyNode("fast")
+		teams.AnyNode("slow")
+		quotas, rules = withMemory(teams, quotas), append(rules, "fast:10m")
+	}
+	teams.Queue("q", quotas, fallsBack(teams, "DeactivateWorkload", rules...))
 	teams.Job("q", "train", 1, "10m", func(job *batchv1.Job) {
 		resources := job.Spec.Template.Spec.Containers[0].Resources
+		if two {
+			resources.Requests[corev1.ResourceMemory] = resource.MustParse("16Mi")
+		}
 		job.Spec.Template = harness.FlavoredPod()
 		job.Spec.Template.Spec.Containers[0].Resources = resources
 	})
 	cluster.WaitForPods(t, teams.Namespace, "train", 1, time.Minute, "finds no node", findsNoNode)
 	cluster.WaitForPods(t, teams.Namespace, "train", 1, time.Minute, "runs", harness.Phase(corev1.PodRunning))
-	teams.Await("train", "has started on demand", hasFlavor(teams, "on-demand"), hasFailed(teams), harness.HasCondition("PodsReady", "True", "Started"))
+	started := teams.Await("train", "has started on demand", hasFlavor(teams, "on-demand"), hasFailed(teams), harness.HasCondition("PodsReady", "True", "Started"))
+	if two {
+		must(t, hasFlavors(teams, "on-demand", "fast")(started))
+	}
+	if count := evictions(started, "FlavorFallback", "TimeoutForPodsReadyExceeded"); count != 1 {
+		t.Errorf("it was evicted %d times: %v", count, started.Object["status"])
+	}
 	pod := getJob(t, cluster, teams.Namespace, "train").Spec.Template.Spec
 	if selector := pod.NodeSelector[harness.NodeLabel]; selector != "real" {
 		t.Errorf("its pods select the nodes %q", selector)

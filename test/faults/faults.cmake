@@ -63,6 +63,12 @@ fault(failed-flavor-is-chosen-again scheduler/workload_reading.cpp
   [[if (attempt.failure && flavor) failed.push_back(*flavor);]]
   [[if (attempt.failure && flavor && !FAULT) failed.push_back(*flavor);]])
 
+fault(flavors-behind-a-failed-one-are-not-tried scheduler/flavor_assignment.cpp
+  "a flavor that has failed ends the search for another one"
+  [[if (workload_.has_failed(flavor)) {]]
+  [[if (FAULT && workload_.has_failed(flavor)) break;
+    if (workload_.has_failed(flavor)) {]])
+
 fault(release-wakes-nobody scheduler/wake_set.cpp
   "Workloads that wait are not looked at after a release"
   [[(by_running_queue ? released_ : deferred_releases_).insert(&queue);]]

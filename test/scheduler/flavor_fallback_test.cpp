@@ -115,6 +115,25 @@ TEST_CASE("flavor fallback: the options are what the queue could ever give, what
   CHECK(flavor_options(cluster.scheduler.state(), "team", "nobody").empty());
 }
 
+TEST_CASE("flavor fallback: with partial admission a flavor with room for the smallest size is an option") {
+  ThreeFlavors cluster(3, 8, 1);
+  Workload asks = test::workload("w", "q");
+  asks.pod_sets[0].count = 6;
+  asks.pod_sets[0].min_count = 3;
+  fail(asks, "q", {"spot"});
+  cluster.put(asks, 1);
+  CHECK(flavor_options(cluster.scheduler.state(), "team", "w") ==
+        std::vector<FlavorOptions>{{.pod_set = "main", .assigned = "", .eligible = {"reservation", "spot"}}});
+  // Of the flavors that have not failed only the reservation has room, for three pods.
+  const Admitted admitted = admission(cluster.scheduler.drain(at(0)));
+  CHECK(flavor_of(admitted) == "reservation");
+  CHECK(admitted.admission.pod_sets[0].count == 3);
+  cluster.confirm(admitted, 1);
+  CHECK(
+      flavor_options(cluster.scheduler.state(), "team", "w") ==
+      std::vector<FlavorOptions>{{.pod_set = "main", .assigned = "reservation", .eligible = {"reservation", "spot"}}});
+}
+
 // The whole effect: a history that excludes flavors is the same as a queue that does not have them.
 TEST_CASE("flavor fallback: a Workload gets what a queue without the failed flavors would give it") {
   const bool holds = rc::check([] {

@@ -123,6 +123,54 @@ TEST_CASE("flavor fallback: beside waitForPodsReady the flavor fails after the s
   }
 }
 
+TEST_CASE("flavor fallback: after a preemption the flavor has the rest of its timeout") {
+  std::vector<json> objects = three_flavors(rules_of({{"spot", 15}}), "DeactivateWorkload", 0, 1, 1);
+  for (json& object : objects) {
+    if (object["kind"] == kClusterQueues.kind) object["spec"]["preemption"] = {{"withinClusterQueue", "LowerPriority"}};
+  }
+  objects.push_back(two_teams(2).back());  // the class `high`
+  const json high = {{"metadata", {{"labels", {{kPriorityClassLabel, "high"}}}}}};
+  FlavorWorld world(objects);
+  world.sold_out({"spot"});
+  world.submit("late");
+  REQUIRE(world.run_until([&] { return world.tried("late") == Names{"spot"}; }, 1min));
+  world.submit("first", 7200, high);
+  REQUIRE(world.run_until([&] { return world.runs_on("first", "on-demand"); }, 1min));
+  world.run_for(5min);
+  INFO(world.report());
+  world.submit("urgent", 60, high);
+  REQUIRE(world.run_until([&] { return world.evictions("late", "Preempted") == 1; }, 1min));
+  const int used = world.read("late")->status.flavors.find("spot")->used_seconds;
+  CHECK(used >= 300);
+  world.run_for(10min);
+  CHECK(world.tried("late") == Names{"spot"});
+  world.remove(job_key("urgent"));
+  REQUIRE(world.run_until([&] { return world.tried("late") == Names{"spot", "spot"}; }, 2min));
+  const Duration again = world.elapsed();
+  world.remove(job_key("first"));
+  CHECK(world.run_until([&] { return world.runs_on("late", "on-demand"); }, 20min));
+  CHECK(world.elapsed() - again >= 15min - std::chrono::seconds(used) - 2s);
+  CHECK(world.elapsed() - again <= 15min - std::chrono::seconds(used) + 30s);
+  CHECK(world.evictions("late", "FlavorFallback") == 1);
+  CHECK(world.settle());
+  CHECK(world.violations().empty());
+}
+
+TEST_CASE("flavor fallback: a Job that can be smaller falls back to a flavor with room for the smaller size") {
+  FlavorWorld world(three_flavors(rules_of({{"spot", 5}}), "DeactivateWorkload", 0, 4, 2));
+  world.sold_out({"spot"});
+  world.submit("late", 60,
+               {{"metadata", {{"annotations", {{kMinParallelismAnnotation, "2"}}}}},
+                {"spec", {{"parallelism", 4}, {"completions", 4}}}});
+  INFO(world.report());
+  REQUIRE(world.run_until([&] { return world.runs_on("late", "on-demand"); }, 10min));
+  CHECK(world.tried("late") == Names{"spot", "on-demand"});
+  CHECK(world.read("late")->status.admission->pod_sets.at(0).count == 2);
+  CHECK(world.run_until([&] { return world.complete("late"); }, 10min));
+  CHECK(world.settle());
+  CHECK(world.violations().empty());
+}
+
 TEST_CASE("flavor fallback: a gang leaves the flavor by whichever time is over first and by one eviction") {
   for (const int deadline : {300, 1800}) {
     FlavorWorld world(three_flavors(kKepRules, "DeactivateWorkload", 0));

@@ -184,6 +184,35 @@ TEST_CASE("protection: a tenant whose Jobs follow each other delays a preemptor 
   CHECK(world.elapsed() - begun <= kProtection + 60s);
 }
 
+// The queues protect for 120 s and respect 300 s; the class `low` says something else.
+TEST_CASE("protection: a class shortens it, and extends it to the limit of the preemptor's queue") {
+  for (const auto& [of_class, expected] : {std::pair("20s", 20s), std::pair("240s", 240s), std::pair("1h", 300s)}) {
+    std::vector<json> objects = protecting_teams(2);
+    for (json& object : objects) {
+      if (object["kind"] == kClusterQueues.kind)
+        object["metadata"]["annotations"][std::string(kPreemptionProtectionLimitAnnotation)] = "300s";
+      if (object["metadata"]["name"] == "low")
+        object["metadata"]["annotations"] = {{kPreemptionProtectionAnnotation, of_class}};
+    }
+    World world;
+    for (const json& object : objects) require_done(world.create(object));
+    json low = queued_job(4, "low0"), high = queued_job(2, "high");
+    low["metadata"]["labels"] = {{kQueueNameLabel, "red"}, {kPriorityClassLabel, "low"}};
+    low["spec"]["template"]["metadata"]["annotations"] = {{kRunSeconds, "3600"}};
+    high["metadata"]["labels"] = {{kQueueNameLabel, "red"}, {kPriorityClassLabel, "high"}};
+    require_done(world.create(low));
+    REQUIRE(world.run_until([&] { return world.pods_running("low0") == 4; }, 1min));
+    const Duration begun = world.elapsed();
+    world.run_for(1s);
+    require_done(world.create(high));
+    INFO(world.report());
+    CHECK(world.run_until([&] { return world.pods_running("high") == 2; }, 10min));
+    CHECK(world.elapsed() - begun >= expected - 10s);
+    CHECK(world.elapsed() - begun <= expected + 20s);
+    CHECK(world.violations().empty());
+  }
+}
+
 TEST_CASE("protection: in storms of faults no protected Workload is a victim and every Job ends") {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     WorldOptions options{.seed = seed, .replicas = 2};

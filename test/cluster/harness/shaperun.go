@@ -2,7 +2,6 @@ package harness
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -45,6 +44,8 @@ type ShapeOutcome struct {
 	StatusWrites int           // its own, to Workloads, without those that met a conflict
 	Conflicts    int           // of its own
 	LongestPause time.Duration // between two admissions
+	PauseBegan   time.Duration // when that was, from the first create
+	PauseSilence time.Duration // in it: the longest time in which the run's watch showed no change of any Workload
 	WaitedLong   int           // Workloads that waited for 120 s and more
 	LostSeconds  float64       // pod-seconds that evictions threw away
 	Throttled    int           // creates that the API server refused because it had too many requests (429)
@@ -106,6 +107,8 @@ type shapeRun struct {
 	outcome       ShapeOutcome
 	waits         map[string]time.Duration // sums
 	lastAdmission time.Time
+	lastChange    time.Time
+	silence       time.Duration // the longest since lastAdmission
 	allOver       chan struct{}
 	endedOnce     sync.Once
 }
@@ -143,6 +146,7 @@ func (s ShapeRun) Run(t testing.TB, c *Cluster, queues ShapeQueues, within time.
 		group.Go(r.write)
 	}
 	r.began = time.Now()
+	r.lastChange = r.began
 	create := func(number int) error { return r.create(r.records[arrivals[number].name]) }
 	created := s.createAll(ctx, len(arrivals), create)
 	r.outcome.Created = time.Since(r.began)
@@ -252,60 +256,11 @@ func (r *shapeRun) post(body []byte) (int, error) {
 	}
 }
 
-// watch follows all Workloads in the order of their changes, which is also the order in
-// which muster saw them.
-func (r *shapeRun) watch(version string) {
-	for r.ctx.Err() == nil {
-		err := r.client.watch(r.ctx, r.queues.path(), version, 2*time.Hour, func(line []byte) error {
-			var event workloadEvent
-			if err := json.Unmarshal(line, &event); err != nil {
-				return err
-			}
-			if event.Type == "ERROR" && event.Object.Code == http.StatusGone {
-				return errExpired
-			}
-			if event.Type == "ERROR" {
-				return fmt.Errorf("the watch broke: %s", event.Object.Message)
-			}
-			version = event.Object.Metadata.ResourceVersion
-			r.see(&event)
-			return nil
-		})
-		if errors.Is(err, errExpired) {
-			version, err = r.relist()
-		}
-		if err != nil && r.ctx.Err() == nil {
-			r.cancel(err)
-		}
-	}
-}
-
-// relist reads all Workloads, and returns the version from which a watch continues.
-func (r *shapeRun) relist() (version string, err error) {
-	r.mutex.Lock()
-	r.outcome.Relists++
-	r.mutex.Unlock()
-	for next := ""; ; {
-		page, err := r.client.list(r.ctx, r.queues.path(), next)
-		if err != nil {
-			return "", err
-		}
-		for _, item := range page.Items {
-			event := workloadEvent{Type: "MODIFIED"}
-			if err := json.Unmarshal(item, &event.Object); err != nil {
-				return "", err
-			}
-			r.see(&event)
-		}
-		if next = page.Metadata.Continue; next == "" {
-			return page.Metadata.ResourceVersion, nil
-		}
-	}
-}
-
 func (r *shapeRun) see(event *workloadEvent) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
+	now := time.Now()
+	r.silence, r.lastChange = max(r.silence, now.Sub(r.lastChange)), now
 	workload := r.records[event.Object.Metadata.Name]
 	if workload == nil || event.Type == "DELETED" {
 		r.cancel(fmt.Errorf("somebody else's hand in the run: %s %s", event.Type, event.Object.Metadata.Name))
@@ -346,10 +301,10 @@ func (r *shapeRun) admitted(workload *record) {
 			r.outcome.WaitedLong++
 		}
 	}
-	if !r.lastAdmission.IsZero() {
-		r.outcome.LongestPause = max(r.outcome.LongestPause, now.Sub(r.lastAdmission))
+	if pause := now.Sub(r.lastAdmission); !r.lastAdmission.IsZero() && pause > r.outcome.LongestPause {
+		r.outcome.LongestPause, r.outcome.PauseBegan, r.outcome.PauseSilence = pause, r.lastAdmission.Sub(r.began), r.silence
 	}
-	r.lastAdmission, workload.admittedAt = now, now
+	r.lastAdmission, workload.admittedAt, r.silence = now, now, 0
 	workload.admissions++
 	r.outcome.Admissions++
 	workload.timer = time.AfterFunc(workload.set.Runtime, func() {

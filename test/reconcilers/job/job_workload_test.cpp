@@ -88,6 +88,41 @@ TEST_CASE("a job's life takes few writes: its Workload and start and end and far
   CHECK(cluster.settle(kTrain) == 0);
 }
 
+TEST_CASE("a Workload whose controller was replaced by what muster does not run is taken back and can be preempted") {
+  Queued cluster;
+  cluster.admit();
+  cluster.settle(kTrain);
+  cluster.run();
+  const json owners = cluster.get(kWorkloads, cluster.workload)["metadata"]["ownerReferences"];
+  cluster.edit(kWorkloads, cluster.workload, [](json& object) {
+    object["metadata"]["ownerReferences"] = json::array(
+        {{{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"name", "mine"}, {"uid", "other"}, {"controller", true}}});
+  });
+  CHECK(cluster.reconcile(kTrain).writes.size() == 1);
+  CHECK(cluster.get(kWorkloads, cluster.workload)["metadata"]["ownerReferences"] == owners);
+  cluster.settle(kTrain);
+  CHECK(cluster.runs());
+  cluster.evict();
+  cluster.settle(kTrain);
+  CHECK_FALSE(cluster.runs());
+}
+
+TEST_CASE("a Workload of another controller that was not made for the job is left alone") {
+  Queued cluster;
+  for (const bool by_another_job : {true, false}) {
+    cluster.edit(kWorkloads, cluster.workload, [&](json& object) {
+      json& metadata = object["metadata"];
+      metadata["labels"]["kueue.x-k8s.io/job-uid"] = by_another_job ? "job-uid" : "another";
+      metadata["ownerReferences"] = json::array({{{"apiVersion", by_another_job ? "batch/v1" : "v1"},
+                                                  {"kind", by_another_job ? "Job" : "ConfigMap"},
+                                                  {"name", "mine"},
+                                                  {"uid", "other"},
+                                                  {"controller", true}}});
+    });
+    CHECK(cluster.reconcile(kTrain).writes.empty());
+  }
+}
+
 TEST_CASE("an evicted job is stopped and restored whatever step a crash comes after") {
   Queued cluster;
   const json before = cluster.get(kJobs, "train")["spec"];

@@ -51,18 +51,19 @@ class FallbackCluster : public QueueCluster {
 
   // Has quota on these flavors, by resource, and its pods are not ready yet.
   void admit(const json& flavors) {
-    json object = get(kWorkloads, "wl");
-    if (object.is_null()) object = workload(asks(flavors.contains("gpu") ? json{{"gpu", "1"}} : json::object()));
-    json usage = json::object();
-    for (const auto& item : flavors.items()) usage[item.key()] = "2";
-    WorkloadStatus before = read_workload(object)->status, status = before;
-    status.admission = Admission{.cluster_queue = "cq", .pod_sets = {}};
+    if (get(kWorkloads, "wl").is_null())
+      put(kWorkloads, "wl", workload(asks(flavors.contains("gpu") ? json{{"gpu", "1"}} : json::object())));
     PodSetAssignment assignment{.name = "main", .flavors = {}, .resource_usage = {}, .count = 2};
     for (const auto& item : flavors.items()) {
       assignment.flavors[item.key()] = item.value();
       assignment.resource_usage[item.key()] = Quantity::of(2);
     }
-    status.admission->pod_sets.push_back(assignment);
+    admit_pod_sets({assignment});
+  }
+  void admit_pod_sets(const std::vector<PodSetAssignment>& pod_sets) {
+    json object = get(kWorkloads, "wl");
+    WorkloadStatus before = read_workload(object)->status, status = before;
+    status.admission = Admission{.cluster_queue = "cq", .pod_sets = pod_sets};
     const ClusterQueue* queue = state.cluster_queue("cq");
     if (queue->fallback) start_flavor_clocks(status, *queue, whole_seconds(now.wall));
     const auto set = [&](const char* type, bool is_true, const char* reason) {
@@ -115,6 +116,11 @@ class FallbackCluster : public QueueCluster {
       if (const TypedObject* object = state.find(*type, wanted.ns, wanted.name)) decisions.put(*object, state, now);
     }
     decisions.follow(now);
+  }
+  void delete_flavor(const char* name) {
+    const TypedObject flavor = *state.find(kResourceFlavors, "", name);
+    remove(kResourceFlavors, name);
+    state.scheduler_driver().remove(flavor, state, now);
   }
   Texts done() {
     Texts all;

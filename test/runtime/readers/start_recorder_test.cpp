@@ -124,6 +124,21 @@ TEST_CASE("start recorder: it rests in proportion to what it costs, and longer w
   }
 }
 
+TEST_CASE("start recorder: a round that lasts too long ends with the courses that it has") {
+  for (const bool in_time : {true, false}) {
+    Asked asked;
+    asked.cluster.put(kWorkloads, asked.cluster.running("first", 4, 10, {{"maximumExecutionTimeSeconds", 600}}));
+    for (int i = 0; i < 100; ++i)
+      asked.cluster.put(kWorkloads, asked.cluster.workload("w" + std::to_string(100 + i), 4, 100 - i,
+                                                           {{"maximumExecutionTimeSeconds", 600}}));
+    StartRecorder::Times times = kQuick;
+    times.longest = in_time ? std::chrono::hours(1) : std::chrono::hours(-1);
+    StartRecorder recorder(asked.ask(), kDay, times);
+    CHECK(eventually([&] { return estimate_of(recorder, "w199").has_value(); }));
+    CHECK(estimate_of(recorder, "w199")->outcome == (in_time ? StartOutcome::kRange : StartOutcome::kBeyondHorizon));
+  }
+}
+
 TEST_CASE("start recorder: what throws costs the estimates and nothing else") {
   StartsCluster cluster;
   cluster.put(kWorkloads, cluster.workload("second", 1, 5));
