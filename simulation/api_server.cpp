@@ -4,6 +4,7 @@
 
 #include "api/codec/json.h"
 #include "api/meta/time.h"
+#include "jobs/job_kind.h"
 #include "simulation/object_rules.h"
 
 namespace muster::simulation {
@@ -76,7 +77,9 @@ const ResourceType* find_type(const json& manifest) {
   const auto found = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const ResourceType* type) {
     return type->api_version == api_version && type->kind == kind;
   });
-  return found == std::end(kTypes) ? nullptr : *found;
+  if (found != std::end(kTypes)) return *found;
+  const JobKind* job = find_job_kind(group_of(api_version), kind);
+  return job == nullptr || job->type.api_version != api_version ? nullptr : &job->type;
 }
 
 ApiServer::ApiServer(Timeline& timeline, ApiServerOptions options)

@@ -7,6 +7,7 @@
 #include "api/meta/constants.h"
 #include "jobs/group_scheduling.h"
 #include "jobs/job_controller_users.h"
+#include "jobs/job_kind.h"
 #include "mutators/mutator.h"
 #include "validators/validator.h"
 
@@ -51,8 +52,9 @@ Webhooks::Webhooks(RuleSettings settings, std::function<ClusterViewPtr()> view)
 
 // The rules of the webhook configurations, in short.
 bool Webhooks::concerns(const ResourceType& type, Operation operation) const {
+  const JobKind* job = find_job_kind(type);
   const bool known = type.plural == kJobs.plural || type.plural == kJobSets.plural || type.plural == kPods.plural ||
-                     type.plural == kConfigMaps.plural;
+                     type.plural == kConfigMaps.plural || (job != nullptr && job->is_enabled(settings_));
   return known && operation != Operation::kDelete;
 }
 

@@ -42,6 +42,7 @@
 #include "simulation/leases.h"
 #include "simulation/muster_process.h"
 #include "simulation/nodes.h"
+#include "simulation/operators.h"
 #include "simulation/timeline.h"
 #include "simulation/webhooks.h"
 #include "simulation/write_log.h"
@@ -167,6 +168,7 @@ class World {
   PodCensus pods_;
   GarbageCollector garbage_collector_;
   JobController job_controller_;
+  Operators operators_;
   Nodes nodes_;
   Leases leases_;
   std::vector<std::unique_ptr<LoopObserver>> observers_;

@@ -34,6 +34,7 @@ constexpr Limit kLimits[] = {
     {"fallbacksAtMost", About::kQueue, Unit::kCount},   {"neverStartedAtMost", About::kQueue, Unit::kCount},
     {"finishedAtLeast", About::kQueue, Unit::kCount},   {"startsWithin", About::kJob, Unit::kTime},
     {"finishesWithin", About::kJob, Unit::kTime},       {"evictionsAtMost", About::kJob, Unit::kCount},
+    {"podsScheduledWithin", About::kJob, Unit::kTime},  {"neverScheduledAtMost", About::kQueue, Unit::kCount},
     {"meanUsageAtLeast", About::kFlavor, Unit::kShare}, {"meanUsageAtMost", About::kFlavor, Unit::kShare}};
 
 About about(const Expectation& expectation) {
@@ -176,6 +177,7 @@ Result<bool> check_queues(const Expectation& expectation, const Scenario& scenar
     sum.preemptions += group.preemptions;
     sum.fallbacks += group.fallbacks;
     sum.never_started += group.never_started;
+    sum.never_placed += group.never_placed;
     sum.finished += group.finished;
   }
   if (groups.empty()) return fail(expectation.place + ": no job of the simulation is of " + expectation.text);
@@ -188,6 +190,7 @@ Result<bool> check_queues(const Expectation& expectation, const Scenario& scenar
   checker.check("preemptionsAtMost", true, static_cast<double>(sum.preemptions), false, "preemptions:");
   checker.check("fallbacksAtMost", true, static_cast<double>(sum.fallbacks), false, "fallbacks:");
   checker.check("neverStartedAtMost", true, static_cast<double>(sum.never_started), false, "never started:");
+  checker.check("neverScheduledAtMost", true, static_cast<double>(sum.never_placed), false, "never scheduled:");
   checker.check("finishedAtLeast", false, static_cast<double>(sum.finished), false, "finished:");
   return true;
 }
@@ -201,6 +204,7 @@ Result<bool> check_job(const Expectation& expectation, const Scenario& scenario,
     checker.check_time("startsWithin", job.first_start, at, "it never started");
     checker.check_time("finishesWithin", job.fate == what_if::Fate::kFinished ? job.end : what_if::kNever, at,
                        "it did not finish");
+    checker.check_time("podsScheduledWithin", job.first_placed, at, "not all of its pods had a node");
     checker.check("evictionsAtMost", true, job.evictions, false, "evictions:");
     if (!expectation.on_flavor.empty())
       checker.check_text("runsOn", expectation.on_flavor, job.starts > 0 ? history.flavor_sets[job.flavors] : "");

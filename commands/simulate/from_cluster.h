@@ -17,7 +17,7 @@ struct ClusterObjects {
 };
 
 // An error when ClusterQueues, flavors, or Workloads and LocalQueues of the namespace cannot be listed, or no answer
-// comes.
-Result<ClusterObjects> read_cluster(const ClusterFlags& flags);
+// comes. With nodes: also what pods outside of the queues hold on them, as far as all of both can be listed.
+Result<ClusterObjects> read_cluster(const ClusterFlags& flags, bool with_nodes);
 
 }  // namespace muster

@@ -127,6 +127,25 @@ std::string waiting_plot(const Report& report) {
                       {{"jobs that wait", usage.pending().averages(usage.width(), usage.end())}});
 }
 
+// Of pods whose job is admitted.
+std::string nodes_plot(const Report& report) {
+  if (!report.summary.knows_nodes) return "";
+  const what_if::UsageTracks& nodes = report.history.nodes;
+  std::vector<std::vector<std::string>> rows;
+  for (const what_if::NodeRow& row : report.summary.nodes) {
+    const auto amount = [&](double value) { return to_quantity(row.resource, static_cast<int64_t>(value)).text(); };
+    rows.push_back({row.flavor, std::to_string(row.nodes), row.resource, amount(static_cast<double>(row.allocatable)),
+                    amount(static_cast<double>(row.others)), amount(row.mean), amount(static_cast<double>(row.most))});
+  }
+  return "<h2>Pods without a node</h2>\n" +
+         stacked_plot({.title = "Pods without a node",
+                       .seconds = seconds(report.summary.elapsed.count()),
+                       .most = static_cast<double>(nodes.pending().most()),
+                       .most_text = std::to_string(nodes.pending().most())},
+                      {{"pods without a node", nodes.pending().averages(nodes.width(), nodes.end())}}) +
+         table({"Nodes of", "Nodes", "Resource", "Allocatable", "Other pods", "Mean", "Most"}, rows);
+}
+
 std::string gantt(const Report& report) {
   const double end = seconds(report.summary.elapsed.count());
   std::map<uint32_t, std::vector<const what_if::Stay*>> stays;
@@ -143,12 +162,20 @@ std::string gantt(const Report& report) {
       if (from > since)
         row_of.bars.push_back(
             {.from = since, .to = from, .waits = true, .text = row_of.name + " waits " + span_text(from - since)});
-      row_of.bars.push_back({.from = from,
-                             .to = to,
-                             .color = stay->flavors,
-                             .evicted = stay->ended_by_eviction,
-                             .text = row_of.name + " on " + report.history.flavor_sets[stay->flavors] + ", " +
-                                     span_text(to - from) + (stay->ended_by_eviction ? ", evicted" : "")});
+      const double placed = stay->placed == kNever ? to : std::min(seconds(stay->placed), to);
+      if (placed > from)
+        row_of.bars.push_back({.from = from,
+                               .to = placed,
+                               .waits = true,
+                               .evicted = stay->ended_by_eviction && placed >= to,
+                               .text = row_of.name + " waits for nodes " + span_text(placed - from)});
+      if (placed == from || placed < to)
+        row_of.bars.push_back({.from = placed,
+                               .to = to,
+                               .color = stay->flavors,
+                               .evicted = stay->ended_by_eviction,
+                               .text = row_of.name + " on " + report.history.flavor_sets[stay->flavors] + ", " +
+                                       span_text(to - placed) + (stay->ended_by_eviction ? ", evicted" : "")});
       since = to;
     }
     if (report.history.jobs[job].end == kNever && (stays[job].empty() || stays[job].back()->to != kNever))
@@ -175,6 +202,12 @@ std::string tables(const Report& report) {
       "<h2>Waits by queue and class</h2>\n" +
       table({"Queue", "Class", "Jobs", "Never started", "Mean", "p50", "p99", "Longest", "Evictions"}, waits);
   if (!ends.empty()) text += "<h2>Waiting at the end</h2>\n" + table({"Job", "ClusterQueue", "Reason", "Why"}, ends);
+  std::vector<std::vector<std::string>> without_node;
+  for (const what_if::WithoutNode& one : report.history.without_node)
+    without_node.push_back({job_name(report.scenario, one.job), one.pod_set,
+                            std::to_string(one.pods) + " of " + std::to_string(one.of), one.message});
+  if (!without_node.empty())
+    text += "<h2>Pods without a node at the end</h2>\n" + table({"Job", "Pod set", "Pods", "Why"}, without_node);
   std::vector<std::string> notes = report.notes;
   notes.insert(notes.end(), report.history.notes.begin(), report.history.notes.end());
   for (const std::string& note : notes) text += "<p>Note: " + escape_xml(note) + "</p>\n";
@@ -182,8 +215,8 @@ std::string tables(const Report& report) {
 }
 
 std::string body(const Report& report) {
-  return heads(report) + expectations(report) + usage_plots(report) + waiting_plot(report) + gantt(report) +
-         tables(report);
+  return heads(report) + expectations(report) + usage_plots(report) + waiting_plot(report) + nodes_plot(report) +
+         gantt(report) + tables(report);
 }
 
 // The figures that a change of a configuration is judged by.

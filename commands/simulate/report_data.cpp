@@ -49,6 +49,7 @@ json group_json(const what_if::WaitGroup& group) {
           {"waiting", group.waiting},
           {"deactivated", group.deactivated},
           {"neverStarted", group.never_started},
+          {"neverScheduled", group.never_placed},
           {"evictions", group.evictions},
           {"preemptions", group.preemptions},
           {"fallbacks", group.fallbacks},
@@ -62,6 +63,40 @@ json evictions_json(const what_if::Summary& summary) {
       evictions.push_back({{"clusterQueue", queue}, {"reason", reason}, {"count", number}});
   }
   return evictions;
+}
+
+json nodes_json(const what_if::Summary& summary) {
+  json nodes = json::array();
+  const auto text = [](const std::string& resource, double amount) {
+    return to_quantity(resource, static_cast<int64_t>(amount)).text();
+  };
+  for (const what_if::NodeRow& row : summary.nodes)
+    nodes.push_back({{"flavor", row.flavor},
+                     {"nodes", row.nodes},
+                     {"resource", row.resource},
+                     {"allocatable", text(row.resource, static_cast<double>(row.allocatable))},
+                     {"otherPods", text(row.resource, static_cast<double>(row.others))},
+                     {"mean", text(row.resource, row.mean)},
+                     {"max", text(row.resource, static_cast<double>(row.most))}});
+  return nodes;
+}
+
+json node_waits_json(const what_if::NodeWaits& waits) {
+  return {{"admissions", waits.waited},
+          {"inVain", waits.in_vain},
+          {"waits", waits_json(waits.waits)},
+          {"pods", {{"max", waits.most_pods}, {"mean", waits.mean_pods}}}};
+}
+
+json without_node_json(const Report& report) {
+  json list = json::array();
+  for (const what_if::WithoutNode& one : report.history.without_node)
+    list.push_back({{"job", job_name(report.scenario, one.job)},
+                    {"podSet", one.pod_set},
+                    {"pods", one.pods},
+                    {"of", one.of},
+                    {"message", one.message}});
+  return list;
 }
 
 json waiting_json(const Report& report) {
@@ -141,13 +176,19 @@ json report_json(const Report& report) {
       {"waitingFor", std::move(at_end)},
       {"expectations", std::move(expectations)},
       {"notes", std::move(notes)}};
+  if (summary.knows_nodes) {
+    all["nodes"] = nodes_json(summary);
+    all["waitsForNodes"] = node_waits_json(summary.node_waits);
+    all["podsWithoutNode"] = without_node_json(report);
+  }
   if (report.asked) all["job"] = verdict_json(report);
   return all;
 }
 
 std::string report_csv(const Report& report) {
   std::string text =
-      "job,kind,queue,class,arrival,start,end,wait,state,starts,evictions,preemptions,fallbacks,flavors\n";
+      "job,kind,queue,class,arrival,start,end,wait,state,starts,evictions,preemptions,fallbacks,flavors,"
+      "podsScheduled\n";
   for (size_t i = 0; i < report.history.jobs.size(); ++i) {
     const what_if::JobRecord& job = report.history.jobs[i];
     if (job.fate == Fate::kNotCome) continue;
@@ -162,7 +203,8 @@ std::string report_csv(const Report& report) {
             number_cell(wait) + "," + std::string(kFates[static_cast<size_t>(job.fate)]) + "," +
             std::to_string(job.starts) + "," + std::to_string(job.evictions) + "," + std::to_string(job.preemptions) +
             "," + std::to_string(job.fallbacks) + "," +
-            cell(job.starts > 0 ? report.history.flavor_sets[job.flavors] : "") + "\n";
+            cell(job.starts > 0 ? report.history.flavor_sets[job.flavors] : "") + "," + number_cell(job.first_placed) +
+            "\n";
   }
   return text;
 }

@@ -90,6 +90,35 @@ std::string usage_table(const Summary& summary) {
   return limited(std::move(rows));
 }
 
+// With nodes that are known: what is used of them, and how long admitted jobs waited for them.
+std::string nodes_table(const Summary& summary) {
+  if (!summary.knows_nodes) return "";
+  std::vector<TableRow> rows = {
+      {"NODES OF", "NODES", "RESOURCE", "ALLOCATABLE", "OTHER PODS", "MEAN", "MEAN %", "MOST"}};
+  for (const what_if::NodeRow& row : summary.nodes) {
+    rows.push_back({row.flavor, std::to_string(row.nodes), row.resource,
+                    amount(row.resource, static_cast<double>(row.allocatable)),
+                    amount(row.resource, static_cast<double>(row.others)), amount(row.resource, row.mean),
+                    share(row.mean, row.allocatable), amount(row.resource, static_cast<double>(row.most))});
+  }
+  const what_if::NodeWaits& waits = summary.node_waits;
+  std::string text = "\n" + limited(std::move(rows)) + count(waits.waited) + " admissions waited for nodes";
+  if (waits.waits.jobs > 0)
+    text += ": mean " + span_text(waits.waits.mean) + ", p99 " + span_text(waits.waits.p99) + ", longest " +
+            span_text(waits.waits.most);
+  if (waits.in_vain > 0) text += "; " + count(waits.in_vain) + " of them in vain";
+  return text + "; at most " + count(waits.most_pods) + " pods had no node at once\n";
+}
+
+std::string without_node_table(const Report& report) {
+  if (report.history.without_node.empty()) return "";
+  std::vector<TableRow> rows = {{"PODS WITHOUT A NODE", "POD SET", "PODS", "WHY"}};
+  for (const what_if::WithoutNode& one : report.history.without_node)
+    rows.push_back({job_name(report.scenario, one.job), one.pod_set,
+                    std::to_string(one.pods) + " of " + std::to_string(one.of), one.message});
+  return "\n" + limited(std::move(rows));
+}
+
 std::string evictions_table(const Summary& summary) {
   if (summary.evictions_by_queue.empty() && summary.deactivations.empty()) return "";
   std::vector<TableRow> rows = {{"CLUSTERQUEUE", "REASON", "COUNT"}};
@@ -151,7 +180,8 @@ std::string span_text(double seconds) {
 
 std::string report_table(const Report& report) {
   return table_heads(report) + "\n" + waits_table(report.summary) + "\n" + usage_table(report.summary) +
-         evictions_table(report.summary) + waiting_table(report) + notes_text(report) + expectations_text(report);
+         nodes_table(report.summary) + evictions_table(report.summary) + waiting_table(report) +
+         without_node_table(report) + notes_text(report) + expectations_text(report);
 }
 
 std::string comparison_table(const Report& before, const Report& after) {
@@ -174,6 +204,10 @@ std::string comparison_table(const Report& before, const Report& after) {
   add_count("preemptions", a.preemptions, b.preemptions);
   add_span("wait, mean", a.waits.mean, b.waits.mean);
   add_span("wait, p99", a.waits.p99, b.waits.p99);
+  if (a.knows_nodes || b.knows_nodes) {
+    add_count("admissions that waited for nodes", a.node_waits.waited, b.node_waits.waited);
+    add_span("wait for nodes, p99", a.node_waits.waits.p99, b.node_waits.waits.p99);
+  }
   std::map<std::pair<std::string, std::string>, std::pair<const WaitGroup*, const WaitGroup*>> groups;
   for (const WaitGroup& group : a.groups) groups[{group.queue, group.priority_class}].first = &group;
   for (const WaitGroup& group : b.groups) groups[{group.queue, group.priority_class}].second = &group;

@@ -112,6 +112,7 @@ class Simulation {
       for (const JobKind* kind : job_kinds()) scenario_.settings.queues.rules.frameworks.emplace(kind->framework);
     }
     scenario_.run_time = options_.run_time;
+    scenario_.ignore_nodes = options_.ignore_nodes;
     scenario_.stop_time = options_.stop_time;
     scenario_.until = options_.until;
     scenario_.seed = options_.seed.value_or(0);
@@ -227,7 +228,7 @@ class Simulation {
   }
 
   Outcome<> add_cluster(std::vector<SourceObject>& objects, std::vector<std::string>& notes) {
-    auto cluster = read_cluster(options_.cluster);
+    auto cluster = read_cluster(options_.cluster, !options_.ignore_nodes);
     if (!cluster) return fail(cluster.error().message);
     for (SourceObject& object : cluster->objects) objects.push_back(std::move(object));
     for (std::string& note : cluster->notes) notes.push_back(std::move(note));
@@ -329,7 +330,7 @@ bool is_replay_alone(const SimulateOptions& options) {
                       !options.arrivals_file.empty() || options.arrivals_format || options.seed || options.jobs > 0 ||
                       options.over || options.until || !options.expect_file.empty() ||
                       !options.compared.files.empty() || !options.page_file.empty() || !options.job_file.empty() ||
-                      options.from_cluster;
+                      options.from_cluster || options.ignore_nodes;
   const bool printable = options.format == SimulateFormat::kTable || options.format == SimulateFormat::kJson ||
                          options.format == SimulateFormat::kYaml;
   return !others && printable;

@@ -31,6 +31,7 @@ struct SimulateOptions {
   std::string page_file{};  // --html
   std::string job_file{};   // --job: the one that is asked about
   bool from_cluster = false;
+  bool ignore_nodes = false;
   ClusterFlags cluster{};
   bool progress = false;      // on `err`
   std::string replay_file{};  // --replay: a recording of `muster serve`, instead of all the above but the configuration

@@ -66,6 +66,8 @@ void add_simulate(CLI::App& app, SimulateOptions& options) {
       ->type_name("FILE");
   simulate.add_flag("--from-cluster", options.from_cluster,
                     "Read queues and Workloads from the cluster, with your own rights; nothing is written");
+  simulate.add_flag("--ignore-nodes", options.ignore_nodes,
+                    "Nodes of the input and of the cluster do not limit jobs; only quota does");
   add_cluster_flags(simulate, options.cluster);
   simulate
       .add_option(

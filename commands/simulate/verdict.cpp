@@ -31,6 +31,16 @@ const what_if::Waiting* why(const Report& report) {
   return nullptr;
 }
 
+// The pods that never get a node, with the reason.
+json without_node(const Report& report) {
+  json list = json::array();
+  for (const what_if::WithoutNode& one : report.history.without_node) {
+    if (one.job == *report.asked)
+      list.push_back({{"podSet", one.pod_set}, {"pods", one.pods}, {"of", one.of}, {"message", one.message}});
+  }
+  return list;
+}
+
 // In the cluster it is admitted already.
 bool is_admitted_already(const Report& report) {
   const WorkloadPtr& stored = report.scenario.arrivals[*report.asked].stored;
@@ -58,12 +68,37 @@ json verdict_json(const Report& report) {
     verdict["waitSeconds"] = static_cast<double>(wait) / 1e9;
     verdict["start"] = format_rfc3339(to_timestamp(report.scenario.start + Duration(job.first_start)));
     verdict["flavors"] = first_flavors(report);
+    if (report.summary.knows_nodes) {
+      if (job.first_placed != what_if::kNever)
+        verdict["podsScheduledSeconds"] =
+            static_cast<double>(job.first_placed - report.scenario.arrivals[*report.asked].at.count()) / 1e9;
+      verdict["podsWithoutNode"] = without_node(report);
+    }
   } else if (const what_if::Waiting* waiting = why(report)) {
     verdict["reason"] = waiting->reason;
     verdict["message"] = waiting->message;
   }
   return verdict;
 }
+
+namespace {
+
+// Of pods that wait for a node, or find none.
+std::string pods_text(const json& verdict) {
+  if (!verdict.contains("podsWithoutNode")) return "";
+  if (!verdict.contains("podsScheduledSeconds")) {
+    std::string text = "; its pods never have a node each";
+    for (const json& one : verdict["podsWithoutNode"])
+      text += " (" + std::to_string(one["pods"].get<int64_t>()) + " of " + std::to_string(one["of"].get<int64_t>()) +
+              " of pod set " + one["podSet"].get<std::string>() + ": " + one["message"].get<std::string>() + ")";
+    return text;
+  }
+  const double after = verdict["podsScheduledSeconds"].get<double>();
+  if (after <= verdict["waitSeconds"].get<double>()) return "";
+  return "; all of its pods have a node in about " + span_text(after);
+}
+
+}  // namespace
 
 std::string verdict_text(const Report& report) {
   const json verdict = verdict_json(report);
@@ -79,6 +114,7 @@ std::string verdict_text(const Report& report) {
     text += " would be admitted in about " + span_text(verdict["waitSeconds"].get<double>()) + " (" +
             verdict["start"].get<std::string>() + "), on " + verdict["flavors"].get<std::string>();
   }
+  text += pods_text(verdict);
   std::string names;
   for (const json& name : verdict["evicts"]) names += (names.empty() ? "" : ", ") + name.get<std::string>();
   text += names.empty() ? "; it evicts no Workload" : "; it evicts " + names;

@@ -52,10 +52,13 @@ class Rest {
     if (!holds(workload)) return;
     if (workload.evicted())
       found_.push_back("Workload " + workload.meta.name + " is evicted, and still holds its quota");
-    if (!workload.meta.controller || job_type_of(*workload.meta.controller) != &kJobs) return;
-    const ObjectPtr object = server_.get({&kJobs, workload.meta.ns, workload.meta.controller->name});
-    if (object == nullptr || read_meta(*object).uid != workload.meta.controller->uid || read_job(*object)->finished())
-      found_.push_back("Workload " + workload.meta.name + " holds quota, and its Job is over");
+    if (!workload.meta.controller) return;
+    const OwnerReference& owner = *workload.meta.controller;
+    const JobKind* kind = find_job_kind(group_of(owner.api_version), owner.kind);
+    if (kind == nullptr || kind == &plain_pod) return;
+    const ObjectPtr object = server_.get({&kind->type, workload.meta.ns, owner.name});
+    if (object == nullptr || read_meta(*object).uid != owner.uid || kind->end(read_object(kind->type, *object)))
+      found_.push_back("Workload " + workload.meta.name + " holds quota, and its " + owner.kind + " is over");
   }
   void find_late(const Workload& workload) {
     const auto& wait = settings_.wait_for_pods_ready;

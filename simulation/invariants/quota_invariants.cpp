@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "api/job.h"
+#include "api/meta/constants.h"
+#include "api/pods/queued_pod.h"
 #include "api/typed_object.h"
 #include "jobs/job_kind.h"
 
@@ -99,16 +101,39 @@ void QuotaInvariants::see_workload(const Change& change) {
 }
 
 void QuotaInvariants::check_release(const Workload& workload, const Holding& held) {
+  if (workload.of_pod_group()) return check_group_release(workload, held);
   if (!workload.evicted())
     violated_("Workload " + workload.meta.name + " gave back the quota of ClusterQueue " + held.queue +
               " without an eviction");
-  if (!workload.meta.controller || job_type_of(*workload.meta.controller) != &kJobs) return;
-  const ObjectPtr object = server_.get({&kJobs, workload.meta.ns, workload.meta.controller->name});
+  if (!workload.meta.controller) return;
+  const OwnerReference& owner = *workload.meta.controller;
+  const JobKind* kind = find_job_kind(group_of(owner.api_version), owner.kind);
+  if (kind == nullptr || kind == &plain_pod || kind->is_serving()) return;
+  const ObjectPtr object = server_.get({&kind->type, workload.meta.ns, owner.name});
   if (object == nullptr) return;
+  if (kind != &batch_job) {
+    const ObjectMeta meta = read_meta(*object);
+    if (meta.uid == owner.uid && !meta.deleting && kind->active(read_object(kind->type, *object)))
+      violated_("Workload " + workload.meta.name + " gave back its quota while its " + owner.kind + " was active");
+    return;
+  }
   const JobPtr job = read_job(*object);
   if (job->meta.uid == workload.meta.controller->uid && !job->meta.deleting && job->status.active > 0)
     violated_("Workload " + workload.meta.name + " gave back its quota while " + std::to_string(job->status.active) +
               " pods of its Job were active");
+}
+
+// The quota of a set that has no replicas, or others than before, goes without an eviction, but only without its pods.
+void QuotaInvariants::check_group_release(const Workload& workload, const Holding& held) {
+  if (!workload.evicted() && workload.meta.annotation(kIsGroupWorkload).empty())
+    violated_("Workload " + workload.meta.name + " gave back the quota of ClusterQueue " + held.queue +
+              " without an eviction");
+  for (const ObjectPtr& pod : server_.list(kPods)) {
+    const QueuedPodPtr read = read_queued_pod(*pod);
+    if (read->meta.ns != workload.meta.ns || read->group() != workload.meta.name) continue;
+    if (!read->gated() && !read->terminated() && !read->meta.deleting)
+      violated_("Workload " + workload.meta.name + " gave back its quota while pod " + read->meta.name + " could run");
+  }
 }
 
 std::string QuotaInvariants::root(std::string node) const {

@@ -9,6 +9,8 @@
 namespace muster::what_if {
 namespace {
 
+constexpr uint64_t kMostNodes = 1'000'000;
+
 using Take = std::function<Outcome<>(const std::string& value)>;
 struct Known {
   std::string name;
@@ -114,11 +116,54 @@ Result<JobTraits> job_traits(const Labels& annotations) {
   return traits;
 }
 
+Result<std::map<std::string, Quantity>> parse_amounts(std::string_view text) {
+  std::map<std::string, Quantity> amounts;
+  for (size_t from = 0; from < text.size();) {
+    const size_t end = std::min(text.find(';', from), text.size());
+    const std::string one(text.substr(from, end - from));
+    const size_t equals = one.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      return fail("\"" + one + "\" is no amount; write them as cpu=4;memory=8Gi");
+    const auto quantity = Quantity::parse(one.substr(equals + 1));
+    if (!quantity) return fail("\"" + one + "\": " + quantity.error().message);
+    if (quantity->sign() < 0) return fail("\"" + one + "\": must not be negative");
+    if (!amounts.emplace(one.substr(0, equals), *quantity).second)
+      return fail("\"" + one.substr(0, equals) + "\" is there twice");
+    from = end + 1;
+  }
+  return amounts;
+}
+
 Result<FlavorTraits> flavor_traits(const Labels& annotations) {
   FlavorTraits traits;
+  const auto nodes = [&](const std::string& value) -> Outcome<> {
+    traits.any_number_of_nodes = value == "unlimited";
+    if (traits.any_number_of_nodes) return Done{};
+    const auto count = whole_number<uint64_t>(value);
+    if (!count || *count > kMostNodes) return fail("must be a number from 0 to 1000000, or unlimited");
+    traits.nodes = *count;
+    return Done{};
+  };
+  const auto resources = [&](const std::string& value) -> Outcome<> {
+    const auto amounts = parse_amounts(value);
+    if (!amounts) return fail(amounts.error().message);
+    if (amounts->empty()) return fail("names no resource; write them as cpu=32;memory=128Gi");
+    for (const auto& [name, quantity] : *amounts) traits.node_resources[name] = to_amount(name, quantity);
+    traits.node_resources.try_emplace(std::string(kPodsResource), kPodsOfNode);
+    return Done{};
+  };
   auto done = read(annotations, {{"startup", span_into(traits.startup)},
-                                 {"failure-odds", number_into(traits.failure_odds, 0, 1, "must be from 0 to 1")}});
+                                 {"failure-odds", number_into(traits.failure_odds, 0, 1, "must be from 0 to 1")},
+                                 {"nodes", nodes},
+                                 {"node-resources", resources}});
   if (!done) return fail(done.error().message);
+  const auto at = [](const char* name) {
+    return "metadata.annotations[" + std::string(kSimulatePrefix) + name + "]: ";
+  };
+  if (traits.nodes.value_or(0) > 0 && traits.node_resources.empty())
+    return fail(at("node-resources") + "Required value: says what one of the nodes has, as cpu=32;memory=128Gi");
+  if (!traits.nodes && !traits.node_resources.empty())
+    return fail(at("nodes") + "Required value: says how many nodes with these resources there are");
   return traits;
 }
 

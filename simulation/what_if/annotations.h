@@ -2,10 +2,12 @@
 // prefix that the kind does not have is an error.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "api/meta/quantity.h"
 #include "api/meta/selectors.h"
 #include "base/clock.h"
 #include "base/result.h"
@@ -30,6 +32,8 @@ struct JobTraits {
 // Errors begin with the path of the annotation.
 Result<JobTraits> job_traits(const Labels& annotations);
 Result<FlavorTraits> flavor_traits(const Labels& annotations);
+// "cpu=4;memory=16Gi", none negative, none twice. The error is a sentence.
+Result<std::map<std::string, Quantity>> parse_amounts(std::string_view text);
 // simulate.muster.batch/answer-after of an AdmissionCheck.
 Result<Duration> check_traits(const Labels& annotations);
 // Of any other kind: there is none.

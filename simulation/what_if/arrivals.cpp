@@ -5,7 +5,6 @@
 #include <map>
 
 #include "api/meta/names.h"
-#include "api/meta/quantity.h"
 #include "base/whole_number.h"
 #include "simulation/what_if/annotations.h"
 #include "simulation/what_if/chance.h"
@@ -16,24 +15,6 @@ namespace {
 // A job runs at least this long with any random number: no job ends before it begins.
 constexpr Duration kShortestRun = std::chrono::seconds(1);
 constexpr Duration kLongestRun = std::chrono::hours(24 * 3650);
-
-Result<std::map<std::string, std::string>> read_requests(const std::string& text) {
-  std::map<std::string, std::string> requests;
-  for (size_t from = 0; from < text.size();) {
-    const size_t end = std::min(text.find(';', from), text.size());
-    const std::string one = text.substr(from, end - from);
-    const size_t equals = one.find('=');
-    if (equals == 0 || equals == std::string::npos)
-      return fail("\"" + one + "\" is no request; write them as cpu=4;memory=8Gi");
-    const auto quantity = Quantity::parse(one.substr(equals + 1));
-    if (!quantity) return fail("\"" + one + "\": " + quantity.error().message);
-    if (quantity->sign() < 0) return fail("\"" + one + "\": must not be negative");
-    if (!requests.emplace(one.substr(0, equals), one.substr(equals + 1)).second)
-      return fail("\"" + one.substr(0, equals) + "\" is there twice");
-    from = end + 1;
-  }
-  return requests;
-}
 
 class RowReader {
  public:
@@ -60,9 +41,9 @@ class RowReader {
     const auto count = whole_number<int32_t>(cell("count"));
     if (!count || *count < 1) return wrong("count", "must be a number of pods, at least 1");
     job.count = *count;
-    auto requests = read_requests(cell("requests"));
+    const auto requests = parse_amounts(cell("requests"));
     if (!requests) return wrong("requests", requests.error().message);
-    job.requests = *std::move(requests);
+    for (const auto& [resource, quantity] : *requests) job.requests[resource] = quantity.text();
     return arrival;
   }
 

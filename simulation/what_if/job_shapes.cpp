@@ -7,9 +7,11 @@
 #include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
 #include "jobs/pod/pod_group.h"
+#include "jobs/serving/serving_set.h"
 #include "reconcilers/job/job_workload_make.h"
 #include "reconcilers/pod/pod_context.h"
 #include "reconcilers/pod/pod_workload_make.h"
+#include "reconcilers/serving/serving_context.h"
 
 namespace muster::what_if {
 namespace {
@@ -68,6 +70,36 @@ Result<JobShape> shape_of_pods(const std::vector<json>& pods, const ShapeContext
     }
     return fail(sentences(plan, "no Workload is made of these pods"));
   });
+}
+
+Result<std::vector<JobShape>> shapes_of_set(const JobKind& kind, const json& object, const ShapeContext& context) {
+  const TypedObject typed = read_object(kind.type, object);
+  const DescribedJob& set = *std::get<DescribedJobPtr>(typed);
+  const ServingSet wanted = serving_set_of(set);
+  const QueuedJob job(kind, typed, context.find);
+  if (wanted.groups > 0 && !job.readable()) return fail("its pod templates cannot be read");
+  const JobContext job_context{job, context.state, context.settings, context.now};
+  const ServingContext set_context{set, wanted, job_context};
+  std::vector<JobShape> shapes;
+  if (wanted.groups == 0) return shapes;
+  Plan plan;
+  keep_workloads(set_context, plan);
+  // Its groups are equal; a plan makes only the first ones.
+  for (Write& write : plan.writes) {
+    if (write.verb != Verb::kCreate) continue;
+    const JobShape first = shape_with(std::move(write.body), job.meta(), kind.type.kind);
+    for (int32_t group = 0; group < std::min<int32_t>(wanted.groups, kMostPods); ++group) {
+      JobShape shape = first;
+      Workload workload = *first.workload;
+      workload.meta.name = set_context.workload_name(group);
+      if (!is_stateful_set(set)) shape.job += "-" + std::to_string(group);
+      workload.meta.uid += "-" + std::to_string(group);
+      shape.workload = std::make_shared<const Workload>(std::move(workload));
+      shapes.push_back(std::move(shape));
+    }
+    return shapes;
+  }
+  return fail(sentences(plan, "no Workload is made of it"));
 }
 
 std::vector<json> pods_of_serving(const JobKind& kind, const json& object) {

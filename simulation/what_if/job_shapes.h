@@ -22,6 +22,10 @@ struct ShapeContext : ReconcileContext {
 Result<JobShape> shape_of_job(const JobKind& kind, const nlohmann::json& object, const ShapeContext& context);
 // Of a pod by itself, or of the pods of one group.
 Result<JobShape> shape_of_pods(const std::vector<nlohmann::json>& pods, const ShapeContext& context);
+// Of a StatefulSet or LeaderWorkerSet that is in a queue itself: one of all pods, or one of each group. None: it has no
+// replicas.
+Result<std::vector<JobShape>> shapes_of_set(const JobKind& kind, const nlohmann::json& object,
+                                            const ShapeContext& context);
 // The pods that the controller of a Deployment, StatefulSet or LeaderWorkerSet makes.
 std::vector<nlohmann::json> pods_of_serving(const JobKind& kind, const nlohmann::json& object);
 // A batch/v1 Job, from a row of a table.

@@ -36,7 +36,8 @@ Runner::Runner(const Scenario& scenario, const Watcher& watcher, const Looks& lo
       watcher_(watcher),
       looks_(looks),
       state_(scenario.settings.queues),
-      decisions_(scenario.settings.queues) {
+      decisions_(scenario.settings.queues),
+      places_(scenario, state_, history_.nodes) {
   history_.jobs.resize(scenario.arrivals.size());
   for (const TypedObject& object : scenario.objects) version_ = std::max(version_, meta_of(object).resource_version);
   for (const Arrival& arrival : scenario.arrivals) {
@@ -117,6 +118,7 @@ void Runner::note_preemption(uint32_t victim, const PendingDecision& decision) {
 void Runner::settle() {
   std::vector<ObjectKey> decided;
   for (int round = 0; round < kMostRounds; ++round) {
+    fill_nodes();
     while (!changed_.empty()) {
       const uint32_t job = changed_.front();
       changed_.pop_front();
@@ -168,6 +170,12 @@ void Runner::finish() {
   if (scenario_.until && !endless_) elapsed_ = scenario_.until->count();
   history_.elapsed = Duration(elapsed_);
   history_.usage.close(elapsed_);
+  history_.nodes.close(elapsed_);
+  history_.without_node = places_.without_node();
+  if (elsewhere_ > 0)
+    history_.notes.push_back(
+        std::to_string(elsewhere_) +
+        " pods of jobs that run already have no room on the nodes of the input; they run elsewhere.");
   describe_waiting();
   describe_queues();
 }

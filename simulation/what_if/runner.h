@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "reconcilers/reconciler.h"
+#include "simulation/what_if/pod_places.h"
 #include "simulation/what_if/run.h"
 #include "simulation/what_if/timetable.h"
 
@@ -25,13 +26,14 @@ class Runner {
     WorkloadPtr workload;
     uint32_t epoch = 0;              // one more with each start and stop
     int64_t wake_at = -1;            // the pass that is planned
-    int64_t started = 0;             // when its pods were ready, or will be
+    int64_t started = 0;             // when its pods were ready, or will be; kFar: some have no node
     std::optional<Duration> left{};  // of its run time
     size_t stay = 0;
     bool waits = true;  // counted among the pending
     bool running = false;
     bool stopping = false;
     bool checking = false;
+    bool fails = false;                               // its pods never get ready
     std::vector<std::pair<size_t, int64_t>> usage{};  // slots and amounts that it holds
   };
 
@@ -60,6 +62,9 @@ class Runner {
   void await_checks(uint32_t job, Live& live);
   void answer_checks(uint32_t job, Live& live);
   void get_ready(uint32_t job, Live& live);
+  // All of its pods have a node.
+  void run_pods(uint32_t job, Live& live);
+  void fill_nodes();
   void release(uint32_t job, Live& live);
   void end(uint32_t job, Live& live);
   void forget(uint32_t job, Fate fate);
@@ -78,6 +83,7 @@ class Runner {
   SchedulerDriver decisions_;
   Timetable timetable_;
   History history_;
+  PodPlaces places_;
   std::unordered_map<uint32_t, std::unique_ptr<Live>> live_;
   std::unordered_map<std::string, uint32_t> by_path_;
   std::unordered_map<std::string, uint16_t> flavor_sets_;
@@ -86,6 +92,7 @@ class Runner {
   size_t over_ = 0;
   int64_t elapsed_ = 0;
   int64_t next_look_ = 0;
+  int64_t elsewhere_ = 0;  // pods that run already, and for which the nodes of the input have no room
   uint64_t version_ = 0;
   bool endless_ = false;
 };

@@ -1,6 +1,6 @@
 // The course of one job, except for the decisions of the product's reconcilers.
 #include <algorithm>
-#include <set>
+#include <limits>
 
 #include "api/requests.h"
 #include "reconcilers/workload/flavor_clock.h"
@@ -15,6 +15,8 @@ namespace {
 
 // Limit of passes over one Workload in one moment; each pass changes something.
 constexpr int kMostPasses = 32;
+// Later than any time of a simulation.
+constexpr int64_t kFar = std::numeric_limits<int64_t>::max();
 
 }  // namespace
 
@@ -119,18 +121,37 @@ void Runner::start(uint32_t job, Live& live) {
   record.flavors = flavor_set(flavors);
   live.stay = history_.stays.size();
   history_.stays.push_back({.job = job, .flavors = record.flavors, .from = elapsed_});
-  const bool fails_here = fails(job, record, flavors);
+  live.fails = fails(job, record, flavors);
   ++record.starts;
+  live.started = kFar;
+  bool placed = places_.enter(job, *live.workload, elapsed_);
+  if (!placed && live.workload->is_true(kPodsReadyCondition)) {
+    elsewhere_ += places_.drop_waiting(job, elapsed_);
+    placed = true;
+  }
+  if (placed) run_pods(job, live);
+}
+
+void Runner::run_pods(uint32_t job, Live& live) {
+  JobRecord& record = history_.jobs[job];
+  history_.stays[live.stay].placed = elapsed_;
+  if (record.first_placed == kNever) record.first_placed = elapsed_;
   const bool ready_already = live.workload->is_true(kPodsReadyCondition);
   Duration startup{};
-  for (const std::string& flavor : flavors) {
+  for (const std::string& flavor : assigned_flavors(*live.workload->status.admission)) {
     const auto traits = scenario_.flavors.find(flavor);
     if (traits != scenario_.flavors.end() && !ready_already) startup = std::max(startup, traits->second.startup);
   }
   live.started = elapsed_ + startup.count();
-  if (fails_here) return;
+  if (live.fails) return;
   if (awaits_pods(*live.workload) && !ready_already) timetable_.plan(live.started, job, live.epoch, Due::kReady);
   if (live.left) timetable_.plan(live.started + live.left->count(), job, live.epoch, Due::kEnd);
+}
+
+void Runner::fill_nodes() {
+  for (const uint32_t job : places_.fill(elapsed_)) {
+    run_pods(job, *live_.at(job));
+  }
 }
 
 void Runner::get_ready(uint32_t job, Live& live) {
@@ -164,6 +185,7 @@ void Runner::stop(uint32_t job, Live& live) {
   if (live.stopping) return;
   live.stopping = true;
   live.checking = false;
+  places_.drop_waiting(job, elapsed_);
   ++live.epoch;
   // Without pods no stop is needed.
   const int64_t stop_time = live.running ? scenario_.stop_time.count() : 0;
@@ -175,6 +197,7 @@ void Runner::stop(uint32_t job, Live& live) {
 void Runner::release(uint32_t job, Live& live) {
   live.stopping = false;
   ++live.epoch;
+  places_.leave(job, elapsed_);
   if (std::exchange(live.running, false)) {
     history_.stays[live.stay].to = elapsed_;
     history_.stays[live.stay].ended_by_eviction = true;
@@ -193,6 +216,7 @@ void Runner::end(uint32_t job, Live& live) {
 void Runner::forget(uint32_t job, Fate fate) {
   const auto found = live_.find(job);
   Live& live = *found->second;
+  places_.leave(job, elapsed_);
   const Condition* evicted = find_condition(live.workload->status.conditions, kEvictedCondition);
   if (fate == Fate::kDeactivated)
     ++history_.deactivations[evicted == nullptr ? std::string(kDeactivatedReason) : evicted->reason.text()];

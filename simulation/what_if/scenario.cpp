@@ -1,6 +1,16 @@
 #include "simulation/what_if/scenario.h"
 
+#include <algorithm>
+
 namespace muster::what_if {
+
+bool carries_labels_of(const NodeGroup& nodes, const ResourceFlavor& flavor) {
+  return nodes.flavor.empty() &&
+         std::all_of(flavor.node_labels.begin(), flavor.node_labels.end(), [&](const auto& label) {
+           const auto found = nodes.labels.find(label.first);
+           return found != nodes.labels.end() && found->second == label.second;
+         });
+}
 
 std::string job_name(const Scenario& scenario, size_t arrival) {
   const Arrival& source = scenario.arrivals[arrival];

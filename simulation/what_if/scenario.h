@@ -6,9 +6,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/config/reconciler_settings.h"
+#include "api/meta/selectors.h"
+#include "api/requests.h"
+#include "api/tolerations.h"
 #include "api/typed_object.h"
 #include "base/clock.h"
 
@@ -40,9 +44,32 @@ struct Arrival {
 
 // How the nodes of a flavor behave.
 struct FlavorTraits {
-  Duration startup{};       // from the admission until all pods are ready
+  Duration startup{};       // from when all pods have a node until they are ready
   double failure_odds = 0;  // that the pods of one admission never get ready
+  // nullopt: those that the input holds with its labels.
+  std::optional<uint64_t> nodes{};
+  Requests node_resources{};         // of each of them, with "pods"
+  bool any_number_of_nodes = false;  // as many as its pods need, whatever the input holds
 };
+
+inline constexpr std::string_view kPodsResource = "pods";
+// Of a node for which nobody says how many pods it takes: the kubelet's default.
+inline constexpr int64_t kPodsOfNode = 110;
+
+// Nodes that are equal in all that pods ask for.
+struct NodeGroup {
+  std::string flavor{};  // whose annotation counts them; empty: nodes of the input, whose labels say whose they are
+  std::string name{};    // of the node, where a pod asks for nodes by name; otherwise of the first one
+  uint64_t count = 1;
+  Labels labels{};
+  std::vector<Taint> taints{};
+  Requests allocatable{};
+  // What pods outside of the queues hold, by the number of the node in this group.
+  std::map<uint64_t, Requests> used{};
+};
+
+// It is of the input, and has the labels of the flavor's nodes.
+bool carries_labels_of(const NodeGroup& nodes, const ResourceFlavor& flavor);
 
 struct Scenario {
   TimePoint start{};
@@ -51,6 +78,7 @@ struct Scenario {
   std::vector<JobShape> shapes;
   std::vector<Arrival> arrivals;  // by time
   std::map<std::string, FlavorTraits, std::less<>> flavors{};
+  std::vector<NodeGroup> nodes{};
   std::map<std::string, Duration, std::less<>> checks{};  // until the check says Ready
   ReconcilerSettings settings{};
   // From an eviction until the quota is free: how long pods take to stop. More than 0, so that Workloads that

@@ -1,7 +1,9 @@
 // The arrivals of jobs, and the remaining work of existing jobs.
 #include <algorithm>
 
+#include "api/kinds/serving_types.h"
 #include "api/meta/names.h"
+#include "jobs/serving/serving_set.h"
 #include "simulation/what_if/scenario_build.h"
 
 namespace muster::what_if {
@@ -86,6 +88,18 @@ std::optional<Duration> ScenarioBuild::left_of(const Workload& workload, Duratio
   return std::max<Duration>(run_time - std::max(gone, Duration::zero()), std::chrono::seconds(1));
 }
 
+// Its pods run until they are evicted.
+bool ScenarioBuild::serves(const Workload& workload) const {
+  const std::string_view gvk = workload.meta.annotation(kJobOwnerGvk);
+  if (gvk == gvk_of(kStatefulSets) || gvk == gvk_of(kLeaderWorkerSets)) return true;
+  if (workload.meta.controller) return serving_owners_.contains(workload.meta.controller->uid);
+  if (!workload.of_pod_group()) return false;
+  const json owners = json::parse(workload.group_owners_text, nullptr, false);
+  return std::any_of(owners.begin(), owners.end(), [&](const json& owner) {
+    return serving_owners_.contains(std::string(string_at(owner, {"uid"})));
+  });
+}
+
 void ScenarioBuild::arrange_stored() {
   for (Stored& stored : stored_) {
     const Workload& workload = *stored.workload;
@@ -102,10 +116,17 @@ void ScenarioBuild::arrange_stored() {
       shape.job = owner->name;
     }
     shape.keeps_progress = stored.traits.keeps_progress || (of_job && of_job->keeps_progress);
-    shape.run_time = run_time ? *run_time : assumed_run_time(workload);
+    if (const std::string_view name = workload.meta.annotation(kJobOwnerName); !name.empty()) {
+      const std::string_view gvk = workload.meta.annotation(kJobOwnerGvk),
+                             index = workload.meta.annotation(kComponentIndex);
+      shape.kind = gvk.substr(std::min(gvk.rfind('=') + 1, gvk.size()));
+      shape.job = std::string(name) + (index.empty() ? "" : "-" + std::string(index));
+    }
+    if (run_time || !serves(workload)) shape.run_time = run_time ? *run_time : assumed_run_time(workload);
     const uint32_t index = static_cast<uint32_t>(read_.scenario.shapes.size());
-    read_.scenario.arrivals.push_back(
-        {.shape = index, .run_time = left_of(workload, *shape.run_time), .stored = stored.workload});
+    Arrival arrival{.shape = index, .stored = stored.workload};
+    if (shape.run_time) arrival.run_time = left_of(workload, *shape.run_time);
+    read_.scenario.arrivals.push_back(std::move(arrival));
     read_.scenario.shapes.push_back(std::move(shape));
   }
 }

@@ -59,7 +59,8 @@ class ScenarioBuild {
   Outcome<> take_jobs();
   static bool is_known(const nlohmann::json& object);
   Outcome<> take_job(const JobKind& kind, const SourceObject& source);
-  // Not the object is queued, but its pods, one by one, where their template names a queue.
+  // A StatefulSet or a group of a LeaderWorkerSet is queued as a whole if the object names a queue; otherwise the pods
+  // are queued one by one where their template names one.
   Outcome<> take_serving(const JobKind& kind, const SourceObject& source, const JobTraits& traits);
   // Of a job that is in the input as well.
   bool is_part_of_another(const ObjectMeta& meta) const;
@@ -67,12 +68,18 @@ class ScenarioBuild {
   void add(JobShape shape, const JobTraits& traits, bool serves);
   Duration assumed_run_time(const Workload& workload);
 
+  // On a node, and no queue counts it.
+  static bool is_bound_outside(const nlohmann::json& pod);
+  Outcome<> take_nodes();
+  void say_which_flavors_have_no_nodes();
+
   // When they come (scenario_arrivals.cpp).
   Outcome<> take_table();
   Outcome<> arrange();
   Outcome<> arrange_jobs();
   // What is left of it, of a whole run time.
   std::optional<Duration> left_of(const Workload& workload, Duration run_time) const;
+  bool serves(const Workload& workload) const;
   void arrange_stored();
 
   const ScenarioOptions& options_;
@@ -87,6 +94,10 @@ class ScenarioBuild {
   std::set<std::string> uids_of_jobs_;
   std::set<std::string> owned_;  // uids of jobs that have a stored Workload
   std::map<std::string, JobTraits> traits_of_owners_;
+  std::set<std::string> serving_owners_;  // uids of what serves
+  size_t without_replicas_ = 0;
+  std::vector<const SourceObject*> bound_;  // pods on nodes that no queue counts
+  size_t nodeless_ = 0;                     // of these, on no node of the input
   size_t unread_ = 0, assumed_ = 0, queueless_ = 0, over_ = 0, foreign_ = 0, stored_beside_templates_ = 0;
   std::map<std::string, size_t> others_;
 };

@@ -1,4 +1,5 @@
 // Workloads of a cluster, and jobs of every kind.
+#include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
 #include "jobs/prebuilt_workload.h"
 #include "simulation/what_if/scenario_build.h"
@@ -76,7 +77,8 @@ Outcome<> ScenarioBuild::take_jobs() {
 
 bool ScenarioBuild::is_known(const json& object) {
   return basic_type(group_in(object), string_at(object, {"kind"})) != nullptr ||
-         (string_at(object, {"kind"}) == kWorkloads.kind && group_in(object) == kWorkloads.group);
+         (string_at(object, {"kind"}) == kWorkloads.kind && group_in(object) == kWorkloads.group) ||
+         (string_at(object, {"kind"}) == "Node" && group_in(object).empty());
 }
 
 Outcome<> ScenarioBuild::take_job(const JobKind& kind, const SourceObject& source) {
@@ -84,6 +86,7 @@ Outcome<> ScenarioBuild::take_job(const JobKind& kind, const SourceObject& sourc
   const ObjectMeta meta = read_meta(object);
   const auto traits = job_traits(meta.annotations);
   if (!traits) return wrong(source, traits.error().message);
+  if (kind.is_serving()) serving_owners_.insert(meta.uid);
   if (owned_.contains(meta.uid)) {
     traits_of_owners_.emplace(meta.uid, *traits);
     return Done{};
@@ -114,6 +117,18 @@ Outcome<> ScenarioBuild::take_job(const JobKind& kind, const SourceObject& sourc
 }
 
 Outcome<> ScenarioBuild::take_serving(const JobKind& kind, const SourceObject& source, const JobTraits& traits) {
+  const ObjectMeta meta = read_meta(source.value);
+  const bool is_set = kind.type.plural == kStatefulSets.plural || kind.type.plural == kLeaderWorkerSets.plural;
+  if (is_set && !meta.label(kQueueNameLabel).empty()) {
+    if (!kind.is_enabled(options_.settings.queues.rules))
+      return wrong(source, "the integration " + std::string(kind.framework) +
+                               " is not enabled; name it in integrations.frameworks of --config");
+    auto shapes = shapes_of_set(kind, source.value, scene_in(meta.ns));
+    if (!shapes) return wrong(source, shapes.error().message);
+    if (shapes->empty()) ++without_replicas_;
+    for (JobShape& shape : *shapes) add(std::move(shape), traits, true);
+    return Done{};
+  }
   for (const json& pod : pods_of_serving(kind, source.value)) {
     if (read_meta(pod).label(kQueueNameLabel).empty()) {
       ++queueless_;
@@ -135,7 +150,13 @@ Outcome<> ScenarioBuild::take_pods() {
   std::map<std::pair<std::string, std::string>, std::vector<const SourceObject*>> groups;
   for (const SourceObject& source : objects_) {
     if (string_at(source.value, {"kind"}) != "Pod" || !group_in(source.value).empty()) continue;
+    if (is_bound_outside(source.value)) {
+      bound_.push_back(&source);
+      continue;
+    }
     const QueuedPodPtr pod = read_queued_pod(source.value);
+    if (!pod->meta.annotation(kSuspendingParent).empty() || pod->meta.annotation(kPodGroupServing) == "true")
+      serving_owners_.insert(pod->meta.uid);
     if (owned_.contains(pod->meta.uid) || is_part_of_another(pod->meta)) continue;
     if (pod->meta.label(kQueueNameLabel).empty()) {
       ++queueless_;
@@ -152,7 +173,7 @@ Outcome<> ScenarioBuild::take_pods() {
     if (!traits) return wrong(*sources.front(), traits.error().message);
     auto shape = shape_of_pods(pods, scene_in(name.first));
     if (!shape) return wrong(*sources.front(), shape.error().message);
-    add(*std::move(shape), *traits, false);
+    add(*std::move(shape), *traits, read_meta(pods.front()).annotation(kPodGroupServing) == "true");
   }
   return Done{};
 }

@@ -31,12 +31,14 @@ ScenarioBuild::ScenarioBuild(const std::vector<SourceObject>& objects, const Sce
 }
 
 Result<ReadScenario> ScenarioBuild::read() {
-  for (const auto step : {&ScenarioBuild::complete, &ScenarioBuild::take_basics, &ScenarioBuild::take_workloads,
-                          &ScenarioBuild::take_jobs, &ScenarioBuild::take_pods, &ScenarioBuild::take_table}) {
+  for (const auto step :
+       {&ScenarioBuild::complete, &ScenarioBuild::take_basics, &ScenarioBuild::take_workloads,
+        &ScenarioBuild::take_jobs, &ScenarioBuild::take_pods, &ScenarioBuild::take_table, &ScenarioBuild::take_nodes}) {
     if (auto done = (this->*step)(); !done) return fail(done.error().message);
   }
   if (auto done = arrange(); !done) return fail(done.error().message);
   say_what_was_left_out();
+  say_which_flavors_have_no_nodes();
   return std::move(read_);
 }
 
@@ -142,7 +144,9 @@ void ScenarioBuild::say_what_was_left_out() {
                     " is assumed (--run-time, or the annotation simulate.muster.batch/run-time)");
   say(unread_, "object(s) of the cluster have annotations of the simulation that are wrong and are left out");
   say(queueless_, "jobs name no queue and are left out");
+  say(nodeless_, "pods are on nodes that are not in the input and are left out");
   say(over_, "jobs or Workloads are over and are left out");
+  say(without_replicas_, "sets have no replicas and are left out");
   say(foreign_, "jobs are managed by another controller and are left out");
   say(stored_beside_templates_, "stored Workloads are left out: with random arrivals only templates count");
   for (const auto& [kind, count] : others_) say(count, "objects of kind " + kind + " have no part in a simulation");

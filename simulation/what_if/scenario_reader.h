@@ -29,6 +29,8 @@ struct ScenarioOptions {
   uint64_t seed = 0;
   // Jobs among the objects are templates then, and come by chance only.
   std::optional<RandomArrivals> random{};
+  // As if the input had no nodes, and no annotation counted any.
+  bool ignore_nodes = false;
   std::vector<ArrivalRow> table{};
   std::string table_name{};  // of the file, for errors
 };

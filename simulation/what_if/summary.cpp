@@ -57,6 +57,7 @@ class Groups {
     group.fallbacks += record.fallbacks;
     // A job that was admitted before the simulation began did not wait in the simulation.
     const bool ran_before = arrival.stored && arrival.stored->admitted();
+    if (record.first_start != kNever && record.first_placed == kNever) ++group.never_placed;
     if (record.first_start == kNever)
       ++group.never_started;
     else if (!ran_before)
@@ -151,6 +152,65 @@ void add_usage(const Scenario& scenario, const History& history, Summary& summar
   }
 }
 
+// Of annotations, or of all nodes of the input that carry the flavor's labels.
+void add_nodes_of(const Scenario& scenario, const ResourceFlavor& flavor, std::map<std::string, NodeRow>& rows) {
+  uint64_t count = 0;
+  const auto traits = scenario.flavors.find(flavor.meta.name);
+  if (traits != scenario.flavors.end() && traits->second.any_number_of_nodes) return;
+  const bool counted = traits != scenario.flavors.end() && traits->second.nodes.has_value();
+  for (const NodeGroup& nodes : scenario.nodes) {
+    if (counted ? nodes.flavor != flavor.meta.name : !carries_labels_of(nodes, flavor)) continue;
+    count += nodes.count;
+    for (const auto& [resource, amount] : nodes.allocatable) {
+      if (resource == kPodsResource) continue;
+      NodeRow& row = rows[resource];
+      row.allocatable = saturating_add(row.allocatable, saturating_multiply(amount, static_cast<int64_t>(nodes.count)));
+    }
+    for (const auto& [number, used] : nodes.used) {
+      for (const auto& [resource, amount] : used) {
+        if (resource != kPodsResource) rows[resource].others = saturating_add(rows[resource].others, amount);
+      }
+    }
+  }
+  for (auto& [resource, row] : rows) row.nodes = count;
+}
+
+void add_nodes(const Scenario& scenario, const History& history, Summary& summary) {
+  summary.knows_nodes = !scenario.nodes.empty();
+  if (!summary.knows_nodes) return;
+  const double seconds = static_cast<double>(history.elapsed.count()) / kSecond;
+  std::map<std::string, std::map<std::string, NodeRow>> rows;
+  for (const TypedObject& object : scenario.objects) {
+    if (const auto* flavor = std::get_if<ResourceFlavorPtr>(&object))
+      add_nodes_of(scenario, **flavor, rows[(*flavor)->meta.name]);
+  }
+  for (size_t i = 0; i < history.nodes.slots().size(); ++i) {
+    const QuotaSlot& slot = history.nodes.slots()[i];
+    NodeRow& row = rows[slot.flavor][slot.resource];
+    row.most = history.nodes.track(i).most();
+    if (seconds > 0) row.mean = history.nodes.track(i).area() / seconds;
+  }
+  for (auto& [flavor, resources] : rows) {
+    for (auto& [resource, row] : resources) {
+      row.flavor = flavor;
+      row.resource = resource;
+      summary.nodes.push_back(row);
+    }
+  }
+  std::vector<double> waits;
+  for (const Stay& stay : history.stays) {
+    if (stay.placed == stay.from) continue;
+    ++summary.node_waits.waited;
+    if (stay.placed == kNever)
+      ++summary.node_waits.in_vain;
+    else
+      waits.push_back(static_cast<double>(stay.placed - stay.from) / kSecond);
+  }
+  summary.node_waits.waits = waits_of(waits);
+  summary.node_waits.most_pods = static_cast<size_t>(history.nodes.pending().most());
+  if (seconds > 0) summary.node_waits.mean_pods = history.nodes.pending().area() / seconds;
+}
+
 }  // namespace
 
 Waits waits_of(std::vector<double>& seconds) {
@@ -178,6 +238,7 @@ Summary summarize(const Scenario& scenario, const History& history) {
   for (size_t i = 0; i < history.jobs.size(); ++i) groups.take(scenario.arrivals[i], history.jobs[i]);
   groups.finish(summary);
   add_usage(scenario, history, summary);
+  add_nodes(scenario, history, summary);
   summary.evictions_by_queue = history.evictions;
   summary.deactivations = history.deactivations;
   summary.most_pending = static_cast<size_t>(history.usage.pending().most());

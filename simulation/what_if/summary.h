@@ -27,6 +27,7 @@ struct WaitGroup {
   size_t jobs = 0;                                                 // that came
   size_t finished = 0, running = 0, waiting = 0, deactivated = 0;  // at the end
   size_t never_started = 0;
+  size_t never_placed = 0;  // that were admitted, and never had a node for each pod
   size_t evictions = 0, preemptions = 0, fallbacks = 0;
   Waits waits{};
 };
@@ -37,6 +38,26 @@ struct UsageRow {
   int64_t nominal = 0;  // in the unit of api/requests.h
   int64_t most = 0;     // at one moment; of the sum of all queues, the highest average of a span
   double mean = 0;
+};
+
+// The nodes of one flavor, and one of their resources, in the unit of api/requests.h.
+struct NodeRow {
+  std::string flavor;
+  uint64_t nodes = 0;
+  std::string resource;
+  int64_t allocatable = 0;  // of all
+  int64_t others = 0;       // of this, what pods outside of the queues hold
+  int64_t most = 0;         // that jobs held at one moment
+  double mean = 0;
+};
+
+// Admissions whose pods waited for a node.
+struct NodeWaits {
+  size_t waited = 0;
+  size_t in_vain = 0;    // of these, until the job was stopped, or until the end
+  Waits waits{};         // of the others, until all pods had one
+  size_t most_pods = 0;  // without a node, at one moment
+  double mean_pods = 0;
 };
 
 struct Summary {
@@ -50,6 +71,9 @@ struct Summary {
   std::vector<UsageRow> queue_usage;                                          // by ClusterQueue, flavor and resource
   std::map<std::string, std::map<std::string, uint64_t>> evictions_by_queue;  // ClusterQueue, reason
   std::map<std::string, uint64_t> deactivations;
+  bool knows_nodes = false;
+  std::vector<NodeRow> nodes;  // by flavor and resource
+  NodeWaits node_waits{};
   size_t most_pending = 0;
   double mean_pending = 0;
 };

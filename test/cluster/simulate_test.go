@@ -61,6 +61,12 @@ type simulated struct {
 		Flavors     string   `json:"flavors"`
 		Evicts      []string `json:"evicts"`
 		Reason      string   `json:"reason"`
+
+		PodsScheduledSeconds *float64 `json:"podsScheduledSeconds"`
+		PodsWithoutNode      []struct {
+			Pods    int    `json:"pods"`
+			Message string `json:"message"`
+		} `json:"podsWithoutNode"`
 	} `json:"job"`
 	Notes []string `json:"notes"`
 }
@@ -147,6 +153,31 @@ func TestSimulateAsksTheClusterAboutOneJob(t *testing.T) {
 	t.Run("one that never fits has the scheduler's reason", func(t *testing.T) {
 		if answer := askSimulation(t, reader, mine, jobFile(t, "huge", 3)); answer.Job.Admitted || answer.Job.Reason != "ExceedsMaxQuota" {
 			t.Errorf("%+v", answer)
+		}
+	})
+	t.Run("who may list nodes and pods learns whether its pods get a node", func(t *testing.T) {
+		cluster.HollowNodes(t)
+		mayList(t, cluster, mine, "planner", "", queueKinds+","+heldKinds+",nodes,pods")
+		planner := asServiceAccount(t, cluster, mine, "planner")
+		file := jobFile(t, "middle", 2)
+		answer := askSimulation(t, planner, mine, file)
+		if job := answer.Job; job.Flavors != queues.Hollow || job.PodsScheduledSeconds == nil || *job.PodsScheduledSeconds != job.WaitSeconds {
+			t.Errorf("%+v", answer)
+		}
+		text, err := os.ReadFile(file)
+		must(t, err)
+		nowhere := writeFile(t, "nowhere.yaml", strings.Replace(string(text), "restartPolicy: Never",
+			"restartPolicy: Never, nodeSelector: {example.com/nowhere: \"true\"}", 1))
+		answer = askSimulation(t, planner, mine, nowhere)
+		if job := answer.Job; !job.Admitted || job.PodsScheduledSeconds != nil || len(job.PodsWithoutNode) != 1 || job.PodsWithoutNode[0].Pods != 2 ||
+			!strings.Contains(job.PodsWithoutNode[0].Message, "node(s) didn't match Pod's node affinity/selector") {
+			t.Errorf("%+v", answer)
+		}
+		if answer = askSimulation(t, planner, mine, nowhere, "--ignore-nodes"); len(answer.Job.PodsWithoutNode) != 0 {
+			t.Errorf("%+v", answer)
+		}
+		if notes := strings.Join(askSimulation(t, reader, mine, nowhere).Notes, "\n"); !strings.Contains(notes, "You cannot list nodes: only quota limits jobs.") {
+			t.Errorf("the notes of who may not list nodes: %s", notes)
 		}
 	})
 	t.Run("who may not list queues gets a sentence", func(t *testing.T) {

@@ -192,3 +192,32 @@ fault(gang-is-released-and-expired reconcilers/gang/group_scheduling.cpp
       ledger.started.push_back(token);
       if (FAULT) ledger.expired.push_back(token);
     }]])
+
+# --- Pods, sets that serve, and jobs of described kinds ---
+
+fault(set-gives-quota-back-while-pods-run reconcilers/serving/serving_workloads.cpp
+  "a StatefulSet that is scaled to zero gives its quota back although its pods run"
+  [[  if (!in_use.empty()) {
+    if (fits]]
+  [[  if (!in_use.empty() && !FAULT) {
+    if (fits]])
+
+fault(set-stays-on-hold reconcilers/serving/serving_workloads.cpp
+  "a set that is scaled up again stays on hold"
+  [[if (is_on_hold(workload) && context.wanted.groups > 0) resume]]
+  [[if (is_on_hold(workload) && context.wanted.groups > 0 && !FAULT) resume]])
+
+fault(evicted-pods-run-on reconcilers/pod/pod_workload_run.cpp
+  "the pods of an evicted group are not stopped"
+  [[    if (pod->meta.deleting || (which == WhichPods::kRunning && !runs(*pod))) continue;]]
+  [[    if (pod->meta.deleting || (which == WhichPods::kRunning && !runs(*pod)) || FAULT) continue;]])
+
+fault(admitted-pods-stay-gated reconcilers/pod/pod_workload_run.cpp
+  "the gate of no pod of an admitted group is removed"
+  [[    if (!pod->gated() || pod->terminated()) continue;]]
+  [[    if (!pod->gated() || pod->terminated() || FAULT) continue;]])
+
+fault(described-end-is-not-read jobs/described/described_kind.cpp
+  "the end of a job of a described kind is not read"
+  [[return end ? std::optional(JobEnd{end->success, end->message}) : std::nullopt;]]
+  [[return end && !FAULT ? std::optional(JobEnd{end->success, end->message}) : std::nullopt;]])

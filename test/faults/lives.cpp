@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "api/codec/json.h"
-#include "simulation/invariants/at_rest.h"
-#include "simulation/invariants/overrun.h"
-#include "simulation/world.h"
+#include "test/faults/kinds_life.h"
+#include "test/faults/life_cluster.h"
 #include "test/scheduler/quota_history.h"
 #include "test/simulation/flavor_world.h"
 #include "test/simulation/queues.h"
@@ -19,134 +18,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kQuotaSteps = 40;
-// Overrun reads all pods; what it sees stays for seconds.
-constexpr uint64_t kOverrunEvery = 32;
-constexpr Duration kLongest = 3h;
 
-constexpr std::string_view kNames[] = {"quota", "teams", "notReady", "gangs", "flavors"};
-
-Faults faults_of(const Scene& scene) {
-  const Faults storm = Faults::storm();
-  Faults faults;
-  if (scene.refused_writes) faults.write_refused = storm.write_refused;
-  if (scene.lost_answers) faults.answer_lost = storm.answer_lost;
-  if (scene.stalled_watches) {
-    faults.watch_stalls = storm.watch_stalls;
-    faults.stall = storm.stall;
-  }
-  if (scene.accidents) faults.between_accidents = storm.between_accidents;
-  return faults;
-}
-
-// A cluster, and the first thing that was wrong in it.
-class Cluster {
- public:
-  Cluster(const Scene& scene, const std::vector<json>& objects, QueueSettings settings = {})
-      : settings_(settings),
-        world_({.seed = scene.seed,
-                .replicas = scene.replicas,
-                .queues = std::move(settings),
-                .faults = faults_of(scene)}) {
-    for (const json& object : objects) create(object);
-  }
-
-  World& world() { return world_; }
-  bool broken() const { return !violation_.empty(); }
-
-  // While no replica serves the webhooks nothing passes, and users try again.
-  void create(const json& manifest) {
-    for (int tries = 0; tries < 300 && !broken(); ++tries) {
-      if (world_.create(manifest).outcome == WriteOutcome::kDone) return;
-      run_for(1s);
-    }
-    note("the API server takes no " + std::string(string_at(manifest, {"kind"})));
-  }
-  // False when something broke, or the time has passed first.
-  bool run_until(const std::function<bool()>& condition, Duration limit) {
-    if (broken()) return false;
-    const bool reached = world_.run_until([&] { return look() || condition(); }, limit);
-    return reached && !broken();
-  }
-  void run_for(Duration duration) {
-    run_until([] { return false; }, duration);
-  }
-  // The leader's connection breaks this long after a Workload was made, often before the admission has arrived, and for
-  // longer than its lease lasts. It leads again afterwards.
-  void interrupt_leader(size_t workloads, Duration after) {
-    if (!run_until([&] { return world_.list(kWorkloads).size() >= workloads; }, 1min)) return;
-    run_for(after);
-    const int leader = world_.leader();
-    if (leader < 0 || broken()) return;
-    world_.elect(leader);
-    world_.cut_off(leader, 40s);
-  }
-  // No more faults; every Job comes to its end and leaves nothing behind.
-  Outcome end() {
-    world_.calm();
-    if (!run_until([&] { return ended() == jobs(); }, kLongest) && !broken()) note(who_has_not_ended());
-    come_to_rest();
-    for (const json& job : world_.list(kJobs)) {
-      if (!broken()) world_.remove(key_of(kJobs, job));
-    }
-    come_to_rest();
-    const bool left = !world_.list(kWorkloads).empty() || !world_.list(kPods).empty();
-    if (left && !broken()) note("at rest: Workloads or pods are left of Jobs that were deleted");
-    return {violation_, broken() ? world_.report() : "", steps_};
-  }
-
- private:
-  void note(std::string what) {
-    if (violation_.empty()) violation_ = std::move(what);
-  }
-  bool look() {
-    ++steps_;
-    if (!world_.violations().empty()) note(world_.violations().front());
-    if (!broken() && steps_ % kOverrunEvery == 0) {
-      const std::vector<std::string> found = overrun_.check();
-      if (!found.empty()) note("overrun: " + found.front());
-    }
-    return broken();
-  }
-  void come_to_rest() {
-    if (broken()) return;
-    const bool quiet = world_.settle();
-    look();
-    if (!quiet) note("it does not come to rest");
-    for (const std::string& found : find_unrest(world_.api_server(), world_.now().wall, settings_))
-      note("at rest: " + found);
-  }
-  int jobs() const { return static_cast<int>(world_.list(kJobs).size()); }
-  // Of a Job that was deactivated nothing more will come.
-  bool has_ended(const json& job, const std::vector<json>& workloads) const {
-    const Conditions conditions = read_conditions(array_at(job, {"status", "conditions"}));
-    if (condition_is_true(conditions, "Complete") || condition_is_true(conditions, "Failed")) return true;
-    return std::any_of(workloads.begin(), workloads.end(), [&](const json& each) {
-      const WorkloadPtr workload = read_workload(each);
-      return workload->meta.controller && workload->meta.controller->uid == read_meta(job).uid && !workload->active &&
-             !workload->has_quota_reserved();
-    });
-  }
-  int ended() const {
-    const std::vector<json> workloads = world_.list(kWorkloads), all = world_.list(kJobs);
-    return static_cast<int>(
-        std::count_if(all.begin(), all.end(), [&](const json& job) { return has_ended(job, workloads); }));
-  }
-  std::string who_has_not_ended() {
-    for (const std::string& found : find_unrest(world_.api_server(), world_.now().wall, settings_))
-      return "at rest: " + found;
-    const std::vector<json> workloads = world_.list(kWorkloads);
-    for (const json& job : world_.list(kJobs)) {
-      if (!has_ended(job, workloads)) return "Job " + read_meta(job).name + " does not come to its end";
-    }
-    return "";
-  }
-
-  const QueueSettings settings_;
-  World world_;
-  Overrun overrun_{world_, false};
-  std::string violation_;
-  uint64_t steps_ = 0;
-};
+constexpr std::string_view kNames[] = {"quota", "teams", "notReady", "gangs", "flavors", "kinds"};
 
 json with_labels(json job, const char* team, const char* priority) {
   job["metadata"]["labels"] = {{kQueueNameLabel, team}, {kPriorityClassLabel, priority}};
@@ -174,7 +47,7 @@ Outcome live_teams(const Scene& scene) {
       object["metadata"]["annotations"] = {{kPreemptionProtectionAnnotation, "120s"},
                                            {kReclaimProtectionAnnotation, "120s"}};
   }
-  Cluster cluster(scene, objects);
+  LifeCluster cluster(scene, objects);
   for (int i = 0; i < scene.jobs && !cluster.broken(); ++i) {
     const char* team = (scene.seed >> (i % 5) & 1) != 0 ? "red" : "blue";
     const char* priority = (static_cast<uint64_t>(i) + scene.seed) % 3 == 0 ? "high" : "low";
@@ -196,7 +69,7 @@ Outcome live_not_ready(const Scene& scene) {
   wait.requeuing.backoff_base_seconds = 20;
   QueueSettings settings;
   settings.wait_for_pods_ready = wait;
-  Cluster cluster(scene, queues(3), settings);
+  LifeCluster cluster(scene, queues(3), settings);
   cluster.world().nodes().hold("job0-");
   for (int i = 0; i < scene.jobs / 3; ++i) {
     const std::string name = "job" + std::to_string(i);
@@ -214,7 +87,7 @@ Outcome live_not_ready(const Scene& scene) {
 
 // The first one's second pod comes between 0 and 4 min later, or, with every third seed, never; it waits for 2 min.
 Outcome live_gangs(const Scene& scene) {
-  Cluster cluster(scene, {});
+  LifeCluster cluster(scene, {});
   cluster.world().nodes().hold("train0-1-", scene.seed % 2 == 0 ? HoldAt::kScheduling : HoldAt::kImagePull);
   if (scene.seed % 3 != 0)
     cluster.world().at(cluster.world().elapsed() + std::chrono::seconds(scene.seed * 67 % 240),
@@ -227,7 +100,7 @@ Outcome live_gangs(const Scene& scene) {
 // Every flavor but the last has no nodes; with an even seed spot has some after a while.
 Outcome live_flavors(const Scene& scene) {
   const char* policy = scene.seed % 2 == 0 ? "RetryAllFlavors" : "DeactivateWorkload";
-  Cluster cluster(scene, three_flavors(rules_of({{"reservation", 2}, {"spot", 3}, {"on-demand", 0}}), policy));
+  LifeCluster cluster(scene, three_flavors(rules_of({{"reservation", 2}, {"spot", 3}, {"on-demand", 0}}), policy));
   for (const char* flavor : {"reservation", "spot"}) cluster.world().nodes().sell_out(kTier, flavor);
   if (scene.seed % 2 == 0)
     cluster.world().at(cluster.world().elapsed() + 4min,
@@ -304,6 +177,8 @@ Outcome live(const Scene& scene) {
       return live_gangs(scene);
     case Life::kFlavors:
       return live_flavors(scene);
+    case Life::kKinds:
+      return live_kinds(scene);
   }
   return {};
 }

@@ -18,8 +18,10 @@ enum class Life {
   kNotReady,  // Jobs whose pods come late or never, under waitForPodsReady
   kGangs,     // gangs that get a pod late, or too late
   kFlavors,   // flavors without nodes, under flavor fallback
+  kKinds,     // operators' jobs, groups of pods, and sets that serve, are scaled and deleted (kinds_life.h)
 };
-inline constexpr std::array kLives = {Life::kQuota, Life::kTeams, Life::kNotReady, Life::kGangs, Life::kFlavors};
+inline constexpr std::array kLives = {Life::kQuota, Life::kTeams,   Life::kNotReady,
+                                      Life::kGangs, Life::kFlavors, Life::kKinds};
 std::string_view to_text(Life life);
 
 // What a life is made from, and what shrinking takes away.

@@ -81,6 +81,25 @@ TEST_CASE("page: it is well-formed, has the plots' data, and needs no network") 
   }
 }
 
+TEST_CASE("page: waits for nodes are bars of their own, and pods without a node have a plot and a table") {
+  std::vector<json> objects = queues(8);
+  annotate(objects[0], "nodes", "4");
+  annotate(objects[0], "node-resources", "cpu=1");
+  for (const json& one : {job("a", 3, "0s"), job("b", 3, "1m"), job("wide", 1, "2m")}) objects.push_back(one);
+  objects.back()["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "2";
+  const std::string page = report_page(report_of(objects));
+  CHECK(malformed(page) == "");
+  // Usage, jobs that wait, and pods without a node.
+  CHECK(count(page, "<polygon") == 3);
+  for (const char* text : {"Pods without a node", "default/b waits for nodes 9m", "default/b on default, 10m",
+                           "<td>default/wide</td><td>main</td><td>1 of 1</td>",
+                           "0/4 nodes are available: 4 Insufficient cpu.", "<th>Other pods</th>"})
+    CHECK_MESSAGE(page.find(text) != std::string::npos, text);
+  std::vector<json> without = queues(4);
+  without.push_back(job("a", 3, "0s"));
+  CHECK(report_page(report_of(without)).find("Pods without a node") == std::string::npos);
+}
+
 TEST_CASE("page: two configurations stand side by side below the figures of both") {
   std::vector<json> objects = queues(4), larger = queues(6);
   for (const json& one : {job("a", 4, "0s"), job("b", 2, "1m")}) {

@@ -2,92 +2,13 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "api/codec/yaml.h"
-#include "commands/cli.h"
-#include "test/support/temporary_file.h"
+#include "test/commands/simulate/called.h"
 
 using namespace muster;
 using namespace muster::test;
 using nlohmann::json;
-
-namespace {
-
-const std::string kQueues = R"(
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ResourceFlavor
-metadata: {name: on-demand}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ClusterQueue
-metadata: {name: red}
-spec:
-  cohortName: all
-  namespaceSelector: {}
-  preemption: {withinClusterQueue: LowerPriority, reclaimWithinCohort: Any}
-  resourceGroups:
-  - coveredResources: [cpu]
-    flavors: [{name: on-demand, resources: [{name: cpu, nominalQuota: 10}]}]
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ClusterQueue
-metadata: {name: blue}
-spec:
-  cohortName: all
-  namespaceSelector: {}
-  preemption: {withinClusterQueue: LowerPriority, reclaimWithinCohort: Any}
-  resourceGroups:
-  - coveredResources: [cpu]
-    flavors: [{name: on-demand, resources: [{name: cpu, nominalQuota: 10}]}]
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: LocalQueue
-metadata: {name: red, namespace: team}
-spec: {clusterQueue: red}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: LocalQueue
-metadata: {name: blue, namespace: team}
-spec: {clusterQueue: blue}
-)";
-
-std::string job(const std::string& name, const std::string& queue, int pods, const std::string& annotations) {
-  return "---\napiVersion: batch/v1\nkind: Job\nmetadata:\n  name: " + name + "\n  namespace: team\n  labels: {" +
-         "kueue.x-k8s.io/queue-name: " + queue + "}\n  annotations: {" + annotations +
-         "}\nspec:\n  parallelism: " + std::to_string(pods) + "\n  completions: " + std::to_string(pods) +
-         "\n  template:\n    spec:\n      restartPolicy: Never\n      containers: [{name: c, image: x, resources: "
-         "{requests: {cpu: \"1\"}}}]\n";
-}
-
-const std::string kJobs =
-    job("small", "red", 4,
-        "simulate.muster.batch/copies: \"5\", simulate.muster.batch/every: 1m, simulate.muster.batch/run-time: 30m") +
-    job("big", "blue", 10, "simulate.muster.batch/arrival: 10m, simulate.muster.batch/run-time: 20m");
-
-struct Answer {
-  int code;
-  std::string out, err;
-};
-
-Answer simulate(std::vector<std::string> arguments, const std::string& input = "") {
-  std::istringstream in(input);
-  std::ostringstream out, err;
-  arguments.insert(arguments.begin(), "simulate");
-  const int code = run_command_line(arguments, {in, out, err});
-  return {code, out.str(), err.str()};
-}
-
-struct Platform {
-  TemporaryFolder folder;
-  Platform() {
-    folder.add("a/queues.yaml", kQueues);
-    folder.add("a/jobs.yaml", kJobs);
-  }
-  std::string path(const std::string& name) const { return folder.path() + "/" + name; }
-};
-
-}  // namespace
 
 TEST_CASE("simulate: waits, usage, evictions and who waits are told") {
   const Platform platform;

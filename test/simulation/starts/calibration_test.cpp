@@ -10,11 +10,11 @@ using namespace muster::test;
 namespace {
 
 // Two days of each, since one is not enough and four in one test are long on a busy machine.
-void check_days(std::initializer_list<uint64_t> seeds) {
+void check_days(std::initializer_list<uint64_t> seeds, size_t courses = 19) {
   double jobs = 0, estimates = 0;
   const auto days = static_cast<double>(seeds.size());
   for (const uint64_t seed : seeds) {
-    const DayResult result = ReplayedDay(seed).play();
+    const DayResult result = ReplayedDay(seed, 1, courses).play();
     print(result);
     REQUIRE(result.first_of_each.estimates > 300);
     jobs += result.first_of_each.share() / days;
@@ -34,4 +34,13 @@ TEST_CASE("starts: on replayed days the true start lies in the range for 70 to 9
 
 TEST_CASE("starts: on other replayed days the true start lies in the range as often") {
   check_days({3, 4});
+}
+
+// With many Workloads there is time for few courses, and the range is computed from their spread.
+TEST_CASE("starts: on replayed days the true start lies in the range as often with the fewest courses") {
+  check_days({1, 2}, 3);
+}
+
+TEST_CASE("starts: on replayed days the true start lies in the range as often with six courses") {
+  check_days({3, 4}, 6);
 }

@@ -104,7 +104,7 @@ spec:
     for (const int count : counts) seen += " " + std::to_string(count);
     seen += "; ";
   }
-  // Pods of what serves are queued one by one: three, three, and two of two replicas.
+  // Pods of what serves and names no queue itself are queued one by one: three, three, and two of two replicas.
   CHECK(seen == "Job 5; JobSet 7; Pod 1 1 1 1 1 1 1 1 1 1; PyTorchJob 4; RayJob 3; pod group 2; ");
   const what_if::History history = what_if::run(scenario);
   // All of them are admitted, and what serves runs on.
@@ -112,6 +112,87 @@ spec:
     INFO(what_if::job_name(scenario, i));
     CHECK(history.jobs[i].fate == what_if::Fate::kRunning);
   }
+}
+
+TEST_CASE("what-if: a StatefulSet is admitted as a whole, a LeaderWorkerSet by groups, and both serve on") {
+  const std::vector<json> sets = from_yaml(R"(
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db, namespace: default, labels: {kueue.x-k8s.io/queue-name: team}}
+spec: {replicas: 3, template: {spec: {containers: [{name: c, resources: {requests: {cpu: "1"}}}]}}}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: none, namespace: default, labels: {kueue.x-k8s.io/queue-name: team}}
+spec: {replicas: 0, template: {spec: {containers: [{name: c, resources: {requests: {cpu: "1"}}}]}}}
+---
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: llm, namespace: default, labels: {kueue.x-k8s.io/queue-name: team}}
+spec:
+  replicas: 40
+  leaderWorkerTemplate:
+    size: 4
+    leaderTemplate: {spec: {containers: [{name: c, resources: {requests: {cpu: "2"}}}]}}
+    workerTemplate: {spec: {containers: [{name: c, resources: {requests: {cpu: "1"}}}]}}
+)");
+  // Room for the StatefulSet and two groups of 5 cpus: of the third, 1 cpu would be missing.
+  what_if::ScenarioOptions options = all_kinds();
+  options.until = 3h;
+  auto read = what_if::read_scenario(sources(with(queues(17), sets)), options);
+  REQUIRE(read.ok());
+  CHECK(read->scenario.shapes.size() == 1 + 40);
+  CHECK(std::count(read->notes.begin(), read->notes.end(), "1 sets have no replicas and are left out") == 1);
+  std::map<std::string, std::multiset<int>> pods_of;
+  std::set<std::string> names;
+  for (const what_if::JobShape& shape : read->scenario.shapes) {
+    for (const PodSet& pod_set : shape.workload->pod_sets)
+      pods_of[shape.kind + " " + pod_set.name].insert(pod_set.count);
+    names.insert(shape.workload->meta.name);
+  }
+  CHECK(names.size() == 41);
+  CHECK(*pods_of["StatefulSet main"].begin() == 3);
+  CHECK(pods_of["LeaderWorkerSet leader"].count(1) == 40);
+  CHECK(pods_of["LeaderWorkerSet worker"].count(3) == 40);
+  const what_if::History history = what_if::run(read->scenario);
+  int running = 0;
+  for (const what_if::JobRecord& job : history.jobs) running += job.fate == what_if::Fate::kRunning;
+  CHECK(running == 1 + 2);
+  CHECK(history.jobs[number_of(read->scenario, "db")].fate == what_if::Fate::kRunning);
+  CHECK(history.jobs[number_of(read->scenario, "llm-0")].fate == what_if::Fate::kRunning);
+  CHECK(history.waiting.size() == 38);
+}
+
+TEST_CASE("what-if: the Workload of a set that a cluster holds serves on") {
+  const std::vector<json> stored = from_yaml(R"(
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Workload
+metadata:
+  name: statefulset-db-1
+  namespace: default
+  uid: w1
+  creationTimestamp: "2026-03-01T08:00:00Z"
+  annotations: {kueue.x-k8s.io/is-group-workload: "true", kueue.x-k8s.io/job-owner-gvk: "apps/v1, Kind=StatefulSet", kueue.x-k8s.io/job-owner-name: db}
+  ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: db, uid: s1}]
+spec:
+  queueName: team
+  podSets:
+  - {name: main, count: 4, template: {spec: {containers: [{name: c, resources: {requests: {cpu: "1"}}}]}}}
+status:
+  admission:
+    clusterQueue: cluster
+    podSetAssignments: [{name: main, count: 4, flavors: {cpu: default}, resourceUsage: {cpu: "4"}}]
+  conditions:
+  - {type: QuotaReserved, status: "True", reason: QuotaReserved, message: m, lastTransitionTime: "2026-03-01T08:00:00Z"}
+  - {type: Admitted, status: "True", reason: Admitted, message: m, lastTransitionTime: "2026-03-01T08:00:00Z"}
+)");
+  what_if::ScenarioOptions options = all_kinds();
+  options.until = 24h;
+  const what_if::Scenario scenario = scenario_of(with(queues(4), {stored.front(), queued_job(1, "later")}), options);
+  CHECK(scenario.shapes[scenario.arrivals[number_of(scenario, "db")].shape].kind == "StatefulSet");
+  const what_if::History history = what_if::run(scenario);
+  CHECK(history.jobs[number_of(scenario, "db")].fate == what_if::Fate::kRunning);
+  CHECK(history.jobs[number_of(scenario, "later")].fate == what_if::Fate::kWaiting);
 }
 
 TEST_CASE("what-if: annotations are read strictly") {

@@ -1,0 +1,66 @@
+// Controllers of jobs that Kubernetes does not bring along, and of sets that serve, as far as muster meets them: what
+// pods they make, when they delete them, and what they say in the status.
+//
+//   PyTorchJob        an operator makes one pod for each replica while spec.runPolicy.suspend is not true, deletes them
+//                     when it is, and says Succeeded once its master has
+//   RayJob            the same with a head and groups of workers; it ends with its head
+//   StatefulSet       pods in order, the next one once the last is ready; what goes is made again
+//   LeaderWorkerSet   for each group a leader, and its workers once it is there; what goes is made again
+//
+// They see objects as they are, but act a moment later. Objects in between (a RayCluster, the StatefulSets of a
+// LeaderWorkerSet) are left out: pods are owned by the job or the set.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "simulation/api_server.h"
+
+namespace muster::simulation {
+
+class Operators {
+ public:
+  // Both must outlive it.
+  Operators(ApiServer& server, Timeline& timeline, uint64_t seed);
+
+ private:
+  struct WantedPod {
+    std::string name;
+    nlohmann::json pod_template;
+    nlohmann::json labels = nlohmann::json::object();
+    nlohmann::json annotations = nlohmann::json::object();
+    bool ends_job = false;
+  };
+  // One look at one object.
+  struct Sync {
+    ObjectKey key;
+    ObjectPtr object;
+    std::string uid;
+    std::vector<ObjectPtr> pods;
+
+    const nlohmann::json* find(const std::string& name) const;
+  };
+
+  void see(const Change& change);
+  void look_soon(const ObjectKey& key);
+  void look_at(const ObjectKey& key);
+  std::vector<ObjectPtr> pods_of(const std::string& uid) const;
+  void run_job(const Sync& sync);
+  void run_set(const Sync& sync);
+  void create_pod(const Sync& sync, const WantedPod& wanted);
+  void remove_pods(const Sync& sync, const std::set<std::string>& kept);
+  void write_status(const Sync& sync, nlohmann::json status);
+  static std::vector<WantedPod> pods_of_pytorch(const nlohmann::json& job);
+  static std::vector<WantedPod> pods_of_ray(const nlohmann::json& job);
+  static std::vector<WantedPod> pods_of_stateful_set(const nlohmann::json& set);
+  static std::vector<WantedPod> pods_of_leader_worker_set(const nlohmann::json& set);
+
+  ApiServer& server_;
+  Timeline& timeline_;
+  Chance chance_;
+  std::set<ObjectKey> queued_;
+};
+
+}  // namespace muster::simulation

@@ -1,0 +1,207 @@
+#include "test/faults/kinds_life.h"
+
+#include <algorithm>
+
+#include "api/codec/json.h"
+#include "api/kinds/on_hold.h"
+#include "api/kinds/serving_types.h"
+#include "api/pods/queued_pod.h"
+#include "api/workload.h"
+#include "jobs/job_kind.h"
+#include "test/faults/life_cluster.h"
+#include "test/simulation/queues.h"
+
+namespace muster::test {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace muster::simulation;
+using nlohmann::json;
+
+constexpr int kCpus = 5;
+
+json pod_template(int run_seconds) {
+  const json container = {
+      {"name", "main"}, {"image", "registry.example/train"}, {"resources", {{"requests", {{"cpu", "1"}}}}}};
+  return {{"metadata", {{"annotations", {{kRunSeconds, std::to_string(run_seconds)}}}}},
+          {"spec", {{"restartPolicy", "Never"}, {"containers", json::array({container})}}}};
+}
+
+json named(const ResourceType& type, const std::string& name, const char* priority) {
+  return {{"apiVersion", type.api_version},
+          {"kind", type.kind},
+          {"metadata",
+           {{"name", name},
+            {"namespace", "default"},
+            {"labels", {{kQueueNameLabel, "team"}, {kPriorityClassLabel, priority}}}}}};
+}
+
+json pytorch_job(const std::string& name, const char* priority, int workers) {
+  json job = named(find_job_kind("kubeflow.org", "PyTorchJob")->type, name, priority);
+  job["spec"]["pytorchReplicaSpecs"] = {{"Master", {{"replicas", 1}, {"template", pod_template(40)}}},
+                                        {"Worker", {{"replicas", workers}, {"template", pod_template(3600)}}}};
+  return job;
+}
+
+json ray_job(const std::string& name, const char* priority, int workers) {
+  json job = named(find_job_kind("ray.io", "RayJob")->type, name, priority);
+  json group = {{"groupName", "small"}, {"replicas", workers}, {"template", pod_template(3600)}};
+  job["spec"] = {{"submissionMode", "HTTPMode"},
+                 {"shutdownAfterJobFinishes", true},
+                 {"rayClusterSpec",
+                  {{"headGroupSpec", {{"template", pod_template(50)}}}, {"workerGroupSpecs", json::array({group})}}}};
+  return job;
+}
+
+json stateful_set(const std::string& name, const char* priority, int replicas) {
+  json set = named(kStatefulSets, name, priority);
+  set["spec"] = {{"replicas", replicas}, {"template", pod_template(100'000)}};
+  return set;
+}
+
+json leader_worker_set(const std::string& name, const char* priority, int groups) {
+  json set = named(kLeaderWorkerSets, name, priority);
+  set["spec"] = {{"replicas", groups},
+                 {"leaderWorkerTemplate", {{"size", 2}, {"workerTemplate", pod_template(100'000)}}}};
+  return set;
+}
+
+json pod_of_group(const std::string& group, int number, const char* priority, int count) {
+  json pod = pod_template(30);
+  pod.update(named(kPods, group + "-" + std::to_string(number), priority), true);
+  if (count < 2) return pod;
+  pod["metadata"]["labels"][std::string(kPodGroupName)] = group;
+  pod["metadata"]["annotations"][std::string(kPodGroupTotalCount)] = std::to_string(count);
+  return pod;
+}
+
+// Pods of those that are gone have a while to end.
+std::string more_than_quota(World& world, int64_t cpus) {
+  int64_t used = 0;
+  for (const ObjectPtr& object : world.api_server().list(kPods)) {
+    const QueuedPodPtr pod = read_queued_pod(*object);
+    const auto owner = controller_of(*object);
+    if (pod->gated() || pod->terminated() || pod->meta.deleting) continue;
+    if (owner && !world.api_server().exists(owner->uid)) continue;
+    ++used;
+  }
+  return used > cpus
+             ? "quota: " + std::to_string(used) + " pods of 1 cpu can run, and the quota is " + std::to_string(cpus)
+             : "";
+}
+
+std::vector<json> queue_with_priorities() {
+  std::vector<json> objects = queues(kCpus);
+  objects[1]["spec"]["preemption"] = {{"withinClusterQueue", "LowerPriority"}};
+  for (const auto& [name, value] : {std::pair("low", 10), std::pair("high", 100)}) {
+    objects.push_back({{"apiVersion", kWorkloadPriorityClasses.api_version},
+                       {"kind", kWorkloadPriorityClasses.kind},
+                       {"metadata", {{"name", name}}},
+                       {"value", value}});
+  }
+  return objects;
+}
+
+class KindsLife {
+ public:
+  explicit KindsLife(const Scene& scene) : scene_(scene), cluster_(scene, queue_with_priorities(), settings()) {
+    cluster_.also_check([this] { return more_than_quota(cluster_.world(), kCpus); });
+  }
+
+  Outcome run() {
+    for (int i = 0; i < scene_.jobs && !cluster_.broken(); ++i) {
+      create(i);
+      cluster_.run_for(std::chrono::seconds(chance_.number() % 40));
+      if (!sets_.empty() && chance_.happens(0.4)) change_a_set();
+      if (chance_.happens(0.1)) delete_a_job();
+    }
+    cluster_.world().calm();
+    cluster_.run_for(5min);
+    cluster_.note(set_that_is_forgotten());
+    // What serves never ends by itself, and others wait for its quota.
+    for (const ObjectKey& set : sets_) cluster_.remove(set);
+    return cluster_.end();
+  }
+
+ private:
+  static QueueSettings settings() {
+    QueueSettings settings;
+    for (const char* framework : {"pod", "kubeflow.org/pytorchjob", "ray.io/rayjob"})
+      settings.rules.frameworks.emplace(framework);
+    settings.rules.frameworks.emplace(kStatefulSetFramework);
+    settings.rules.frameworks.emplace(kLeaderWorkerSetFramework);
+    return settings;
+  }
+
+  // It has replicas, and its Workload says that it has none.
+  std::string set_that_is_forgotten() {
+    for (const ObjectKey& set : sets_) {
+      const json object = cluster_.world().get(set);
+      if (int_at(object, {"spec", "replicas"}).value_or(0) == 0) continue;
+      for (const json& each : cluster_.world().list(kWorkloads)) {
+        const WorkloadPtr workload = read_workload(each);
+        const Condition* reserved = find_condition(workload->status.conditions, kQuotaReservedCondition);
+        const bool is_of_set = workload->meta.label(kJobUidLabel) == string_at(object, {"metadata", "uid"});
+        if (is_of_set && reserved != nullptr && reserved->reason == kOnHoldReason)
+          return to_text(set) + " has replicas, and its Workload is on hold";
+      }
+    }
+    return "";
+  }
+
+  void create(int i) {
+    const char* priority = chance_.happens(0.3) ? "high" : "low";
+    const std::string number = std::to_string(i);
+    const int size = 1 + static_cast<int>(chance_.number() % 2);
+    switch ((scene_.seed + static_cast<uint64_t>(i)) % 5) {
+      case 0:
+        return add(pytorch_job("torch" + number, priority, size));
+      case 1:
+        return add(ray_job("ray" + number, priority, size));
+      case 2:
+        return add_set(stateful_set("db" + number, priority, 1 + size), kStatefulSets);
+      case 3:
+        return add_set(leader_worker_set("llm" + number, priority, size), kLeaderWorkerSets);
+      default:
+        for (int pod = 0; pod < size; ++pod) cluster_.create(pod_of_group("group" + number, pod, priority, size));
+    }
+  }
+  void add(const json& job) {
+    cluster_.create(job);
+    jobs_.push_back(key_of(*find_type(job), job));
+  }
+  void add_set(const json& set, const ResourceType& type) {
+    cluster_.create(set);
+    sets_.push_back(key_of(type, set));
+  }
+  // Of a StatefulSet, replicas change to zero and from zero only; a LeaderWorkerSet has as many groups as one likes.
+  void change_a_set() {
+    const size_t chosen = chance_.number() % sets_.size();
+    const ObjectKey set = sets_[chosen];
+    if (chance_.happens(0.3)) {
+      sets_.erase(sets_.begin() + static_cast<long>(chosen));
+      return cluster_.remove(set);
+    }
+    const int64_t replicas = int_at(cluster_.world().get(set), {"spec", "replicas"}).value_or(0);
+    const int64_t wanted = replicas > 0 && chance_.happens(0.6) ? 0 : replicas == 0 ? 2 : replicas;
+    cluster_.patch(set, {{"spec", {{"replicas", wanted}}}});
+  }
+  void delete_a_job() {
+    if (jobs_.empty()) return;
+    cluster_.remove(jobs_.back());
+    jobs_.pop_back();
+  }
+
+  const Scene& scene_;
+  LifeCluster cluster_;
+  Chance chance_{scene_.seed, "kinds"};
+  std::vector<ObjectKey> jobs_, sets_;
+};
+
+}  // namespace
+
+Outcome live_kinds(const Scene& scene) {
+  return KindsLife(scene).run();
+}
+
+}  // namespace muster::test
