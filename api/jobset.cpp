@@ -49,7 +49,9 @@ std::optional<FailurePolicy> read_failure_policy(const json& object) {
   if (policy == nullptr || !policy->is_object()) return std::nullopt;
   FailurePolicy read;
   read.max_restarts = int32_at(*policy, {"maxRestarts"});
-  if (string_at(*policy, {"restartStrategy"}) == "BlockingRecreate") read.strategy = RestartStrategy::kBlockingRecreate;
+  const std::string_view strategy = string_at(*policy, {"restartStrategy"});
+  if (strategy == "BlockingRecreate") read.strategy = RestartStrategy::kBlockingRecreate;
+  if (strategy == "InPlaceRestart") read.strategy = RestartStrategy::kInPlace;
   for (const json& rule : array_at(*policy, {"rules"})) {
     read.rules.push_back({.name = std::string(string_at(rule, {"name"})),
                           .action = read_action(string_at(rule, {"action"})),
@@ -66,7 +68,7 @@ constexpr std::string_view kActions[] = {"",
                                          "RestartJobSetAndIgnoreMaxRestarts",
                                          "RestartJob",
                                          "RestartJobAndIgnoreMaxRestarts"};
-constexpr std::string_view kStrategies[] = {"", "Recreate", "BlockingRecreate"};
+constexpr std::string_view kStrategies[] = {"", "Recreate", "BlockingRecreate", "InPlaceRestart"};
 
 template <size_t N>
 void note_unless(const std::string_view (&known)[N], const std::string& field, std::string_view value,
@@ -101,6 +103,9 @@ std::vector<std::string> read_unsupported(const json& object) {
     note_unless(kActions, "spec.failurePolicy.rules[" + std::to_string(i++) + "].action", string_at(rule, {"action"}),
                 found);
   note_too_many_for_single_restarts(object, found);
+  if (const json* scheduling = find_path(object, {"spec", "scheduling"});
+      scheduling != nullptr && !scheduling->is_null())
+    found.emplace_back("spec.scheduling");
   return found;
 }
 
@@ -123,12 +128,19 @@ std::vector<int32_t> read_counts(const json& list) {
   return counts;
 }
 
+std::optional<int32_t> read_attempt(const json& object, std::string_view field) {
+  if (!int_at(object, {"status", field})) return std::nullopt;
+  return int32_at(object, {"status", field});
+}
+
 JobSetStatus read_jobset_status(const json& object) {
   JobSetStatus status;
   status.conditions = read_conditions(array_at(object, {"status", "conditions"}));
   status.restarts = int32_at(object, {"status", "restarts"});
   status.restarts_count_towards_max = int32_at(object, {"status", "restartsCountTowardsMax"});
   status.terminal_state = string_at(object, {"status", "terminalState"});
+  status.current_in_place_attempt = read_attempt(object, "currentInPlaceRestartAttempt");
+  status.previous_in_place_attempt = read_attempt(object, "previousInPlaceRestartAttempt");
   for (const json& item : array_at(object, {"status", "replicatedJobsStatus"})) {
     status.replicated_jobs.push_back(
         {.name = std::string(string_at(item, {"name"})),
@@ -215,6 +227,8 @@ json to_json(const JobSetStatus& status) {
                  {"restarts", status.restarts},
                  {"restartsCountTowardsMax", status.restarts_count_towards_max}};
   if (!status.terminal_state.empty()) object["terminalState"] = status.terminal_state;
+  if (status.current_in_place_attempt) object["currentInPlaceRestartAttempt"] = *status.current_in_place_attempt;
+  if (status.previous_in_place_attempt) object["previousInPlaceRestartAttempt"] = *status.previous_in_place_attempt;
   json& replicated_jobs = object["replicatedJobsStatus"] = json::array();
   for (const ReplicatedJobStatus& job : status.replicated_jobs) {
     replicated_jobs.push_back({{"name", job.name},

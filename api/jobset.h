@@ -60,7 +60,8 @@ struct FailureRule {
   std::vector<std::string> message_patterns;  // onJobFailureMessagePatterns; none: any
   std::vector<std::string> targets;           // none: any replicated job
 };
-enum class RestartStrategy { kRecreate, kBlockingRecreate };
+// kInPlace: containers restart in their pods; a failed Job makes the JobSet restart as kRecreate does.
+enum class RestartStrategy { kRecreate, kBlockingRecreate, kInPlace };
 struct FailurePolicy {
   int32_t max_restarts = 0;
   RestartStrategy strategy = RestartStrategy::kRecreate;
@@ -100,6 +101,10 @@ struct JobSetStatus {
   int32_t restarts = 0;
   int32_t restarts_count_towards_max = 0;
   std::string terminal_state;  // "Completed", "Failed" or empty
+  // Of in-place restarts. A pod of the current attempt can start its workers; a pod of the previous one, or of an
+  // earlier attempt, restarts its containers. nullopt: none was reached.
+  std::optional<int32_t> current_in_place_attempt{};
+  std::optional<int32_t> previous_in_place_attempt{};
   std::vector<ReplicatedJobStatus> replicated_jobs;
 
   bool operator==(const JobSetStatus&) const = default;
@@ -133,6 +138,7 @@ struct JobSet {
   const ReplicatedJob* find(std::string_view replicated_job) const;
   // A rule of the failure policy restarts single Jobs.
   bool restarts_single_jobs() const;
+  bool restarts_in_place() const { return failure && failure->strategy == RestartStrategy::kInPlace; }
 
  private:
   bool ended_by(std::string_view type) const { return condition_is_true(status.conditions, type); }
@@ -140,7 +146,7 @@ struct JobSet {
 using JobSetPtr = std::shared_ptr<const JobSet>;
 
 JobSetPtr read_jobset(const nlohmann::json& object);
-// The status as the API server stores it.
+// The status as the API server stores it. What is not set is left out.
 nlohmann::json to_json(const JobSetStatus& status);
 
 }  // namespace muster

@@ -33,6 +33,7 @@ TypedObject read_object(const ResourceType& type, const nlohmann::json& object) 
   if (const KindDescription* serving = find_serving_description(type.group, type.kind))
     return read_described_job(*serving, object);
   if (type.plural == kQueuedPods.plural) return read_queued_pod(object);
+  if (type.plural == kInPlacePods.plural) return read_in_place_pod(object);
   const auto reader = kReaders.find(type.kind);
   if (reader != kReaders.end()) return reader->second(object);
   PlainObject plain{&type, read_meta(object), nullptr};
@@ -49,6 +50,7 @@ const ResourceType& type_of(const TypedObject& object) {
                         [](const WorkloadPtr&) -> const ResourceType& { return kWorkloads; },
                         [](const PodPtr&) -> const ResourceType& { return kPods; },
                         [](const QueuedPodPtr&) -> const ResourceType& { return kQueuedPods; },
+                        [](const InPlacePodPtr&) -> const ResourceType& { return kInPlacePods; },
                         [](const PodGroupPtr&) -> const ResourceType& { return kQueuedPods; },
                         [](const ConfigMapPtr&) -> const ResourceType& { return kConfigMaps; },
                         [](const ServicePtr&) -> const ResourceType& { return kServices; },

@@ -18,6 +18,7 @@
 #include "api/meta/object_meta.h"
 #include "api/meta/resource_type.h"
 #include "api/pod.h"
+#include "api/pods/in_place_pod.h"
 #include "api/pods/queued_pod.h"
 #include "api/workload.h"
 
@@ -32,9 +33,10 @@ struct PlainObject {
 };
 using PlainObjectPtr = std::shared_ptr<const PlainObject>;
 
-using TypedObject = std::variant<JobPtr, JobSetPtr, DescribedJobPtr, WorkloadPtr, PodPtr, QueuedPodPtr, PodGroupPtr,
-                                 ConfigMapPtr, ServicePtr, ClusterQueuePtr, LocalQueuePtr, CohortPtr, ResourceFlavorPtr,
-                                 AdmissionCheckPtr, PriorityClassPtr, LimitRangePtr, RuntimeClassPtr, PlainObjectPtr>;
+using TypedObject =
+    std::variant<JobPtr, JobSetPtr, DescribedJobPtr, WorkloadPtr, PodPtr, QueuedPodPtr, InPlacePodPtr, PodGroupPtr,
+                 ConfigMapPtr, ServicePtr, ClusterQueuePtr, LocalQueuePtr, CohortPtr, ResourceFlavorPtr,
+                 AdmissionCheckPtr, PriorityClassPtr, LimitRangePtr, RuntimeClassPtr, PlainObjectPtr>;
 
 // Never fails: what has the wrong shape reads as absent. `type` must outlive the object.
 TypedObject read_object(const ResourceType& type, const nlohmann::json& object);

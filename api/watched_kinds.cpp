@@ -6,6 +6,7 @@
 #include "api/kinds/kind_description.h"
 #include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
+#include "api/pods/in_place_pod.h"
 
 namespace muster {
 
@@ -17,8 +18,10 @@ constexpr WatchedKind kWatchedKinds[] = {
     {.type = &kJobs},
     {.type = &kJobSets, .optional = true},
     {.type = &kPods, .label_selector = kGroupLabel, .for_groups = true},
-    // Pods of gangs and pods in queues are two watches: a selector cannot express "or".
+    // Pods of gangs and pods in queues are two watches, and those that restart in place a third: a selector cannot
+    // express "or".
     {.type = &kQueuedPods, .label_selector = "kueue.x-k8s.io/managed=true", .framework = "pod"},
+    {.type = &kInPlacePods, .label_selector = kInPlaceRestartLabel, .for_native_jobsets = true},
     {.type = &kConfigMaps, .label_selector = kGroupLabel, .for_groups = true},
     {.type = &kServices, .label_selector = kJobSetNameKey, .for_native_jobsets = true},
     {.type = &kPersistentVolumeClaims,

@@ -9,6 +9,7 @@
 #include "api/meta/names.h"
 #include "api/meta/time.h"
 #include "base/did_you_mean.h"
+#include "commands/agent/agent.h"
 #include "commands/dashboard/dashboard.h"
 #include "commands/explain/explain.h"
 #include "commands/kubectl/completion.h"
@@ -120,6 +121,8 @@ struct CommandLine {
         ->required()
         ->type_name("")
         ->option_text("SHELL");
+    app.add_subcommand("in-place-restart-agent",
+                       "Run as a sidecar in the pods of a JobSet that restarts in place; see docs/in-place-restart.md");
     app.add_subcommand("version", "Print the version and those of the libraries");
     app.add_flag("--version", wants_version, "Print the version and those of the libraries");
   }
@@ -246,6 +249,8 @@ int run_command_line(const std::vector<std::string>& arguments, ReviewStreams st
     streams.out << *completion_script(line.shell);
     return 0;
   }
+  if (app.got_subcommand("in-place-restart-agent"))
+    return agent::run_agent_process([&](const std::string& text) { streams.err << text + "\n" << std::flush; });
   if (const auto code = run_for_people(line, streams)) return *code;
   return stop("a command is missing; the commands are " + join(command_names(app), ", "));
 }

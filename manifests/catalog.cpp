@@ -10,6 +10,7 @@
 #include "manifests/api_services.h"
 #include "manifests/chart.h"
 #include "manifests/embedded.h"
+#include "manifests/in_place_agents.h"
 #include "manifests/lean_workloads.h"
 #include "manifests/user_roles.h"
 
@@ -143,7 +144,10 @@ Documents rights(const ManifestOptions& options) {
 }
 
 Documents policies(const ManifestOptions& options) {
-  return unqueued_kinds_policy(options.registration.own_namespace, options.unqueued_kinds, options.external_frameworks);
+  Documents all =
+      unqueued_kinds_policy(options.registration.own_namespace, options.unqueued_kinds, options.external_frameworks);
+  for (json& document : in_place_agent_policy()) all.push_back(std::move(document));
+  return all;
 }
 
 // Until muster has found out who runs JobSets, upstream's controller as its manifests install it

@@ -74,6 +74,16 @@ json pending_viewer(std::string_view queues, const std::string& name, bool for_u
   return made;
 }
 
+// For a RoleBinding in the namespace of JobSets that restart in place; an admission policy narrows it
+// (in_place_agents.h).
+json in_place_agent() {
+  json made = role("in-place-restart-agent");
+  made["rules"] = {
+      {{"apiGroups", {""}}, {"resources", {"pods"}}, {"verbs", {"patch"}}},
+      {{"apiGroups", {"jobset.x-k8s.io"}}, {"resources", {"jobsets"}}, {"verbs", {"get", "list", "watch"}}}};
+  return made;
+}
+
 // Without rules: the controller manager fills them in, and whoever applies none does not contest them.
 json aggregated(const std::string& name, std::string_view label) {
   json made = role(name);
@@ -91,6 +101,7 @@ std::vector<json> user_roles() {
   }
   roles.push_back(pending_viewer("clusterqueues", "cq", false));
   roles.push_back(pending_viewer("localqueues", "lq", true));
+  roles.push_back(in_place_agent());
   return roles;
 }
 

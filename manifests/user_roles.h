@@ -3,6 +3,7 @@
 //
 //   muster-<kind>-editor, muster-<kind>-viewer   rights on one kind
 //   muster-batch-admin   everything of queues and jobs; bind it with a ClusterRoleBinding
+//   muster-in-place-restart-agent   for the agents in the pods of JobSets that restart in place; bind it in a namespace
 //   muster-batch-user    creates jobs and reads queues and Workloads; bind it in a namespace
 //
 // What a user of a namespace needs is aggregated to Kubernetes' own roles view and edit (and by these to admin). Nobody

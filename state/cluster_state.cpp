@@ -207,6 +207,12 @@ std::optional<NamespacedName> ClusterState::namespace_of(const LimitRange& limit
   return NamespacedName{"", limit_range.meta.ns};
 }
 
+std::optional<NamespacedName> ClusterState::jobset_of(const InPlacePod& pod) {
+  const std::string_view name = pod.meta.label(kJobSetNameKey);
+  if (name.empty()) return std::nullopt;
+  return NamespacedName{pod.meta.ns, name};
+}
+
 std::optional<NamespacedName> ClusterState::group_of(const QueuedPod& pod) {
   if (pod.group().empty() || pod.meta.label(kManagedLabel) != kManagedLabelValue) return std::nullopt;
   return NamespacedName{pod.meta.ns, pod.group()};
@@ -249,6 +255,7 @@ void ClusterState::for_each_index(const TypedObject& object, Visit visit) {
                  },
                  [&](const LocalQueuePtr& indexed) { visit(local_queues_of_, indexed); },
                  [&](const LimitRangePtr& indexed) { visit(limit_ranges_in_, indexed); },
+                 [&](const InPlacePodPtr& indexed) { visit(in_place_pods_, indexed); },
                  [&](const QueuedPodPtr& indexed) {
                    visit(pods_of_group_, indexed);
                    visit(pods_of_stateful_set_, indexed);

@@ -52,6 +52,9 @@ class ClusterState {
   // The Jobs whose controller is this JobSet, by name. A namesake's with another uid are
   // among them: compare meta.controller->uid.
   std::vector<const Job*> jobs_of_jobset(std::string_view ns, std::string_view name) const;
+  // Pods that say that they belong to this JobSet, which restarts in place, by name. Anybody can write that: compare
+  // their controllers with its Jobs.
+  std::vector<const InPlacePod*> in_place_pods(std::string_view ns, std::string_view jobset) const;
   // JobSets of a namespace that use a headless Service of this name.
   std::vector<const JobSet*> jobsets_of_subdomain(std::string_view ns, std::string_view subdomain) const;
   // By name; also those of a deleted owner.
@@ -162,6 +165,7 @@ class ClusterState {
   static std::optional<NamespacedName> cluster_queue_of(const Workload& workload);
   static std::optional<NamespacedName> cluster_queue_of(const LocalQueue& queue);
   static std::optional<NamespacedName> namespace_of(const LimitRange& limit_range);
+  static std::optional<NamespacedName> jobset_of(const InPlacePod& pod);
   static std::optional<NamespacedName> group_of(const QueuedPod& pod);
   static std::optional<NamespacedName> stateful_set_of(const QueuedPod& pod);
   static std::optional<NamespacedName> leader_worker_set_of(const QueuedPod& pod);
@@ -180,6 +184,7 @@ class ClusterState {
   ObjectIndex<Workload, cluster_queue_of> workloads_reserving_;
   ObjectIndex<LocalQueue, cluster_queue_of> local_queues_of_;
   ObjectIndex<LimitRange, namespace_of> limit_ranges_in_;
+  ObjectIndex<InPlacePod, jobset_of> in_place_pods_;
   ObjectIndex<QueuedPod, group_of> pods_of_group_;
   ObjectIndex<QueuedPod, stateful_set_of> pods_of_stateful_set_;
   ObjectIndex<QueuedPod, leader_worker_set_of> pods_of_leader_worker_set_;

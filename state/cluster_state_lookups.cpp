@@ -62,6 +62,10 @@ QueuedPodPtr ClusterState::queued_pod(std::string_view ns, std::string_view name
   return object == nullptr ? nullptr : std::get<QueuedPodPtr>(*object);
 }
 
+std::vector<const InPlacePod*> ClusterState::in_place_pods(std::string_view ns, std::string_view jobset) const {
+  return in_place_pods_.at({ns, jobset});
+}
+
 std::vector<QueuedPodPtr> ClusterState::pods_of_group(std::string_view ns, std::string_view group) const {
   return pods_of_group_.shared_at({ns, group});
 }

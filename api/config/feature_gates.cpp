@@ -1,9 +1,12 @@
 #include "api/config/feature_gates.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "api/codec/go_strconv.h"
+#include "api/meta/names.h"
 
 namespace muster {
 
@@ -12,6 +15,9 @@ namespace {
 constexpr std::string_view kAllAlpha = "AllAlpha";
 constexpr std::string_view kAllBeta = "AllBeta";
 constexpr std::string_view kField = "featureGates";
+// Of workload-aware scheduling (JobSet KEP-969), which needs kinds of Kubernetes 1.37: they can be off only.
+constexpr std::string_view kJobSetSchedulingGate = "JobSetWorkloadAwareSchedulingAPI";
+constexpr std::string_view kJobSetGangOfGangsGate = "JobSetGangOfGangs";
 
 using enum GateUse;
 
@@ -234,21 +240,24 @@ FieldErrors check_feature_gates(std::string_view flag, const std::optional<Featu
 }
 
 FieldErrors check_jobset_feature_gates(std::string_view field, const FeatureGateMap& gates) {
+  constexpr std::string_view kKnown[] = {kElasticJobSetGate, kInPlaceRestartGate, kRestartJobGate,
+                                         kJobSetTlsOptionsGate};
+  constexpr std::string_view kUnsupported[] = {kJobSetSchedulingGate, kJobSetGangOfGangsGate};
+  const auto is_one_of = [](std::span<const std::string_view> names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
   FieldErrors errors;
   for (const auto& [name, enabled] : gates) {
     const FieldPath path = FieldPath(std::string(field)).child(name);
-    const bool unsupported = name == kInPlaceRestartGate;
-    if (name == kJobSetTlsOptionsGate) {
-      if (!enabled) errors.push_back(invalid(path, false, "the feature is locked to true; leave the gate out"));
-    } else if (!unsupported && name != kElasticJobSetGate && name != kRestartJobGate) {
-      errors.push_back(forbidden(path, "is no feature gate of JobSet; the gates are " +
-                                           std::string(kElasticJobSetGate) + ", " + std::string(kInPlaceRestartGate) +
-                                           ", " + std::string(kRestartJobGate) + ", " +
-                                           std::string(kJobSetTlsOptionsGate)));
-    } else if (unsupported && enabled) {
+    if (name == kJobSetTlsOptionsGate && !enabled) {
+      errors.push_back(invalid(path, false, "the feature is locked to true; leave the gate out"));
+    } else if (is_one_of(kUnsupported, name) && enabled) {
       errors.push_back(invalid(path, true,
-                               "muster does not support this feature when it is the JobSet controller; leave the gate "
-                               "out, or run JobSet's own controller beside muster"));
+                               "muster does not support workload-aware scheduling of JobSets, which needs kinds of "
+                               "Kubernetes 1.37; leave the gate out, or run JobSet's own controller beside muster"));
+    } else if (!is_one_of(kKnown, name) && !is_one_of(kUnsupported, name)) {
+      errors.push_back(forbidden(
+          path, "is no feature gate of JobSet; the gates are " + join({std::begin(kKnown), std::end(kKnown)}, ", ")));
     }
   }
   return errors;

@@ -99,8 +99,8 @@ constexpr MusterSetting kSettings[] = {
      .page = "JobSet's feature gates, where muster itself is the JobSet controller: `ElasticJobSet: true` lets "
              "parallelism and completions of a running JobSet change. `RestartJob: true` allows the failure policy "
              "actions `RestartJob` and `RestartJobAndIgnoreMaxRestarts`, and each Job and pod has the label "
-             "`jobset.sigs.k8s.io/job-restart-attempt`. `InPlaceRestart` cannot be on: muster refuses JobSets that "
-             "need it. `TLSOptions` is stable, and cannot be off."},
+             "`jobset.sigs.k8s.io/job-restart-attempt`. `InPlaceRestart: true` allows the restart strategy "
+             "`InPlaceRestart` ([in-place restart](in-place-restart.md)). `TLSOptions` is stable, and cannot be off."},
     {.name = "jobSetController",
      .flag = "--jobset-controller",
      .value = word<&M::jobset_controller, kJobSetControllers>(),

@@ -6,6 +6,7 @@
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
+#include "api/pods/in_place_pod.h"
 #include "base/encoding.h"
 #include "engine/recording/redaction_parts.h"
 #include "jobs/group_scheduling.h"
@@ -111,9 +112,15 @@ struct Kind {
   std::span<const Member> table;
 };
 constexpr Kind kKinds[] = {
-    {kJobs.plural, kJob},   {kJobSets.plural, kJobSet},           {kWorkloads.plural, kWorkload},
-    {kPods.plural, kPod},   {kQueuedPods.plural, kPod},           {kConfigMaps.plural, kConfigMap},
-    {kServices.plural, {}}, {kPersistentVolumeClaims.plural, {}},
+    {kJobs.plural, kJob},
+    {kJobSets.plural, kJobSet},
+    {kWorkloads.plural, kWorkload},
+    {kPods.plural, kPod},
+    {kQueuedPods.plural, kPod},
+    {kInPlacePods.plural, kPod},
+    {kConfigMaps.plural, kConfigMap},
+    {kServices.plural, {}},
+    {kPersistentVolumeClaims.plural, {}},
 };
 
 // Only administrators write these objects, without texts of users: all fields are kept, except annotations and

@@ -13,6 +13,7 @@
 #include "reconcilers/jobset/jobset_child.h"
 #include "reconcilers/jobset/jobset_crd.h"
 #include "reconcilers/jobset/jobset_gang.h"
+#include "reconcilers/jobset/jobset_in_place.h"
 #include "reconcilers/jobset/jobset_policies.h"
 #include "reconcilers/jobset/jobset_status.h"
 #include "reconcilers/step.h"
@@ -288,6 +289,35 @@ Plan hold_jobset(const JobSetContext& context) {
   return plan;
 }
 
+// A Job from a time when another controller ran the JobSet: muster does not see its pods.
+void tell_unseen_pods(const JobSetContext& context, Plan& plan) {
+  const auto unseen = std::find_if(context.run.active.begin(), context.run.active.end(), [](const Job* job) {
+    return job->meta.label(kInPlaceRestartLabel).empty() && !job->meta.deleting;
+  });
+  if (unseen == context.run.active.end()) return;
+  plan.events.push_back(
+      event_about(context.jobset, kWarningEvent, "InPlaceRestartUnavailable",
+                  "Job " + path_of((*unseen)->meta) +
+                      " was created by another controller, so muster does not see the attempts of its pods, and a pod "
+                      "that restarts "
+                      "waits at the barrier; delete the Jobs of this JobSet, and muster creates them again"));
+}
+
+// The barrier of in-place restarts.
+Step restart_in_place(const JobSetContext& context, StatusDraft& draft, Plan& plan) {
+  const ObjectMeta& meta = context.jobset.meta;
+  if (!context.jobset.restarts_in_place()) return Step::kContinue;
+  tell_unseen_pods(context, plan);
+  const InPlaceBarrier barrier =
+      barrier_of(context.jobset, context.run, context.state.in_place_pods(meta.ns, meta.name));
+  if (barrier.exhausted) {
+    draft.fail(too_many_restarts_in_place());
+    return Step::kDone;
+  }
+  draft.in_place_attempts(barrier.current, barrier.previous);
+  return Step::kContinue;
+}
+
 Plan run_jobset(const JobSetContext& context) {
   Plan plan;
   delete_jobs(context.run.older, plan);
@@ -296,7 +326,7 @@ Plan run_jobset(const JobSetContext& context) {
   StatusDraft draft(context.jobset, counts, context.now);
   draft.supported();
   const GangFailures failures = sort_failures(context.jobset, context.run, context.state);
-  if (judge(context, failures, draft) == Step::kContinue) {
+  if (judge(context, failures, draft) == Step::kContinue && restart_in_place(context, draft, plan) == Step::kContinue) {
     delete_jobs(failures.to_be_remade, plan);
     create_service(context, plan);
     create_claims(context, plan);
@@ -345,6 +375,9 @@ void requests_for(const ClusterState& state, const TypedObject& object, std::vec
     enqueue_by_name(state, meta, keys);
   } else if (std::holds_alternative<ConfigMapPtr>(object)) {
     enqueue_controller(meta, keys);
+  } else if (std::holds_alternative<InPlacePodPtr>(object)) {
+    const std::string_view jobset = meta.label(kJobSetNameKey);
+    if (!jobset.empty()) keys.push_back({&kJobSets, meta.ns, std::string(jobset)});
   } else if (type_of(object).plural == kPersistentVolumeClaims.plural) {
     // A deleted object is created again, also if the JobSet did not own it.
     const std::string_view jobset = meta.label(kJobSetNameKey);

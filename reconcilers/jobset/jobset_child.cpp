@@ -155,7 +155,10 @@ json ChildJobMaker::make(int32_t index) const {
   job["metadata"]["name"] = name;
   for (json* object : {&job, existing_object(job, {"spec", "template"})}) {
     if (object == nullptr) continue;
-    if (json* theirs = make_object(*object, {"metadata", "labels"})) theirs->update(labels);
+    if (json* theirs = make_object(*object, {"metadata", "labels"})) {
+      theirs->update(labels);
+      if (jobset_.restarts_in_place()) (*theirs)[std::string(kInPlaceRestartLabel)] = kInPlaceRestartLabelValue;
+    }
     if (json* theirs = make_object(*object, {"metadata", "annotations"})) {
       theirs->update(labels);
       theirs->update(exclusive_);

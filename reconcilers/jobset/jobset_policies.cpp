@@ -12,6 +12,9 @@
 namespace muster {
 namespace {
 
+constexpr std::string_view kReachedMaxRestarts = "ReachedMaxRestarts";
+constexpr std::string_view kReachedMaxRestartsMessage = "jobset failed due to reaching max number of restarts";
+
 bool contains(const std::vector<std::string>& list, std::string_view item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
@@ -91,8 +94,8 @@ Verdict act(const JobSet& jobset, FailureAction action, const Job& job, std::str
   const bool within_max = ignores_max(action) || jobset.status.restarts_towards_max() < jobset.failure->max_restarts;
   if (!within_max || restarts == kMost) {
     return {.kind = Verdict::Kind::kFail,
-            .reason = "ReachedMaxRestarts",
-            .message = naming("jobset failed due to reaching max number of restarts", job)};
+            .reason = std::string(kReachedMaxRestarts),
+            .message = naming(kReachedMaxRestartsMessage, job)};
   }
   const ActionTexts& texts = *std::find_if(std::begin(kRestarts), std::end(kRestarts),
                                            [&](const ActionTexts& each) { return each.action == action; });
@@ -127,6 +130,12 @@ Verdict judge_failures(const JobSet& jobset, const std::vector<const Job*>& fail
     return act(jobset, rule.action, *earliest, "FailurePolicy_" + name);
   }
   return act(jobset, FailureAction::kRestartJobSet, first, "DefaultFailurePolicy");
+}
+
+Verdict too_many_restarts_in_place() {
+  return {.kind = Verdict::Kind::kFail,
+          .reason = std::string(kReachedMaxRestarts),
+          .message = std::string(kReachedMaxRestartsMessage)};
 }
 
 bool has_succeeded(const JobSet& jobset, const std::vector<const Job*>& succeeded) {

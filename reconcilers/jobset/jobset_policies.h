@@ -33,6 +33,9 @@ struct Verdict {
 // next.
 Verdict judge_failures(const JobSet& jobset, const std::vector<const Job*>& failed);
 
+// An in-place restart would exceed maxRestarts.
+Verdict too_many_restarts_in_place();
+
 // As many Jobs of the targeted replicated jobs have succeeded as the policy asks for.
 bool has_succeeded(const JobSet& jobset, const std::vector<const Job*>& succeeded);
 

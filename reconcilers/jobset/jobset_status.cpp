@@ -9,6 +9,8 @@
 namespace muster {
 namespace {
 
+using nlohmann::json;
+
 constexpr std::string_view kCompleted = "Completed";
 constexpr std::string_view kFailed = "Failed";
 constexpr std::string_view kSuspended = "Suspended";
@@ -43,11 +45,21 @@ TimePoint next_beat(const JobSet& jobset, TimePoint now) {
   return after + kBeat - since_beat(jobset, after);
 }
 
+// A merge patch: a field that was there and is not any more is null.
+json status_patch(const JobSetStatus& before, const JobSetStatus& status) {
+  json patch = to_json(status);
+  const json present = to_json(before);
+  for (const auto& [field, value] : present.items()) {
+    if (!patch.contains(field)) patch[field] = nullptr;
+  }
+  return patch;
+}
+
 Write status_write(const JobSet& jobset, const JobSetStatus& status, std::vector<ObjectEvent> events,
                    std::vector<Measurement> measurements = {}) {
   return {.verb = Verb::kPatchStatus,
           .target = key_of(kJobSets, jobset.meta),
-          .body = with_version(jobset.meta, {{"status", to_json(status)}}),
+          .body = with_version(jobset.meta, {{"status", status_patch(jobset.status, status)}}),
           .events = std::move(events),
           .measurements = std::move(measurements)};
 }
@@ -123,6 +135,13 @@ void StatusDraft::all_jobs_ready() {
   for (const ReplicatedJobStatus& entry : status_.replicated_jobs) ready += int64_t{entry.ready} + entry.succeeded;
   if (ready >= wanted && end_restart("JobsReady", "all jobs are ready"))
     events_.push_back(event_about(jobset_, kNormalEvent, "JobsReady", "all jobs are ready"));
+}
+
+void StatusDraft::in_place_attempts(std::optional<int32_t> current, std::optional<int32_t> previous) {
+  if (current == status_.current_in_place_attempt && previous == status_.previous_in_place_attempt) return;
+  status_.current_in_place_attempt = current;
+  status_.previous_in_place_attempt = previous;
+  urgent_ = true;  // pods wait for it
 }
 
 void StatusDraft::unsupported(const std::vector<std::string>& what) {

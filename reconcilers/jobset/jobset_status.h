@@ -15,6 +15,8 @@
 // together.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +52,8 @@ class StatusDraft {
   void startup_completed();
   // Whether every Job of the attempt is ready or has succeeded: then a restart is over.
   void all_jobs_ready();
+  // What in-place restarts have reached; nullopt: nothing.
+  void in_place_attempts(std::optional<int32_t> current, std::optional<int32_t> previous);
   // muster cannot run it; what is not supported is named once.
   void unsupported(const std::vector<std::string>& what);
   // It asks for none of that any more.

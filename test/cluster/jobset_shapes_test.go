@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -122,8 +121,8 @@ func shapes() []shape {
 		{name: "claim", jobs: []harness.ReplicatedJob{role("initializer", 1, 1, mounting(stays, "models")), role("node", 1, 2, mounting(stays, "models"), after("Complete", "initializer"))}, spec: claims, ends: "made"},
 		{name: "pod-group", jobs: group, ends: completes},
 		{name: "priorities", jobs: []harness.ReplicatedJob{role("workers", 2, 1, withPriority(soon))}, ends: completes},
-		{name: "in-place-main", jobs: []harness.ReplicatedJob{role("w", 1, 2, soon)}, spec: inPlace(), ends: "refused"},
-		{name: "in-place-sidecar", jobs: []harness.ReplicatedJob{role("w", 2, 2, soon)}, spec: inPlace(), ends: "refused"},
+		{name: "in-place-main", jobs: []harness.ReplicatedJob{role("w", 1, 2, soon)}, spec: inPlace(), ends: completes},
+		{name: "in-place-sidecar", jobs: []harness.ReplicatedJob{role("w", 2, 2, soon)}, spec: inPlace(), ends: completes},
 	}
 }
 
@@ -153,13 +152,8 @@ func (s shape) jobSet() *unstructured.Unstructured {
 	for key, value := range s.spec {
 		harness.Set(jobSet, value, "spec", key)
 	}
-	if s.ends == "refused" { // all else that in-place restart needs
-		jobs, _, _ := unstructured.NestedSlice(jobSet.Object, "spec", "replicatedJobs")
-		for _, job := range jobs {
-			spec := job.(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
-			spec["backoffLimit"], spec["podReplacementPolicy"] = int64(2147483647), "Failed"
-		}
-		harness.Set(jobSet, jobs, "spec", "replicatedJobs")
+	if strings.HasPrefix(s.name, "in-place-") {
+		neverFails(jobSet)
 	}
 	return jobSet
 }
@@ -167,26 +161,17 @@ func (s shape) jobSet() *unstructured.Unstructured {
 func TestShapesOfJobSetsExamplesRun(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	harness.StartMuster(t, "--jobset-controller", "native", "--jobset-feature-gates", "RestartJob=true")
+	harness.StartMuster(t, "--jobset-controller", "native", "--jobset-feature-gates", "RestartJob=true,InPlaceRestart=true")
 	all := shapes()
 	if len(all) != 31 {
 		t.Fatalf("%d shapes", len(all))
 	}
 	namespace := cluster.Namespace(t, nil)
-	jobSets := cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace)
 	for _, each := range all {
-		if each.ends != "refused" {
-			cluster.CreateJobSet(t, namespace, each.jobSet())
-			continue
-		}
-		rejected(t, func(ctx context.Context) error {
-			_, err := jobSets.Create(ctx, each.jobSet(), harness.DryRun)
-			return err
-		}, "spec.failurePolicy.restartStrategy", "InPlaceRestart")
+		cluster.CreateJobSet(t, namespace, each.jobSet())
 	}
 	for _, each := range all {
 		switch each.ends {
-		case "refused":
 		case "made":
 			cluster.WaitForJobSet(t, namespace, each.name, time.Minute, "has its Jobs", func(live *unstructured.Unstructured) error {
 				first := firstOf(objectsAt(live.Object, "status", "replicatedJobsStatus"))

@@ -37,13 +37,10 @@ type jobSetVector struct {
 }
 
 // wanted is whether muster should accept the request. It differs from what was
-// recorded by three rules: in-place restart is refused; its schema does not look into
-// pod templates, which the API server checks when the Jobs are made; and the
-// PersistentVolumeClaims of the recording are not there.
+// recorded by two rules: its schema does not look into pod templates, which the API
+// server checks when the Jobs are made; and the PersistentVolumeClaims of the recording
+// are not there.
 func (v jobSetVector) wanted() bool {
-	if v.usesUnsupported(v.Input.Object) && !(v.Input.Operation == "UPDATE" && v.usesUnsupported(v.Input.OldObject)) {
-		return false
-	}
 	return v.Output.Accepted || (v.onlyErrorsNotLookedFor() && !v.lacksName())
 }
 
@@ -73,12 +70,6 @@ func (v jobSetVector) onlyErrorsNotLookedFor() bool {
 	return v.Output.DecodeError == ""
 }
 
-func (v jobSetVector) usesUnsupported(jobSet map[string]any) bool {
-	manager, _, _ := unstructured.NestedString(jobSet, "spec", "managedBy")
-	strategy, _, _ := unstructured.NestedString(jobSet, "spec", "failurePolicy", "restartStrategy")
-	return strategy == "InPlaceRestart" && (manager == "" || manager == "jobset.sigs.k8s.io/jobset-controller")
-}
-
 // posted is a recorded object as it can be sent. JobSet's schema does not know
 // groupSchedulingConfig and drops it; to muster it would mean something.
 func posted(object map[string]any, namespace string) *unstructured.Unstructured {
@@ -89,15 +80,15 @@ func posted(object map[string]any, namespace string) *unstructured.Unstructured 
 }
 
 // nativeJobSets starts muster as the JobSet controller, with or without these feature gates.
-func nativeJobSets(t *testing.T, elastic, restartJob bool) *harness.Muster {
+func nativeJobSets(t *testing.T, elastic, restartJob, inPlace bool) *harness.Muster {
 	return harness.LaunchMuster(t, "--config", writeFile(t, "config.yaml", fmt.Sprintf(`apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
 ---
 apiVersion: config.muster.batch/v1alpha1
 kind: MusterConfiguration
 jobSetController: native
-jobSetFeatureGates: {ElasticJobSet: %v, RestartJob: %v}
-`, elastic, restartJob)))
+jobSetFeatureGates: {ElasticJobSet: %v, RestartJob: %v, InPlaceRestart: %v}
+`, elastic, restartJob, inPlace)))
 }
 
 // registerForJobSets returns when both of muster's webhooks are asked about JobSets.
@@ -122,15 +113,17 @@ func registerForJobSets(t *testing.T, muster *harness.Muster, client dynamic.Res
 
 func TestNewJobSetsAreAcceptedAsByJobSetsOwnWebhook(t *testing.T) {
 	vectors := readVectors[jobSetVector](t, "jobset_webhook")
-	for _, restartJob := range []bool{false, true} {
-		t.Run(fmt.Sprintf("RestartJob=%v", restartJob), func(t *testing.T) {
+	for _, gate := range []string{"", "RestartJob", "InPlaceRestart"} {
+		t.Run("gate="+gate, func(t *testing.T) {
 			cluster := harness.Connect(t)
-			muster := nativeJobSets(t, false, restartJob)
+			restartJob, inPlace := gate == "RestartJob", gate == "InPlaceRestart"
+			muster := nativeJobSets(t, false, restartJob, inPlace)
 			namespace := cluster.Namespace(t, nil)
 			client := cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace)
 			registerForJobSets(t, muster, client)
 			for _, vector := range vectors {
-				if vector.Input.Operation != "CREATE" || vector.Input.FeatureGates["RestartJob"] != restartJob {
+				gates := vector.Input.FeatureGates
+				if vector.Input.Operation != "CREATE" || gates["RestartJob"] != restartJob || gates["InPlaceRestart"] != inPlace {
 					continue
 				}
 				_, err := client.Create(harness.Context(t), posted(vector.Input.Object, namespace), harness.DryRun)
@@ -159,7 +152,7 @@ func TestChangesOfJobSetsAreAcceptedAsByJobSetsOwnWebhook(t *testing.T) {
 // and not requests, and then asks for the changes by dry runs.
 func judgeChanges(t *testing.T, elastic bool, vectors []jobSetVector) {
 	cluster := harness.Connect(t)
-	muster := nativeJobSets(t, elastic, false)
+	muster := nativeJobSets(t, elastic, false, false)
 	namespace := cluster.Namespace(t, nil)
 	withoutPods(t, cluster, namespace)
 	client := cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace)

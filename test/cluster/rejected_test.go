@@ -21,13 +21,13 @@ func TestJobSetsThatCannotRunAreToldWhy(t *testing.T) {
 	cluster.HollowNodes(t)
 	namespace := cluster.Namespace(t, nil)
 	old := harness.JobSetOf("old", harness.ReplicatedJob{Name: "w", Replicas: 1, Pods: 1, Template: harness.HollowPod(-1, 0)})
-	harness.Set(old, map[string]any{"maxRestarts": int64(1), "restartStrategy": "InPlaceRestart"}, "spec", "failurePolicy")
+	harness.Set(old, map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{}}}, "spec", "scheduling")
 	muster := harness.LaunchMuster(t, "--jobset-controller", "native", "--no-metrics-authorization")
 	cluster.CreateJobSet(t, namespace, old)
 	muster.Register(t)
 	cluster.WaitForJobSet(t, namespace, "old", time.Minute, "is not supported", harness.HasCondition("Unsupported", "True", "UnsupportedFeature"))
-	cluster.WaitForEvent(t, namespace, "old", "Unsupported: spec.failurePolicy.restartStrategy: InPlaceRestart is not supported")
-	if _, metrics := askMetricsPort(t, muster, "/metrics", ""); !strings.Contains(metrics, `muster_unsupported_objects{kind="JobSet",what="restartStrategy"`) {
+	cluster.WaitForEvent(t, namespace, "old", "Unsupported: spec.scheduling is not supported")
+	if _, metrics := askMetricsPort(t, muster, "/metrics", ""); !strings.Contains(metrics, `muster_unsupported_objects{kind="JobSet",what="scheduling"`) {
 		t.Error("muster_unsupported_objects does not count it")
 	}
 

@@ -339,12 +339,12 @@ TEST_CASE("explain: what muster does not do and what the API server refuses is t
   settings.native_jobsets = true;
   ExplainCluster cluster(settings);
   cluster.put(kJobSets, {{"metadata", {{"name", "sets"}, {"labels", {{kQueueNameLabel, "lq"}}}}},
-                         {"spec", {{"failurePolicy", {{"restartStrategy", "InPlaceRestart"}}}}}});
+                         {"spec", {{"failurePolicy", {{"restartStrategy", "RestartSlowly"}}}}}});
   ExplainReply reply = cluster.ask(kJobSets, "sets");
   CHECK(reply.reason == "Unsupported");
   CHECK(reply.headline == "JobSet team-a/sets asks for what muster does not do.");
   REQUIRE(reply.because.size() == 1);
-  CHECK(reply.because[0].starts_with("spec.failurePolicy.restartStrategy: InPlaceRestart is not supported"));
+  CHECK(reply.because[0].starts_with("spec.failurePolicy.restartStrategy: RestartSlowly is not supported"));
 
   cluster.put(kJobs, ExplainCluster::job());
   cluster.state.note_rejection({&kJobs, "team-a", "train"}, {&kWorkloads, "team-a", "job-train"},

@@ -86,7 +86,7 @@ TEST_CASE("user roles: they are part of the manifests, each once, and aggregated
     CHECK_MESSAGE(names.insert(name).second, name);
     CHECK(role.contains("rules") != role.contains("aggregationRule"));
   }
-  CHECK(names.size() == 22);
+  CHECK(names.size() == 23);
   std::set<std::string> printed;
   for (const json& object : manifests(ManifestSet::kRbac, {})) printed.insert(object.at("metadata").at("name"));
   CHECK(std::includes(printed.begin(), printed.end(), names.begin(), names.end()));

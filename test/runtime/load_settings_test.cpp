@@ -321,7 +321,7 @@ TEST_CASE("settings: flags about JobSets are refused with the words that there a
   REQUIRE(external.ok());
   CHECK(external->configuration.muster.jobset_controller == JobSetController::kExternal);
   flags = {};
-  flags.given = {{"jobSetFeatureGates", {"InPlaceRestart=true"}}};
+  flags.given = {{"jobSetFeatureGates", {"TLSOptions=false"}}};
   refused = load_settings(flags, "muster-system");
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().message.find("--jobset-feature-gates: ") == 0);

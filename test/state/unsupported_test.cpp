@@ -50,7 +50,7 @@ struct JobSetRow {
   const char* what;
 };
 const JobSetRow kJobSetRows[] = {
-    {{{"spec", {{"failurePolicy", {{"restartStrategy", "InPlaceRestart"}}}}}}, "restartStrategy"},
+    {{{"spec", {{"failurePolicy", {{"restartStrategy", "RestartSlowly"}}}}}}, "restartStrategy"},
     {{{"spec", {{"failurePolicy", {{"rules", {{{"action", "Sleep"}}}}}}}}}, "action"},
     {{{"spec",
        {{"replicatedJobs", {{{"name", "w"}, {"replicas", 1025}}}},
@@ -148,13 +148,13 @@ TEST_CASE("unsupported: a JobSet that muster cannot run is told so and gets no J
 }
 
 TEST_CASE("unsupported: Jobs that such a JobSet has run to their end and are not restarted") {
-  const json in_place = {{"spec", {{"failurePolicy", {{"maxRestarts", 3}, {"restartStrategy", "InPlaceRestart"}}}}}};
+  const json unknown = {{"spec", {{"failurePolicy", {{"maxRestarts", 3}, {"restartStrategy", "RestartSlowly"}}}}}};
   const auto running = [&] {
     JobSetCluster cluster;
     cluster.settle();
     cluster.run_all();
     cluster.settle();
-    cluster.patch(kJobSets, "train", in_place);
+    cluster.patch(kJobSets, "train", unknown);
     cluster.settle();
     return cluster;
   };
@@ -203,7 +203,7 @@ TEST_CASE("unsupported: a queued JobSet that muster cannot run holds no quota") 
   cluster.settle(key);
   CHECK(cluster.list(kWorkloads).size() == 1);
   cluster.edit(kJobSets, "train", [](json& object) {
-    object["spec"]["failurePolicy"] = {{"restartStrategy", "InPlaceRestart"}};
+    object["spec"]["failurePolicy"] = {{"restartStrategy", "RestartSlowly"}};
   });
   cluster.settle(key);
   CHECK(cluster.list(kWorkloads).empty());

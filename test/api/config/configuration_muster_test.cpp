@@ -136,9 +136,6 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
        "jobSetFeatureGates.TLSOptions: Invalid value: false: the feature is locked to true; leave the gate out"},
       {"what happens to kinds that are not queued is none", "unqueuedKinds: deny",
        "unqueuedKinds: Invalid value: \"deny\": must be Warn or Deny"},
-      {"the gate of a feature that muster does not have", "jobSetFeatureGates: {InPlaceRestart: true}",
-       "jobSetFeatureGates.InPlaceRestart: Invalid value: true: muster does not support this feature when it is the "
-       "JobSet controller; leave the gate out, or run JobSet's own controller beside muster"},
       {"everything is reported at once", "logFormat: xml\nsuspendGuard: no",
        "logFormat: Invalid value: \"xml\": must be json or text; suspendGuard: Invalid value: false: must be a string"},
   };

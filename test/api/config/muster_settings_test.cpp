@@ -108,8 +108,8 @@ TEST_CASE("settings: what the file refuses, the flag refuses") {
       {"groupScheduling", "no", "--group-scheduling: must be true or false"},
       {"jobSetFeatureGates", "ElasticJobSet", "--jobset-feature-gates: missing bool value for ElasticJobSet"},
       {"jobSetFeatureGates", "TLSOptions=false", "--jobset-feature-gates: TLSOptions: Invalid value: false"},
-      {"jobSetFeatureGates", "InPlaceRestart=true",
-       "--jobset-feature-gates: InPlaceRestart: Invalid value: true: muster does not support this feature"},
+      {"jobSetFeatureGates", "GenericWorkload=true",
+       "--jobset-feature-gates: GenericWorkload: Forbidden: is no feature gate of JobSet"},
       {"noSuchSetting", "1", "there is no setting noSuchSetting"},
   };
   for (const Row& row : rows) {

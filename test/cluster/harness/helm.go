@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -35,7 +37,7 @@ func (c *Cluster) Shell(t testing.TB, script string) (string, error) {
 	t.Helper()
 	folder := t.TempDir()
 	values, prelude := filepath.Join(folder, "values.yaml"), filepath.Join(folder, "prelude")
-	host, port := c.addressForPods(t)
+	host, port := c.AddressForPods(t)
 	for path, text := range map[string]string{
 		values: "extraEnv:\n- {name: KUBERNETES_SERVICE_HOST, value: " + host + "}\n- {name: KUBERNETES_SERVICE_PORT, value: \"" + port + "\"}\n" +
 			"nodeSelector: {" + NodeLabel + ": real}\n",
@@ -71,8 +73,24 @@ helm() {
 	return output, err
 }
 
-// addressForPods is where pods on the real node reach the API server: at the node, which is this machine.
-func (c *Cluster) addressForPods(t testing.TB) (host, port string) {
+// WithToken is a client whose user is the bearer of a token.
+func (c *Cluster) WithToken(t testing.TB, token string) kubernetes.Interface {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config = rest.AnonymousClientConfig(config)
+	config.BearerToken = token
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// AddressForPods is where pods on the real node reach the API server: at the node, which is this machine.
+func (c *Cluster) AddressForPods(t testing.TB) (host, port string) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
 	if err != nil {

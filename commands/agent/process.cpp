@@ -1,0 +1,88 @@
+// The edges of the agent's process: credentials, a listener, signals.
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <random>
+#include <thread>
+
+#include "commands/agent/agent.h"
+#include "commands/terminal/signals.h"
+#include "kube/client.h"
+#include "runtime/version.h"
+#include "server/http_server.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr int kWrongEnvironment = 2;
+
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr) return std::nullopt;
+  return value;
+}
+
+double random_share() {
+  thread_local std::mt19937_64 engine{std::random_device{}()};
+  return std::uniform_real_distribution<double>(0, 1)(engine);
+}
+
+// The kubelet's startup probe asks here: 503 until the workers may start.
+HttpServerOptions probe_listener(const AgentOptions& options) {
+  HttpServerOptions listener;
+  listener.bind_address = ":" + std::to_string(options.probe_port);
+  listener.workers = 1;
+  listener.limits.max_connections = 16;
+  return listener;
+}
+
+Routes probe_routes(const AgentOptions& options, const std::atomic<bool>& open) {
+  const auto answer = [&open](const HttpRequest&) {
+    HttpResponse response;
+    response.status = open ? 200 : 503;
+    response.body = open ? "ok" : "waiting for the other pods of the JobSet\n";
+    return response;
+  };
+  return {{HttpMethod::kGet, options.probe_path, answer}};
+}
+
+}  // namespace
+
+int run_agent_process(const Say& say) {
+  const sigset_t signals = block_signals({SIGTERM, SIGINT});
+  const auto refuse = [&](const std::string& why) {
+    say(why);
+    return kWrongEnvironment;
+  };
+  auto options = read_options(environment);
+  if (!options) return refuse(options.error().message);
+  auto access = kube::find_cluster_access({.kubeconfig = "", .context = "", .environment = environment});
+  if (!access) return refuse(access.error().message);
+  options->ns = access->ns;
+  kube::KubeObserver silent;
+  const kube::Timing timing{system_clock(), kube::system_sleeper(), random_share};
+  kube::ClientOptions client_options;
+  client_options.user_agent = kube::user_agent(kVersion, kCommit) + " in-place-restart-agent";
+  auto client = kube::KubeClient::make(*std::move(access), std::move(client_options), timing, silent);
+  if (!client) return refuse(client.error().message);
+
+  std::atomic<bool> open = false;
+  HttpServer probe(probe_listener(*options), probe_routes(*options, open));
+  if (auto started = probe.start(); !started) return refuse("startup probe: " + started.error().message);
+
+  std::stop_source stopping;
+  std::atomic<int> signal = 0;
+  // Ends with the process: after a restart nobody sends a signal.
+  std::thread([&signals, &signal, &stopping] {
+    int taken = 0;
+    if (sigwait(&signals, &taken) != 0) return;
+    signal = taken;
+    stopping.request_stop();
+  }).detach();
+  const int code = run_agent(
+      **client, *options, timing, [&] { open = true; }, say, stopping.get_token());
+  // Without destructors: the thread that waits for signals still refers to variables of this function.
+  std::_Exit(signal != 0 ? 128 + signal : code);
+}
+
+}  // namespace muster::agent
