@@ -1,10 +1,14 @@
 #include "manifests/user_roles.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "api/kinds/kind_description.h"
+#include "api/meta/resource_type.h"
 #include "manifests/names.h"
 
 namespace muster {
@@ -84,6 +88,23 @@ json in_place_agent() {
   return made;
 }
 
+// The other kinds that can be queued and are not Kubernetes' own, whose roles grant those. Their operators have roles
+// of their own for view and edit.
+void add_queued_kinds(std::vector<json>& roles) {
+  for (const ResourceType* type : queued_types()) {
+    const bool of_kubernetes = type->group.empty() || type->group == "apps";
+    const bool there = std::any_of(kKinds.begin(), kKinds.end(), [&](const UserKind& kind) {
+      return kind.group == type->group && kind.resource == type->resource();
+    });
+    if (of_kubernetes || there) continue;
+    const std::string name = in_small_letters(type->kind);
+    const UserKind kind{
+        .group = type->group, .resource = type->resource(), .name = name, .users_edit = true, .users_view = true};
+    roles.push_back(kind_role(kind, true));
+    roles.push_back(kind_role(kind, false));
+  }
+}
+
 // Without rules: the controller manager fills them in, and whoever applies none does not contest them.
 json aggregated(const std::string& name, std::string_view label) {
   json made = role(name);
@@ -99,6 +120,7 @@ std::vector<json> user_roles() {
     roles.push_back(kind_role(kind, true));
     roles.push_back(kind_role(kind, false));
   }
+  add_queued_kinds(roles);
   roles.push_back(pending_viewer("clusterqueues", "cq", false));
   roles.push_back(pending_viewer("localqueues", "lq", true));
   roles.push_back(in_place_agent());

@@ -1,7 +1,8 @@
 // User-facing ClusterRoles: an editor and a viewer of each kind that people work with, and two that are aggregated
 // from them, for administrators of queues and for those who submit jobs. Pure.
 //
-//   muster-<kind>-editor, muster-<kind>-viewer   rights on one kind
+//   muster-<kind>-editor, muster-<kind>-viewer   rights on one kind: of queues, or one that can be queued, whether its
+//                                                integration is turned on and its definition there or not
 //   muster-batch-admin   everything of queues and jobs; bind it with a ClusterRoleBinding
 //   muster-in-place-restart-agent   for the agents in the pods of JobSets that restart in place; bind it in a namespace
 //   muster-batch-user    creates jobs and reads queues and Workloads; bind it in a namespace

@@ -82,7 +82,8 @@ func musterPods(t *testing.T, cluster *harness.Cluster) []corev1.Pod {
 	return pods.Items
 }
 
-// A new user follows docs/install.md in an empty cluster: muster runs in two pods from its image, and a queued Job ends.
+// A new user follows docs/install.md in an empty cluster: muster runs in two pods from its image, and a queued Job ends. Then
+// the page about uninstalling, to its end.
 func TestInstallPageByKubectl(t *testing.T) {
 	cluster := harness.OwnLab(t)
 	cluster.RealNode(t)
@@ -95,9 +96,10 @@ func TestInstallPageByKubectl(t *testing.T) {
 	if pods := musterPods(t, cluster); len(pods) != 2 {
 		t.Errorf("there are %d pods of muster", len(pods))
 	}
+	uninstallAsThePageSays(t, cluster, "2. Remove muster with kubectl")
 }
 
-// The same with Helm; then the page about uninstalling, to its end.
+// The same with Helm.
 func TestInstallPageByHelm(t *testing.T) {
 	cluster := harness.OwnLab(t)
 	cluster.RealNode(t)
@@ -111,7 +113,7 @@ func TestInstallPageByHelm(t *testing.T) {
 		}
 	}
 	sysdumpHasMetrics(t, cluster)
-	uninstallAsThePageSays(t, cluster)
+	uninstallAsThePageSays(t, cluster, "2. Remove muster with Helm")
 }
 
 // sysdumpHasMetrics dumps muster in its pods: with the metrics of each pod, or with the reason why they are not there.
@@ -209,7 +211,7 @@ func TestUpgradePageRefusesNoJob(t *testing.T) {
 }
 
 // uninstallAsThePageSays follows docs/uninstall.md: what runs runs on, nothing that is left blocks anything.
-func uninstallAsThePageSays(t *testing.T, cluster *harness.Cluster) {
+func uninstallAsThePageSays(t *testing.T, cluster *harness.Cluster, removal string) {
 	t.Helper()
 	running := realJob("running", 1, "sleep 600")
 	running.Labels = harness.Queue("main")
@@ -222,7 +224,7 @@ func uninstallAsThePageSays(t *testing.T, cluster *harness.Cluster) {
 	if output := follow(t, cluster, "uninstall.md", "1. See what waits"); !strings.Contains(output, "default/waiting\n") || strings.Contains(output, "running") {
 		t.Errorf("waiting Jobs are %q", output)
 	}
-	follow(t, cluster, "uninstall.md", "2. Remove muster")
+	follow(t, cluster, "uninstall.md", removal)
 	ctx := harness.Context(t)
 
 	// The CRDs and what is in them stay, in the version that needs no conversion.

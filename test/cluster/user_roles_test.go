@@ -51,6 +51,7 @@ func TestUserRolesGrantWhatTheySay(t *testing.T) {
 		"owner create clusterqueues.kueue.x-k8s.io", "owner patch workloads.kueue.x-k8s.io", "owner delete jobsets.jobset.x-k8s.io",
 		"owner update workloadpriorityclasses.kueue.x-k8s.io", "owner deletecollection localqueues.kueue.x-k8s.io",
 		"user create jobs.batch", "user delete jobsets.jobset.x-k8s.io", "user watch workloads.kueue.x-k8s.io", "user list localqueues.kueue.x-k8s.io",
+		"user create rayjobs.ray.io", "user delete mpijobs.kubeflow.org", "owner patch leaderworkersets.leaderworkerset.x-k8s.io",
 		"viewer list workloads.kueue.x-k8s.io", "viewer get localqueues.kueue.x-k8s.io", "viewer get jobsets.jobset.x-k8s.io",
 		"editor create jobsets.jobset.x-k8s.io", "editor list workloads.kueue.x-k8s.io", "admin patch jobsets.jobset.x-k8s.io",
 		"admin list localqueues.kueue.x-k8s.io", "reader list localqueues.kueue.x-k8s.io",
@@ -69,7 +70,7 @@ func TestUserRolesGrantWhatTheySay(t *testing.T) {
 			}
 		}
 	}
-	for _, refused := range []string{"user get clusterqueues.visibility.kueue.x-k8s.io/pendingworkloads", "owner patch workloads.kueue.x-k8s.io/status", "viewer create jobsets.jobset.x-k8s.io", "reader list workloads.kueue.x-k8s.io",
+	for _, refused := range []string{"user get clusterqueues.visibility.kueue.x-k8s.io/pendingworkloads", "owner patch workloads.kueue.x-k8s.io/status", "viewer create jobsets.jobset.x-k8s.io", "editor create rayjobs.ray.io", "user create deployments.apps", "reader list workloads.kueue.x-k8s.io",
 		"owner get secrets", "user get secrets"} {
 		words := strings.Fields(refused)
 		if can(words[0], words[1], words[2]) == nil {

@@ -45,6 +45,22 @@ TEST_CASE("user roles: who submits jobs writes jobs alone and reads what explain
   }
 }
 
+TEST_CASE("user roles: who submits jobs can submit every kind that muster queues") {
+  const Rights user = granted_by("rbac.kueue.x-k8s.io/batch-user"),
+               admin = granted_by("rbac.kueue.x-k8s.io/batch-admin");
+  // Kubernetes' roles grant those of its own.
+  for (const char* kind :
+       {"mpijobs", "pytorchjobs", "tfjobs", "xgboostjobs", "paddlejobs", "jaxjobs", "rayjobs", "rayclusters",
+        "rayservices", "trainjobs", "appwrappers", "sparkapplications", "leaderworkersets"}) {
+    for (const Rights* rights : {&user, &admin}) {
+      CHECK_MESSAGE(rights->contains("create " + std::string(kind)), kind);
+      CHECK_MESSAGE(rights->contains("watch " + std::string(kind)), kind);
+    }
+  }
+  for (const char* kind : {"pods", "deployments", "statefulsets"})
+    CHECK_FALSE_MESSAGE(user.contains("create " + std::string(kind)), kind);
+}
+
 TEST_CASE("user roles: who submits jobs reads what is pending in LocalQueues, an administrator in ClusterQueues too") {
   const Rights user = granted_by("rbac.kueue.x-k8s.io/batch-user"),
                admin = granted_by("rbac.kueue.x-k8s.io/batch-admin");
@@ -86,7 +102,7 @@ TEST_CASE("user roles: they are part of the manifests, each once, and aggregated
     CHECK_MESSAGE(names.insert(name).second, name);
     CHECK(role.contains("rules") != role.contains("aggregationRule"));
   }
-  CHECK(names.size() == 23);
+  CHECK(names.size() == 23 + 2 * 13);
   std::set<std::string> printed;
   for (const json& object : manifests(ManifestSet::kRbac, {})) printed.insert(object.at("metadata").at("name"));
   CHECK(std::includes(printed.begin(), printed.end(), names.begin(), names.end()));

@@ -1,0 +1,81 @@
+package cluster
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.batch/test/cluster/harness"
+)
+
+const helmUpgrade = "helm upgrade muster manifests/charts/muster --namespace muster-system --reuse-values --wait --timeout "
+
+// An installation that goes wrong, and each remedy as the pages or `muster doctor` name it: jobs without a queue never notice,
+// what runs goes on, and what is repaired goes on where it was.
+func TestInstallPageThatGoesWrongIsRepaired(t *testing.T) {
+	cluster := harness.OwnLab(t)
+	cluster.RealNode(t)
+	fails := func(script, want string) {
+		t.Helper()
+		said, err := cluster.Shell(t, script)
+		if err == nil {
+			t.Errorf("%s succeeds: %s", script, said)
+		} else if text := said + err.Error(); !strings.Contains(text, want) {
+			t.Errorf("%s does not say %q but\n%s", script, want, text)
+		}
+	}
+	works := func(script string) string {
+		t.Helper()
+		said, err := cluster.Shell(t, script)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s\n%s", script, err, said, state(cluster))
+		}
+		return said
+	}
+	ends := func(name string, labels map[string]string) {
+		t.Helper()
+		job := realJob(name, 1, "true")
+		job.Labels = labels
+		cluster.CreateJob(t, "default", job)
+		cluster.WaitForJob(t, "default", name, time.Minute, batchv1.JobComplete)
+	}
+
+	// An image that cannot be pulled: the webhooks are there, and nobody answers them.
+	install := strings.TrimSpace(boxes(t, "install.md")["With Helm"])
+	fails("IMAGE=muster.invalid/muster\n"+strings.Replace(install, "--timeout 2m", "--timeout 15s", 1), "deadline")
+	fails("muster doctor", "no replica of muster is ready")
+	ends("unqueued-1", nil)
+	fails(`kubectl create job early --image busybox --dry-run=client -o yaml | kubectl label --local -f - kueue.x-k8s.io/queue-name=main -o yaml | kubectl create -f -`,
+		"failed calling webhook")
+	works(helmUpgrade + "2m --set image.repository=muster")
+	follow(t, cluster, "install.md", "First queue and first Job")
+
+	// The same in an upgrade: the pods that are there stay until the new ones are ready.
+	fails(helmUpgrade+"15s --set image.tag=missing", "deadline")
+	ends("beside-a-failed-upgrade", harness.Queue("main"))
+	works(boxes(t, "upgrade.md")["With Helm"][strings.Index(boxes(t, "upgrade.md")["With Helm"], "helm rollback"):])
+
+	// Some of the definitions are gone: what is there is kept, and nothing is decided until all are back.
+	running := realJob("running", 1, "sleep 600")
+	running.Labels = harness.Queue("main")
+	cluster.CreateJob(t, "default", running)
+	before := cluster.WaitForPods(t, "default", "running", 1, time.Minute, "running", harness.Phase(corev1.PodRunning))[0].UID
+	works("kubectl delete crd cohorts.kueue.x-k8s.io workloadpriorityclasses.kueue.x-k8s.io --timeout 1m")
+	fails("muster doctor", "cohorts.kueue.x-k8s.io")
+	ends("unqueued-2", nil)
+	works("muster manifests --only crds | kubectl apply --server-side -f -")
+	ends("after-the-definitions", harness.Queue("main"))
+
+	// muster's rights are gone.
+	works("kubectl delete clusterrolebinding muster")
+	fails("muster doctor", "--only rbac")
+	works("muster manifests --only rbac | kubectl apply --server-side -f -")
+	ends("after-the-rights", harness.Queue("main"))
+	if pods := cluster.PodsOfJob(t, "default", "running"); len(pods) != 1 || pods[0].UID != before {
+		t.Error("the running Job's pod is another one")
+	}
+	works("muster doctor || true")
+}
