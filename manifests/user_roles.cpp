@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "api/kinds/kind_description.h"
 #include "api/meta/resource_type.h"
+#include "base/ascii.h"
 #include "manifests/names.h"
 
 namespace muster {

@@ -142,7 +142,8 @@ class Adoption {
     ClusterDump whole;
     if (auto read = read_into(api_, preflight_readings(), whole); !read) return fail(read.error().message);
     std::vector<Finding> findings = adoption_obstacles(state, options_, flags_.keep_configuration);
-    for (Finding& finding : preflight(whole, {.muster_namespace = options_.muster_namespace})) {
+    for (Finding& finding :
+         preflight(whole, {.muster_namespace = options_.muster_namespace, .server_minor = server_minor(api_)})) {
       const bool harm = finding.severity == Severity::kHarm && finding.rule != "webhooks-without-server";
       const bool unknown = finding.severity == Severity::kUnknown;
       if (finding.severity == Severity::kBlocker || ((harm || unknown) && !flags_.accept_harm))

@@ -114,16 +114,6 @@ std::optional<TimePoint> server_time(kube::KubeApi& api) {
   return to_time_point(*time);
 }
 
-std::optional<int> server_minor(kube::KubeApi& api) {
-  kube::KubeRequest request;
-  request.path = "/version";
-  request.repeatable = true;
-  const auto answer = api.send(request, {});
-  if (!answer) return std::nullopt;
-  std::string_view text = string_at(*answer, {"minor"});  // "33", or "33+"
-  return take_number<int>(text);
-}
-
 }  // namespace
 
 void add_doctor(CLI::App& app, DoctorFlags& flags) {

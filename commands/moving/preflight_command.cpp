@@ -24,8 +24,8 @@ int stop(std::ostream& err, int code, const std::string& why) {
   return code;
 }
 
-int judge(const ClusterDump& dump, const PreflightFlags& flags, ReviewStreams streams) {
-  PreflightOptions options{.muster_namespace = flags.cluster.muster_namespace};
+int judge(const ClusterDump& dump, std::optional<int> minor, const PreflightFlags& flags, ReviewStreams streams) {
+  PreflightOptions options{.muster_namespace = flags.cluster.muster_namespace, .server_minor = minor};
   std::optional<Settings> settings;
   if (!flags.cluster.config_file.empty()) {
     SettingsFlags file;
@@ -73,14 +73,14 @@ void add_preflight(CLI::App& app, PreflightFlags& flags) {
 int preflight_of(kube::KubeApi& api, const PreflightFlags& flags, ReviewStreams streams) {
   ClusterDump dump;
   if (auto read = read_into(api, preflight_readings(), dump); !read) return stop(streams.err, 1, read.error().message);
-  return judge(dump, flags, streams);
+  return judge(dump, server_minor(api), flags, streams);
 }
 
 int run_preflight(const PreflightFlags& flags, ReviewStreams streams) {
   if (!flags.sources.files.empty()) {
     auto dump = read_dump(flags.sources, streams.in);
     if (!dump) return stop(streams.err, 2, dump.error().message);
-    return judge(*dump, flags, streams);
+    return judge(*dump, std::nullopt, flags, streams);
   }
   return with_cluster("preflight", flags.cluster, streams,
                       [&](kube::KubeApi& api) { return preflight_of(api, flags, streams); });

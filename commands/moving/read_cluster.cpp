@@ -1,5 +1,6 @@
 #include "commands/moving/read_cluster.h"
 
+#include <charconv>
 #include <set>
 
 #include "api/codec/json.h"
@@ -100,6 +101,18 @@ Outcome<> read_into(kube::KubeApi& api, const std::vector<Reading>& readings, Cl
     for (json& object : *listed) dump.add(std::move(object));
   }
   return Done{};
+}
+
+std::optional<int> server_minor(kube::KubeApi& api) {
+  kube::KubeRequest request;
+  request.path = "/version";
+  request.repeatable = true;
+  const auto answer = api.send(request, {});
+  if (!answer) return std::nullopt;
+  const std::string_view text = string_at(*answer, {"minor"});
+  int minor = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), minor).ec != std::errc()) return std::nullopt;
+  return minor;
 }
 
 Result<ClusterDump> read_dump(const SourceNames& names, std::istream& standard_input) {

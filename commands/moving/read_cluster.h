@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ std::vector<Reading> preflight_readings();
 // Adds all of them. A kind that is not served has no objects; one that may not be listed is noted in the dump. The
 // error: the API server does not answer, or answers with an error of its own.
 Outcome<> read_into(kube::KubeApi& api, const std::vector<Reading>& readings, ClusterDump& dump);
+
+// The minor version of Kubernetes 1.x, as the API server tells it; nullopt: it does not.
+std::optional<int> server_minor(kube::KubeApi& api);
 
 // Of `kubectl get -o yaml` or `-o json`: files and folders as of `muster review`. Kinds without which preflight says
 // little, and of which the files have no object, are noted as not read.

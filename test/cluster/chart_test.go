@@ -252,7 +252,7 @@ func TestChartValuesAct(t *testing.T) {
 }
 
 // The NetworkPolicy opens each port to all addresses, because the API server's is no pod's in general, and narrows exactly the
-// port that a value names. That a network enforces it is not tested: the lab has no network plug-in.
+// port that a value names. TestTheNetworkPolicyIsEnforced has a network enforce it.
 func TestChartNarrowsTheNetworkPolicy(t *testing.T) {
 	const webhookFrom, metricsFrom = "webhookFrom: [{ipBlock: {cidr: 10.0.0.0/28}}]",
 		"metricsFrom: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]"

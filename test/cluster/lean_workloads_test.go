@@ -16,6 +16,7 @@ import (
 // their creation to their end; those that others make keep theirs; and server-side apply works for both.
 func TestLeanWorkloadsHaveNoManagedFields(t *testing.T) {
 	cluster := harness.Connect(t)
+	cluster.NeedsKubernetes(t, 36, "a MutatingAdmissionPolicy in v1")
 	cluster.HollowNodes(t)
 	makeWorkloadsLean(t, cluster)
 	startAdmitter(t, cluster, false)

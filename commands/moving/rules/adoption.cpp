@@ -5,6 +5,7 @@
 #include "api/codec/json.h"
 #include "commands/moving/rules/adoption_parts.h"
 #include "commands/moving/rules/definitions.h"
+#include "commands/moving/rules/pod_trouble.h"
 #include "manifests/schema.h"
 #include "runtime/kueue/kueue_presence.h"
 
@@ -264,6 +265,15 @@ void add_component(const ClusterDump& state, const AdoptionOptions& options, con
   }
 }
 
+// Before anything is changed: with muster's webhooks and without muster, jobs with a queue are refused.
+AdoptionStep start_step(const ClusterDump& state, const AdoptionOptions& options) {
+  const json* deployment = muster_deployment(state, options.muster_namespace);
+  const auto pods = deployment == nullptr ? std::vector<const json*>() : pods_of(state, *deployment);
+  return {.name = "await-start",
+          .sentence = "wait until a pod of muster runs",
+          .done = std::any_of(pods.begin(), pods.end(), [](const json* pod) { return runs(*pod); })};
+}
+
 }  // namespace
 
 std::vector<AdoptionStep> adoption_steps(const ClusterDump& state, const AdoptionOptions& options) {
@@ -273,6 +283,7 @@ std::vector<AdoptionStep> adoption_steps(const ClusterDump& state, const Adoptio
     const bool there = !found.deployments.empty() || !removed_objects(found).empty() ||
                        !recorded(state, options, std::string(component->label)).is_null();
     if (!there || (component->label == "jobset" && !options.jobset)) continue;
+    if (steps.empty()) steps.push_back(start_step(state, options));
     add_component(state, options, *component, steps);
   }
   return steps;

@@ -1,6 +1,9 @@
 // Reasons on muster's side that prevent a move.
+#include <algorithm>
+
 #include "api/codec/json.h"
-#include "commands/moving/rules/adoption.h"
+#include "commands/moving/rules/adoption_parts.h"
+#include "commands/moving/rules/pod_trouble.h"
 #include "runtime/load_settings.h"
 
 namespace muster {
@@ -68,6 +71,20 @@ void compare_settings(const ClusterDump& state, const std::string& ns, bool keep
                       "install muster with Kueue's file (docs/migration.md), or accept it with --keep-configuration"});
 }
 
+// Pods that will not start by themselves, if none runs: jobs would be refused until the image is there.
+void find_waiting_pods(const ClusterDump& state, const json& deployment, std::vector<Finding>& findings) {
+  const std::vector<const json*> pods = pods_of(state, deployment);
+  if (std::any_of(pods.begin(), pods.end(), [](const json* pod) { return runs(*pod); })) return;
+  for (const json* pod : pods) {
+    if (auto trouble = trouble_of(*pod))
+      findings.push_back({Severity::kBlocker,
+                          "muster-not-running",
+                          {object_name(*pod)},
+                          "no pod of muster runs: " + trouble->problem,
+                          std::move(trouble->remedy)});
+  }
+}
+
 }  // namespace
 
 std::vector<Finding> adoption_obstacles(const ClusterDump& state, const AdoptionOptions& options,
@@ -87,6 +104,8 @@ std::vector<Finding> adoption_obstacles(const ClusterDump& state, const Adoption
                         {"Deployment " + ns + "/muster"},
                         "no pod of muster was created",
                         "kubectl -n " + ns + " describe deployment muster"});
+  else
+    find_waiting_pods(state, *deployment, findings);
   compare_settings(state, ns, keep_configuration, findings);
   if (options.jobset) {
     const json* own = muster_config_map(state, ns);

@@ -85,7 +85,8 @@ AdoptionChange remove(const json& object) {
           {{"metadata", {{"uid", string_at(object, {"metadata", "uid"})}}}}};
 }
 
-bool has_pods(const ClusterDump& state, const json& deployment) {
+std::vector<const json*> pods_of(const ClusterDump& state, const json& deployment) {
+  std::vector<const json*> pods;
   const json& wanted = object_at(deployment, {"spec", "selector", "matchLabels"});
   const std::string_view ns = string_at(deployment, {"metadata", "namespace"});
   for (const json* pod : state.of_kind("", "Pod")) {
@@ -93,9 +94,9 @@ bool has_pods(const ClusterDump& state, const json& deployment) {
     bool matches = !wanted.empty();
     for (auto it = wanted.begin(); it != wanted.end(); ++it)
       matches &= it.value().is_string() && label(*pod, it.key()) == it.value().get<std::string>();
-    if (matches) return true;
+    if (matches) pods.push_back(pod);
   }
-  return false;
+  return pods;
 }
 
 void add_scale_down(const ClusterDump& state, const std::vector<const json*>& deployments, const std::string& title,
@@ -103,7 +104,7 @@ void add_scale_down(const ClusterDump& state, const std::vector<const json*>& de
   AdoptionStep scale{.name = "scale-down", .sentence = "scale " + title + " down to no replica"};
   bool pods = false;
   for (const json* deployment : deployments) {
-    pods |= has_pods(state, *deployment);
+    pods |= !pods_of(state, *deployment).empty();
     if (int_at(*deployment, {"spec", "replicas"}).value_or(1) != 0)
       scale.changes.push_back(merge_patch(*deployment, {{"spec", {{"replicas", 0}}}}));
   }

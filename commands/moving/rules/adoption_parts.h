@@ -18,6 +18,6 @@ AdoptionChange remove(const nlohmann::json& object);
 // Steps that scale Deployments down to none, and wait for the end of their pods.
 void add_scale_down(const ClusterDump& state, const std::vector<const nlohmann::json*>& deployments,
                     const std::string& title, std::vector<AdoptionStep>& steps);
-bool has_pods(const ClusterDump& state, const nlohmann::json& deployment);
+std::vector<const nlohmann::json*> pods_of(const ClusterDump& state, const nlohmann::json& deployment);
 
 }  // namespace muster

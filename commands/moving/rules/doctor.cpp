@@ -6,6 +6,8 @@
 #include "api/meta/time.h"
 #include "commands/moving/rules/adoption.h"
 #include "commands/moving/rules/components.h"
+#include "commands/moving/rules/kubernetes_version.h"
+#include "commands/moving/rules/pod_trouble.h"
 #include "runtime/kueue/kueue_presence.h"
 
 namespace muster {
@@ -14,7 +16,6 @@ namespace {
 using nlohmann::json;
 
 constexpr Duration kSkew = std::chrono::seconds(5);
-constexpr int kOldestMinor = 31;
 
 std::string in_seconds(Duration duration) {
   return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(duration).count()) + " s";
@@ -51,6 +52,16 @@ void look_at_deployment(const DoctorContext& context) {
                 context.kubectl() + "get pods, and " + context.kubectl() + "logs POD");
 }
 
+void look_at_pods(const DoctorContext& context) {
+  const json* deployment = muster_deployment(context.dump, context.facts.muster_namespace);
+  const bool serves = deployment != nullptr && int_at(*deployment, {"status", "readyReplicas"}).value_or(0) > 0;
+  for (const json* pod : muster_pods(context)) {
+    if (auto trouble = trouble_of(*pod))
+      context.add(serves ? Severity::kChange : Severity::kBlocker, "muster-pod-waits", {object_name(*pod)},
+                  std::move(trouble->problem), std::move(trouble->remedy));
+  }
+}
+
 void look_at_versions(const DoctorContext& context) {
   std::vector<std::string> images, names;
   for (const json* pod : muster_pods(context)) {
@@ -71,10 +82,7 @@ void look_at_versions(const DoctorContext& context) {
       context.add(Severity::kChange, "version-skew", {"muster " + context.facts.version},
                   "this program is of another version than " + image + " in the cluster", "use the same version");
   }
-  if (context.facts.server_minor && *context.facts.server_minor < kOldestMinor)
-    context.add(Severity::kBlocker, "kubernetes-version",
-                {"Kubernetes 1." + std::to_string(*context.facts.server_minor)},
-                "muster needs Kubernetes 1." + std::to_string(kOldestMinor) + " or later", "upgrade the cluster");
+  judge_kubernetes(context.facts.server_minor, false, context.findings);
 }
 
 void look_at_lease(const DoctorContext& context) {
@@ -125,18 +133,29 @@ void look_for_others(const DoctorContext& context) {
 
 }  // namespace
 
+std::string DoctorContext::restore(const char* part, bool force) const {
+  const std::string& ns = facts.muster_namespace;
+  const json* deployment = muster_deployment(dump, ns);
+  if (deployment != nullptr) {
+    if (const auto release = annotation(*deployment, "meta.helm.sh/release-name"))
+      return "helm upgrade " + std::string(*release) + " manifests/charts/muster --namespace " + ns + " --reuse-values";
+  }
+  return kubectl() +
+         "get configmap muster-config -o jsonpath='{.data.config\\.yaml}' > config.yaml; muster manifests --only " +
+         part + " --config config.yaml" + (ns == kDefaultNamespace ? "" : " --namespace " + ns) +
+         " | kubectl apply --server-side" + (force ? " --force-conflicts" : "") + " -f -";
+}
+
 void doctor_process(const DoctorContext& context) {
   look_at_deployment(context);
+  look_at_pods(context);
   look_at_versions(context);
   look_at_lease(context);
   look_at_clock(context);
   look_for_others(context);
   if (!context.facts.lacks.empty())
-    context.add(
-        Severity::kHarm, "right-missing", context.facts.lacks, "muster's service account does not have this right",
-        context.kubectl() +
-            "get configmap muster-config -o jsonpath='{.data.config\\.yaml}' > config.yaml; muster manifests --only "
-            "rbac --config config.yaml | kubectl apply --server-side -f -");
+    context.add(Severity::kHarm, "right-missing", context.facts.lacks,
+                "muster's service account does not have this right", context.restore("rbac"));
 }
 
 std::vector<Finding> doctor(const ClusterDump& dump, const DoctorFacts& facts) {

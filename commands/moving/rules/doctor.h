@@ -35,6 +35,9 @@ struct DoctorContext {
     findings.push_back({severity, rule, std::move(objects), std::move(problem), std::move(remedy)});
   }
   std::string kubectl() const { return "kubectl -n " + facts.muster_namespace + " "; }
+  // The command that puts a part of the installation back ("crds", "rbac", "webhooks"), as it was installed: by Helm,
+  // or by `muster manifests` with muster's own configuration. `force` takes over fields of other managers.
+  std::string restore(const char* part, bool force = false) const;
 };
 void doctor_process(const DoctorContext& context);   // Deployment, pods, Lease, clocks, versions, rights
 void doctor_webhooks(const DoctorContext& context);  // webhooks, certificates, definitions

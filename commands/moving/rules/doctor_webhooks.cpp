@@ -66,7 +66,7 @@ void look_at_webhooks(const DoctorContext& context, const std::string& chain) {
     const std::string name = std::string(kind) + " " + std::string(kWebhookConfigurationName);
     if (own == nullptr || array_at(*own, {"webhooks"}).empty()) {
       context.add(Severity::kHarm, "webhooks-missing", {name}, "it is not there: jobs with a queue start without quota",
-                  "muster manifests --only webhooks --config config.yaml | kubectl apply --server-side -f -");
+                  context.restore("webhooks"));
       continue;
     }
     for (const json& webhook : array_at(*own, {"webhooks"}))
@@ -82,11 +82,15 @@ void look_at_definition(const DoctorContext& context, const DefinedKind& kind, c
   if (live == nullptr) {
     if (!optional)
       context.add(Severity::kBlocker, "definition-missing", {name},
-                  "it is not there, and muster does not begin without it",
-                  "muster manifests --only crds | kubectl apply --server-side -f -");
+                  "it is not there, and muster does not begin without it", context.restore("crds"));
     return;
   }
   const bool own = label(*live, kAppNameLabel) == kAppName;
+  if (!string_at(*live, {"metadata", "deletionTimestamp"}).empty())
+    return context.add(
+        Severity::kBlocker, "definition-deleted", {name},
+        "it is being deleted, with all objects of its kind, and no new ones can be created",
+        "remove the finalizers of its objects (docs/uninstall.md), and then: " + context.restore("crds"));
   if (!own && !optional)
     context.add(Severity::kHarm, "definition-of-others", {name},
                 "it is not labelled as muster's, so muster does not keep its conversion",
@@ -98,7 +102,7 @@ void look_at_definition(const DoctorContext& context, const DefinedKind& kind, c
                 "it lacks fields that this version of muster has (" + missing.front() +
                     (missing.size() > 1 ? " and " + std::to_string(missing.size() - 1) + " more" : "") +
                     "): they are dropped when they are written",
-                "muster manifests --only crds | kubectl apply --server-side --force-conflicts -f -");
+                context.restore("crds", true));
   const json& conversion = object_at(*live, {"spec", "conversion"});
   if (own && string_at(conversion, {"strategy"}) == "Webhook")
     look_at_client(context, name, object_at(conversion, {"webhook", "clientConfig"}), chain);

@@ -2,6 +2,7 @@
 
 #include "api/codec/json.h"
 #include "commands/moving/rules/components.h"
+#include "commands/moving/rules/kubernetes_version.h"
 
 namespace muster {
 namespace {
@@ -31,6 +32,7 @@ std::vector<Finding> preflight(const ClusterDump& dump, const PreflightOptions& 
       options.settings != nullptr ? *options.settings : settings_in(dump, options.muster_namespace, findings);
   const PreflightContext context{dump, settings, rule_settings_of(settings, {}, false), options.muster_namespace,
                                  findings};
+  judge_kubernetes(options.server_minor, true, findings);
   preflight_components(context);
   preflight_settings(context);
   preflight_queues(context);

@@ -14,6 +14,7 @@ struct PreflightOptions {
   std::string muster_namespace{kDefaultNamespace};
   // muster's configuration; nullptr: Kueue's ConfigMap of the dump, or the defaults.
   const Settings* settings = nullptr;
+  std::optional<int> server_minor{};  // of Kubernetes 1.x; nullopt: not known, as with files
 };
 
 // Sorted. What could not be read is among them.

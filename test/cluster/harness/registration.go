@@ -39,7 +39,7 @@ func (c *Cluster) applyCRDs(t testing.TB, binary, url string) {
 	}
 	for _, definition := range Documents(t, manifestsOf(t, binary, arguments...)) {
 		if !foreign || definition.GetName() != jobSetDefinition {
-			crds += ToJSON(t, definition.Object) + "\n---\n"
+			crds += ToJSON(t, definition.Object) + "\n"
 			kept = append(kept, definition)
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -12,7 +11,6 @@ import (
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
-	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 
 	// What Kubernetes' own main packages register: kubectl's credential plugins,
 	// the JSON log format, client metrics, and time zones for CronJobs.
@@ -35,7 +33,7 @@ var components = map[string]func(arguments []string) int{
 	"kube-controller-manager": cobraComponent(controllermanager.NewControllerManagerCommand),
 	"kube-scheduler":          cobraComponent(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
 	"kubectl":                 runKubectl,
-	"kubelet":                 cobraComponent(func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) }),
+	"kubelet":                 cobraComponent(newKubeletCommand),
 }
 
 // cobraComponent wraps a command's constructor. The constructor is called only

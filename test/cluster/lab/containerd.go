@@ -10,7 +10,6 @@ import (
 	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-	cri "k8s.io/cri-client/pkg"
 )
 
 // cniPlugins is where Debian's containernetworking-plugins are.
@@ -155,11 +154,11 @@ func ctr(ctx context.Context, room *nodeRoom, arguments ...string) error {
 func removePods(room *nodeRoom) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	runtime, err := cri.NewRemoteRuntimeService(ctx, "unix://"+room.socket(), patience, nil, false)
+	runtime, disconnect, err := connectRuntime(ctx, "unix://"+room.socket())
 	if err != nil {
 		return err
 	}
-	defer runtime.Close(ctx)
+	defer disconnect()
 	sandboxes, err := runtime.ListPodSandbox(ctx, &runtimeapi.PodSandboxFilter{})
 	if err != nil {
 		return err

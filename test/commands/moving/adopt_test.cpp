@@ -131,9 +131,9 @@ TEST_CASE("adopt: a dry run prints the steps and writes nothing") {
   CHECK(world.adopt(flags) == 0);
   CHECK(world.cluster.writes == 0);
   const std::string text = world.out.str();
-  const char* order[] = {"1. record",        "2. definitions", "3. register",        "4. scale-down",
-                         "5. await-end",     "6. take-lease",  "7. remove-webhooks", "8. await-muster",
-                         "9. store-v1beta2", "10. rewrite",    "Nothing was changed"};
+  const char* order[] = {"1. await-start",  "2. record",         "3. definitions", "4. register",
+                         "5. scale-down",   "6. await-end",      "7. take-lease",  "8. remove-webhooks",
+                         "9. await-muster", "10. store-v1beta2", "11. rewrite",    "Nothing was changed"};
   size_t last = 0;
   for (const char* step : order) {
     INFO(step);
@@ -155,6 +155,14 @@ TEST_CASE("adopt: what must not begin changes nothing and says why") {
       {"no muster", [](World& w) { w.cluster.objects.erase(kMuster); }, "muster is not installed"},
       {"muster without replicas", [](World& w) { w.cluster.objects[kMuster]["spec"]["replicas"] = 0; },
        "muster has no replica"},
+      {"an image that cannot be pulled",
+       [](World& w) {
+         w.cluster.objects[kMusterPod]["status"]["containerStatuses"] = {
+             {{"name", "muster"},
+              {"image", "r/muster:0.1.0"},
+              {"state", {{"waiting", {{"reason", "ImagePullBackOff"}, {"message", "Back-off pulling"}}}}}}};
+       },
+       "no pod of muster runs: its image r/muster:0.1.0 cannot be pulled (ImagePullBackOff: Back-off pulling)"},
       {"another configuration",
        [](World& w) {
          w.cluster.objects["/api/v1/namespaces/muster-system/configmaps/muster-config"]["data"]["config.yaml"] =
@@ -200,6 +208,17 @@ TEST_CASE("adopt: a Kueue that does not end holds the move up, before anything o
   CHECK(world.there(kHooks + "validatingwebhookconfigurations/kueue-validating-webhook-configuration"));
   CHECK_FALSE(is_muster_identity(string_at(world.at(kKueueLease), {"spec", "holderIdentity"})));
   world.stubborn = false;
+  CHECK(world.adopt() == 0);
+}
+
+TEST_CASE("adopt: as long as no pod of muster runs nothing is changed") {
+  World world;
+  world.cluster.objects[kMusterPod].erase("status");
+  const std::string before = world.picture();
+  CHECK(world.adopt() == 1);
+  CHECK(world.err.str().find("this took longer than --timeout: wait until a pod of muster runs") != std::string::npos);
+  CHECK(world.cluster.writes == 0);
+  world.cluster.put(kMusterPod, running_pod("muster"));
   CHECK(world.adopt() == 0);
 }
 

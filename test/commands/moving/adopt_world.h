@@ -56,6 +56,11 @@ inline json deployment_of(const std::string& app, int replicas) {
           {"status", {{"replicas", replicas}, {"readyReplicas", app == "muster" ? 0 : replicas}}}};
 }
 
+inline json running_pod(const std::string& app) {
+  return {{"metadata", {{"labels", {{"app", app}}}}},
+          {"status", {{"containerStatuses", {{{"name", app}, {"state", {{"running", json::object()}}}}}}}}};
+}
+
 // Kueue's definitions: other labels, its own converter, v1beta1 stored, a field that only Kueue has, none of muster's.
 inline json kueues_definition(json own) {
   own["metadata"]["labels"] = {{"app.kubernetes.io/name", "kueue"}};
@@ -101,7 +106,7 @@ class World {
     }
     cluster.put(kKueue, deployment_of("kueue", 2));
     cluster.put(kMuster, deployment_of("muster", 2));
-    cluster.put(kMusterPod, {{"metadata", {{"labels", {{"app", "muster"}}}}}});
+    cluster.put(kMusterPod, running_pod("muster"));
     cluster.put(kKueuePod, {{"metadata", {{"labels", {{"app", "kueue"}}}}}});
     cluster.put(kKueueLease,
                 {{"spec", {{"holderIdentity", "kueue-controller-manager-a-b_1"}, {"leaseDurationSeconds", 15}}}});
@@ -188,7 +193,7 @@ class World {
     json object = at(deployment);
     const int64_t replicas = object["spec"]["replicas"];
     if (replicas == 0 && there(pod) && !stubborn) cluster.objects.erase(pod);
-    if (replicas > 0 && !there(pod)) cluster.put(pod, {{"metadata", {{"labels", {{"app", app}}}}}});
+    if (replicas > 0 && !there(pod)) cluster.put(pod, running_pod(app));
     const bool leads = app != "muster" || !muster_waits();
     object["status"] = {{"replicas", replicas},
                         {"readyReplicas", leads ? replicas : 0},

@@ -92,6 +92,10 @@ class Clinic {
     REQUIRE(objects.contains(key));
     return objects[key];
   }
+  void waits(const char* reason) {
+    at("Pod/muster-a")["status"]["containerStatuses"] = {
+        {{"name", "muster"}, {"image", "r/muster:0.1.0"}, {"state", {{"waiting", {{"reason", reason}}}}}}};
+  }
   std::vector<Finding> examine() const {
     ClusterDump dump;
     for (const auto& entry : objects) dump.add(entry.second);
@@ -127,6 +131,16 @@ TEST_CASE("doctor: each illness has its severity and a command") {
        "scale deployment muster --replicas 2"},
       {"muster-not-ready", Severity::kChange,
        [](Clinic& c) { c.at("Deployment/muster")["status"]["readyReplicas"] = 1; }, "get pods"},
+      {"muster-pod-waits", Severity::kBlocker,
+       [](Clinic& c) {
+         c.at("Deployment/muster")["status"]["readyReplicas"] = 0;
+         c.waits("ErrImagePull");
+       },
+       "set image deployment/muster muster=IMAGE"},
+      {"muster-pod-waits", Severity::kChange, [](Clinic& c) { c.waits("CrashLoopBackOff"); },
+       "logs muster-a --previous"},
+      {"muster-pod-waits", Severity::kChange, [](Clinic& c) { c.waits("CreateContainerConfigError"); },
+       "describe pod muster-a"},
       {"webhook-without-endpoints", Severity::kBlocker,
        [](Clinic& c) { c.objects.erase("EndpointSlice/muster-webhook"); }, "get endpointslices"},
       {"webhook-without-endpoints", Severity::kBlocker,
@@ -148,6 +162,12 @@ TEST_CASE("doctor: each illness has its severity and a command") {
        "rollout restart"},
       {"definition-missing", Severity::kBlocker,
        [](Clinic& c) { c.objects.erase("CustomResourceDefinition/cohorts.kueue.x-k8s.io"); }, "--only crds"},
+      {"definition-deleted", Severity::kBlocker,
+       [](Clinic& c) {
+         c.at("CustomResourceDefinition/workloads.kueue.x-k8s.io")["metadata"]["deletionTimestamp"] =
+             "2026-06-01T11:00:00Z";
+       },
+       "remove the finalizers"},
       {"definition-of-others", Severity::kHarm,
        [](Clinic& c) { c.at("CustomResourceDefinition/cohorts.kueue.x-k8s.io")["metadata"].erase("labels"); },
        "kubectl label"},
@@ -220,6 +240,23 @@ TEST_CASE("doctor: each illness has its severity and a command") {
     });
     CHECK(found != findings.end());
   }
+}
+
+TEST_CASE("doctor: a part is put back in the way in which muster was installed") {
+  const auto remedy = [](const Clinic& clinic) -> std::string {
+    for (const Finding& finding : clinic.examine()) {
+      if (finding.rule == "webhooks-missing") return finding.remedy;
+    }
+    return "";
+  };
+  Clinic clinic;
+  clinic.objects.erase("ValidatingWebhookConfiguration/muster");
+  CHECK(
+      remedy(clinic) ==
+      "kubectl -n muster-system get configmap muster-config -o jsonpath='{.data.config\\.yaml}' > config.yaml; muster "
+      "manifests --only webhooks --config config.yaml | kubectl apply --server-side -f -");
+  clinic.at("Deployment/muster")["metadata"]["annotations"]["meta.helm.sh/release-name"] = "queues";
+  CHECK(remedy(clinic) == "helm upgrade queues manifests/charts/muster --namespace muster-system --reuse-values");
 }
 
 TEST_CASE("doctor: muster's account is asked for every right of its roles, and what is not allowed is named") {

@@ -10,6 +10,7 @@
 #include "commands/cli.h"
 #include "commands/moving/moving_commands.h"
 #include "commands/moving/rules/components.h"
+#include "commands/moving/rules/kubernetes_version.h"
 #include "manifests/catalog.h"
 #include "test/commands/moving/fake_cluster.h"
 #include "test/support/files.h"
@@ -201,6 +202,23 @@ TEST_CASE("preflight: a cluster of muster's own definitions and plain queues is 
   for (const Finding& finding : findings) CHECK_MESSAGE(finding.severity == Severity::kNote, finding.problem);
   CHECK_FALSE(needs_action(findings));
   CHECK(print_findings(findings, FindingFormat::kTable, "clean").ends_with("clean\n"));
+}
+
+TEST_CASE("preflight: a Kubernetes that is too old is a blocker, and what a newer one would have is a note") {
+  const auto judged = [](std::optional<int> minor) { return preflight({}, {.server_minor = minor}); };
+  REQUIRE(find(judged(kOldestMinor - 1), "kubernetes-version", "Kubernetes 1.30") != nullptr);
+  CHECK(judged(kOldestMinor - 1).front().severity == Severity::kBlocker);
+  CHECK(find(judged(kOldestMinor), "kubernetes-version") == nullptr);
+  for (const VersionedFeature& feature : versioned_features()) {
+    INFO(feature.feature);
+    CHECK(feature.minor > kOldestMinor);
+    const auto older = judged(feature.minor - 1), newer = judged(feature.minor);
+    const auto names = [&](const Finding& finding) { return finding.problem.starts_with(feature.feature); };
+    CHECK(std::any_of(older.begin(), older.end(), names));
+    CHECK(std::none_of(newer.begin(), newer.end(), names));
+    CHECK_FALSE(needs_action(older));
+  }
+  CHECK(judged(std::nullopt).empty());
 }
 
 TEST_CASE("preflight: what is finished or not queued is nobody's loss") {

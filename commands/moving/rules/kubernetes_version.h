@@ -1,0 +1,29 @@
+// What muster needs of Kubernetes, by its minor version. docs/kubernetes-versions.md has the same rows; a test
+// compares. Pure.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "commands/moving/rules/finding.h"
+
+namespace muster {
+
+// Of Kubernetes 1.x: older ones are refused by the chart, by preflight and by doctor.
+inline constexpr int kOldestMinor = 31;
+
+// A part of muster that needs a newer Kubernetes than kOldestMinor.
+struct VersionedFeature {
+  int minor;                 // from which on it is there
+  std::string_view feature;  // "The policy lean-workloads"
+  std::string_view without;  // what an older Kubernetes means: a sentence without its full stop
+};
+std::span<const VersionedFeature> versioned_features();
+
+// Adds a Blocker for a Kubernetes that is too old, else a Note for each feature that it lacks. nullopt: the version is
+// not known, and nothing is added.
+void judge_kubernetes(std::optional<int> minor, bool with_features, std::vector<Finding>& findings);
+
+}  // namespace muster

@@ -1,0 +1,80 @@
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"muster.batch/test/cluster/harness"
+)
+
+type doctorFinding struct {
+	Severity, Rule, Problem, Remedy string
+	Objects                         []string
+}
+
+// askDoctor is what `muster doctor` finds.
+func askDoctor(t *testing.T, cluster *harness.Cluster) []doctorFinding {
+	t.Helper()
+	said, err := cluster.Shell(t, "command muster doctor -o json")
+	var found struct{ Findings []doctorFinding }
+	if parsed := json.Unmarshal([]byte(said), &found); parsed != nil {
+		t.Fatalf("doctor says %v\n%s", err, said)
+	}
+	return found.Findings
+}
+
+func doctorIsContent(cluster *harness.Cluster, t *testing.T) error {
+	if said, err := cluster.Shell(t, "command muster doctor"); err != nil {
+		return fmt.Errorf("%w\n%s", err, said)
+	}
+	return nil
+}
+
+// What is broken in a live cluster is named by `muster doctor`, with the severity that comes first, and the command that it
+// gives mends it.
+func TestDoctorsCommandsMend(t *testing.T) {
+	cluster := harness.OwnLab(t)
+	cluster.RealNode(t)
+	follow(t, cluster, "install.md", "With kubectl", "First queue and first Job")
+	harness.Eventually(t, time.Minute, "nothing is wrong", func() error { return doctorIsContent(cluster, t) })
+	const stop = `kubectl -n muster-system scale deployment muster --replicas 0
+kubectl -n muster-system wait --for=delete pod -l app.kubernetes.io/name=muster --timeout=1m`
+	for _, row := range []struct{ rule, severity, damage, also string }{
+		{"muster-not-ready", "Blocker", stop, "webhook-without-endpoints"},
+		{"right-missing", "Harm", "kubectl delete clusterrolebinding muster", ""},
+		{"webhooks-missing", "Harm", "kubectl delete validatingwebhookconfiguration muster", ""},
+		{"definition-missing", "Blocker", "kubectl delete crd cohorts.kueue.x-k8s.io", ""},
+		{"definition-old", "Change", `kubectl get crd localqueues.kueue.x-k8s.io -o json | jq 'del(.spec.versions[].schema.openAPIV3Schema.properties.spec.properties.stopPolicy)' |
+  kubectl replace -f -`, ""},
+	} {
+		t.Run(row.rule, func(t *testing.T) {
+			if said, err := cluster.Shell(t, row.damage); err != nil {
+				t.Fatalf("%v\n%s", err, said)
+			}
+			var found doctorFinding
+			harness.Eventually(t, time.Minute, "doctor names it", func() error {
+				all := askDoctor(t, cluster)
+				also := row.also == ""
+				for _, finding := range all {
+					also = also || finding.Rule == row.also
+					if finding.Rule == row.rule {
+						found = finding
+					}
+				}
+				if found.Rule == "" || !also {
+					return fmt.Errorf("it finds %+v", all)
+				}
+				return nil
+			})
+			if found.Severity != row.severity {
+				t.Errorf("%s is a %s", row.rule, found.Severity)
+			}
+			if said, err := cluster.Shell(t, "cd $(mktemp -d)\n"+found.Remedy); err != nil {
+				t.Fatalf("%s: %v\n%s", found.Remedy, err, said)
+			}
+			harness.Eventually(t, time.Minute, "nothing is wrong any more", func() error { return doctorIsContent(cluster, t) })
+		})
+	}
+}

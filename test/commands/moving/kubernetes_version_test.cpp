@@ -1,0 +1,57 @@
+// docs/kubernetes-versions.md says what the programs, the chart and the test cluster say.
+#include "commands/moving/rules/kubernetes_version.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <regex>
+#include <set>
+
+#include "test/support/files.h"
+
+using namespace muster;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path kRoot = MUSTER_SOURCE_DIR;
+
+// The version in the go.mod of a control plane, as "1.36.3".
+std::string version_in(const fs::path& module) {
+  std::smatch found;
+  const std::string text = test::read_file(module);
+  REQUIRE(std::regex_search(text, found, std::regex("\n\tk8s.io/kubernetes v([0-9.]+)\n")));
+  return found[1];
+}
+
+std::string one(int minor) {
+  return "1." + std::to_string(minor);
+}
+
+}  // namespace
+
+TEST_CASE("kubernetes versions: the page has the oldest version and every feature with its sentence") {
+  const std::string page = test::read_file(kRoot / "docs/kubernetes-versions.md");
+  CHECK(page.find("| Supported | " + one(kOldestMinor) + " and later |") != std::string::npos);
+  std::string rows;
+  for (const VersionedFeature& feature : versioned_features())
+    rows += "| " + one(feature.minor) + " | " + std::string(feature.feature) + " | " + std::string(feature.without) +
+            " |\n";
+  CHECK(page.find("| From | Part | Before |\n|---|---|---|\n" + rows + "\n") != std::string::npos);
+  CHECK(test::read_file(kRoot / "manifests/charts/muster/Chart.yaml")
+            .find("kubeVersion: \">=" + one(kOldestMinor) + ".0-0\"") != std::string::npos);
+}
+
+TEST_CASE("kubernetes versions: what the test cluster is built of is what the page says is tested") {
+  const std::string page = test::read_file(kRoot / "docs/kubernetes-versions.md");
+  CHECK(page.find("| Tested in every `./check` | " + version_in(kRoot / "test/cluster/go.mod") + " |") !=
+        std::string::npos);
+  std::set<std::string> others;
+  for (const auto& entry : fs::directory_iterator(kRoot / "test/cluster/kubernetes")) {
+    const std::string minor = entry.path().filename(), version = version_in(entry.path() / "go.mod");
+    CHECK(version.starts_with(minor + "."));
+    CHECK(page.find("| Tested by `scripts/check_kubernetes " + minor + "` | " + version) != std::string::npos);
+    others.insert(minor);
+  }
+  CHECK(others.contains(one(kOldestMinor)));
+}
