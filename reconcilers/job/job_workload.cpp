@@ -63,7 +63,7 @@ void create(const JobContext& context, Plan& plan) {
 }
 
 Step follow_without_workload(const JobContext& context, Plan& plan) {
-  if (context.job.end() || take_back(context, plan) == Step::kDone) return Step::kDone;
+  if (context.job.end()) return Step::kDone;
   // Its making leads back here.
   if (prebuilt_workload_name_of(context.queues().rules, context.job.meta()))
     return advance_stop(context, nullptr, "missing workload", plan);
@@ -277,6 +277,7 @@ Step leave_never_run(const JobContext& context, Plan& plan) {
 }
 
 Step follow_workload(const JobContext& context, Plan& plan) {
+  if (take_back(context, plan) == Step::kDone) return Step::kDone;
   const WorkloadChoice choice = keep_one_workload(context, plan);
   if (choice.step == Step::kDone) return Step::kDone;
   if (choice.workload == nullptr) return follow_without_workload(context, plan);

@@ -135,9 +135,10 @@ json make_workload(const JobContext& context, const WorkloadPriority& priority) 
 
 Step take_back(const JobContext& context, Plan& plan) {
   const ObjectMeta& job = context.job.meta();
+  if (context.job.end() || !context.state.workloads_of_owner(job.uid).empty()) return Step::kContinue;
   const Workload* made = context.state.workload(job.ns, name_of_workload(context));
   if (made == nullptr || made->meta.deleting || made->finished() || made->meta.label(kJobUidLabel) != job.uid ||
-      can_be_stopped(*made, context.settings))
+      can_be_stopped(*made, context.queues()))
     return Step::kContinue;
   json owners = json::array({controller_reference(context.job.type(), job, true)});
   Write write = patch_workload(*made, Verb::kPatch, {{"metadata", {{"ownerReferences", std::move(owners)}}}});

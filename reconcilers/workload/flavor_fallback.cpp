@@ -297,7 +297,7 @@ Step review_failed_flavors(WorkloadDraft& draft, const QueuesOf& queues, const R
   const auto changed = [&] { return draft.changed() ? Step::kDone : Step::kContinue; };
   Fallback fallback(draft, *queues.cluster, context.queues(), options_of(draft, context.decisions));
   fallback.drop_void_failures();
-  if (draft.changed() || is_kept_out(draft.workload(), queues) || lacks_a_flavor(*queues.cluster, state))
+  if (draft.changed() || is_kept_out(draft.workload(), queues) || lacks_a_flavor(*queues.cluster, context.state))
     return changed();
   fallback.note_spent_flavors();
   if (!draft.changed()) fallback.begin_round_when_waited(plan);

@@ -120,7 +120,7 @@ class FallbackCluster : public QueueCluster {
   void delete_flavor(const char* name) {
     const TypedObject flavor = *state.find(kResourceFlavors, "", name);
     remove(kResourceFlavors, name);
-    state.scheduler_driver().remove(flavor, state, now);
+    decisions.remove(flavor, state, now);
   }
   Texts done() {
     Texts all;
