@@ -20,8 +20,8 @@ namespace muster::simulation {
 
 class IdleFlavors {
  public:
-  // The leader may die, and the next one must wait for its Lease and its watches.
-  static constexpr Duration kPatience = std::chrono::minutes(2);
+  // Leaders are killed every 20 s in a storm; each next one waits for its Lease and its watches, and writes are refused.
+  static constexpr Duration kPatience = std::chrono::minutes(5);
 
   // Both must outlive it; `violated` takes a sentence.
   IdleFlavors(const ApiServer& server, const Timeline& timeline, std::function<void(std::string)> violated)
