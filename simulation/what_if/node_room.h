@@ -3,6 +3,7 @@
 // Values; one thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
