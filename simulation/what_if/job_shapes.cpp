@@ -78,7 +78,7 @@ Result<std::vector<JobShape>> shapes_of_set(const JobKind& kind, const json& obj
   const ServingSet wanted = serving_set_of(set);
   const QueuedJob job(kind, typed, context.find);
   if (wanted.groups > 0 && !job.readable()) return fail("its pod templates cannot be read");
-  const JobContext job_context{job, context.state, context.settings, context.now};
+  const JobContext job_context{context, job};
   const ServingContext set_context{set, wanted, job_context};
   std::vector<JobShape> shapes;
   if (wanted.groups == 0) return shapes;
