@@ -49,9 +49,9 @@ TEST_CASE("simulate: every option that shapes the run acts") {
   };
   CHECK(random("0") != random("2"));
   const Answer watched =
-      simulate({"-f", platform.path("a"), "--jobs", "5000", "--over", "24h", "--progress", "--until", "12h"});
+      simulate({"-f", platform.path("a"), "--jobs", "12000", "--over", "24h", "--progress", "--until", "12h"});
   CHECK(watched.code == 0);
-  CHECK(watched.err.find(" of 5000 jobs have arrived, ") != std::string::npos);
+  CHECK(watched.err.find(" of 12000 jobs have arrived, ") != std::string::npos);
 }
 
 TEST_CASE("simulate: with nodes it is said whose pods wait for one, for how long and why") {
@@ -62,8 +62,9 @@ TEST_CASE("simulate: with nodes it is said whose pods wait for one, for how long
   std::string queues = kQueues;
   queues.replace(queues.find("metadata: {name: on-demand}"), 27, counted);
   folder.add("a/queues.yaml", queues);
-  folder.add("a/jobs.yaml", job("first", "red", 10, "simulate.muster.batch/run-time: 30m") +
-                                job("second", "blue", 10, "simulate.muster.batch/run-time: 30m"));
+  folder.add("a/jobs.yaml",
+             job("first", "red", 10, "simulate.muster.batch/run-time: 30m") +
+                 job("second", "blue", 10, "simulate.muster.batch/arrival: 1m, simulate.muster.batch/run-time: 30m"));
   const auto ask = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"-f", folder.path() + "/a"});
     return simulate(more);
@@ -71,7 +72,7 @@ TEST_CASE("simulate: with nodes it is said whose pods wait for one, for how long
   const Answer table = ask({});
   CHECK(table.err == "");
   for (const char* part :
-       {"NODES OF", "1 admissions waited for nodes: mean 30m, p99 30m, longest 30m; at most 8 pods had no node"}) {
+       {"NODES OF", "1 admissions waited for nodes: mean 29m, p99 29m, longest 29m; at most 8 pods had no node"}) {
     INFO(table.out);
     CHECK(table.out.find(part) != std::string::npos);
   }
@@ -81,9 +82,9 @@ TEST_CASE("simulate: with nodes it is said whose pods wait for one, for how long
   CHECK(all["waitsForNodes"]["admissions"] == 1);
   CHECK(all["waitsForNodes"]["pods"]["max"] == 8);
   CHECK(all["podsWithoutNode"].empty());
-  CHECK(
-      ask({"-o", "csv"}).out.find("team/second,Job,team/blue,,0.0,0.0,3600.0,0.0,finished,1,0,0,0,on-demand,1800.0") !=
-      std::string::npos);
+  CHECK(ask({"-o", "csv"})
+            .out.find("team/second,Job,team/blue,,60.0,60.0,3600.0,0.0,finished,1,0,0,0,on-demand,1800.0") !=
+        std::string::npos);
   // At half of the time the second one is without nodes.
   const json half = json::parse(ask({"-o", "json", "--until", "10m"}).out);
   CHECK(half["podsWithoutNode"][0]["job"] == "team/second");
@@ -92,17 +93,18 @@ TEST_CASE("simulate: with nodes it is said whose pods wait for one, for how long
   CHECK(ask({"--until", "10m"}).out.find("PODS WITHOUT A NODE") != std::string::npos);
   // Of one job.
   const auto asked = [&](int pods, std::vector<std::string> more = {}) {
-    more.insert(more.begin(), {"--job", folder.add("job.yaml", job("asked", "blue", pods, ""))});
+    more.insert(more.begin(),
+                {"--job", folder.add("job.yaml", job("asked", "blue", pods, "simulate.muster.batch/arrival: 1m"))});
     return ask(more);
   };
   folder.add("a/jobs.yaml", job("first", "red", 10, "simulate.muster.batch/run-time: 30m"));
   CHECK(asked(4).out.find(
-            "team/asked would be admitted now, on on-demand; all of its pods have a node in about 30m; it evicts no") ==
+            "team/asked would be admitted now, on on-demand; all of its pods have a node in about 29m; it evicts no") ==
         0);
   CHECK(asked(13, {"--until", "2h"})
             .out.find("; its pods never have a node each (1 of 13 of pod set main: 0/3 nodes are") !=
         std::string::npos);
-  CHECK(json::parse(asked(4, {"-o", "json"}).out)["job"]["podsScheduledSeconds"] == 1800.0);
+  CHECK(json::parse(asked(4, {"-o", "json"}).out)["job"]["podsScheduledSeconds"] == 1740.0);
   CHECK(json::parse(asked(13, {"-o", "json", "--ignore-nodes"}).out)["job"].contains("podsWithoutNode") == false);
   // Expectations.
   const std::string expect =
