@@ -66,7 +66,7 @@ void look_at_webhooks(const DoctorContext& context, const std::string& chain) {
     const std::string name = std::string(kind) + " " + std::string(kWebhookConfigurationName);
     if (own == nullptr || array_at(*own, {"webhooks"}).empty()) {
       context.add(Severity::kHarm, "webhooks-missing", {name}, "it is not there: jobs with a queue start without quota",
-                  context.restore("webhooks"));
+                  context.restore("webhooks", true));
       continue;
     }
     for (const json& webhook : array_at(*own, {"webhooks"}))

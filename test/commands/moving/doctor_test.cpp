@@ -254,7 +254,7 @@ TEST_CASE("doctor: a part is put back in the way in which muster was installed")
   CHECK(
       remedy(clinic) ==
       "kubectl -n muster-system get configmap muster-config -o jsonpath='{.data.config\\.yaml}' > config.yaml; muster "
-      "manifests --only webhooks --config config.yaml | kubectl apply --server-side -f -");
+      "manifests --only webhooks --config config.yaml | kubectl apply --server-side --force-conflicts -f -");
   clinic.at("Deployment/muster")["metadata"]["annotations"]["meta.helm.sh/release-name"] = "queues";
   CHECK(remedy(clinic) == "helm upgrade queues manifests/charts/muster --namespace muster-system --reuse-values");
 }
