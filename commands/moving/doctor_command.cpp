@@ -5,7 +5,6 @@
 
 #include "api/codec/json.h"
 #include "api/meta/time.h"
-#include "base/whole_number.h"
 #include "commands/moving/moving_commands.h"
 #include "commands/moving/read_cluster.h"
 #include "commands/moving/rules/doctor.h"

@@ -1,11 +1,11 @@
 #include "commands/moving/read_cluster.h"
 
-#include <charconv>
 #include <set>
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
 #include "api/unqueued_kinds.h"
+#include "base/whole_number.h"
 #include "commands/moving/rules/components.h"
 #include "commands/review/review_input.h"
 #include "jobs/job_kind.h"
@@ -109,10 +109,8 @@ std::optional<int> server_minor(kube::KubeApi& api) {
   request.repeatable = true;
   const auto answer = api.send(request, {});
   if (!answer) return std::nullopt;
-  const std::string_view text = string_at(*answer, {"minor"});
-  int minor = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), minor).ec != std::errc()) return std::nullopt;
-  return minor;
+  std::string_view text = string_at(*answer, {"minor"});  // also as "31+"
+  return take_number<int>(text);
 }
 
 Result<ClusterDump> read_dump(const SourceNames& names, std::istream& standard_input) {

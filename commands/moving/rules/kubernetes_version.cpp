@@ -7,6 +7,7 @@ namespace {
 
 constexpr VersionedFeature kFeatures[] = {
     {36, "The policy lean-workloads", "Workloads keep their managedFields, and each of their writes costs more"},
+    {36, "In-place restart of JobSets", "leave the gate InPlaceRestart off: containers have no restart rules"},
 };
 
 std::string name_of(int minor) {
