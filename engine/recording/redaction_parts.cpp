@@ -83,7 +83,8 @@ json container_state(const json& value, const Walk& walk) {
 }
 
 json container_status(const json& value, const Walk& walk) {
-  static constexpr Member kRows[] = {{"name", open}, {"state", container_state}, {"lastState", container_state}};
+  static constexpr Member kRows[] = {
+      {"name", open}, {"restartCount", open}, {"state", container_state}, {"lastState", container_state}};
   return struct_of(value, walk, kRows);
 }
 

@@ -53,16 +53,17 @@ class OneJobSet final : public kube::KubeApi {
     changed_.notify_all();
     if (refusals_ > 0) {
       --refusals_;
-      return fail_with(kube::StatusError{.code = 500, .message = "etcd has no leader"});
+      return fail_with(kube::StatusError{500, "InternalError", "etcd has no leader", {}, std::nullopt, ""});
     }
     return json::object();
   }
-  Outcome<kube::StatusError> stream(const kube::KubeRequest&, const ByteSink& on_bytes, std::stop_token stop) override {
-    const std::stop_callback wake(stop, [this] {
-      const MutexLock lock(mutex_);
-      changed_.notify_all();
-    });
-    uint64_t told = version_;
+  // Every change after the version from which the watch goes on.
+  Outcome<kube::StatusError> stream(const kube::KubeRequest& request, const ByteSink& on_bytes,
+                                    std::stop_token stop) override {
+    uint64_t told = 0;
+    for (const auto& [key, value] : request.query) {
+      if (key == "resourceVersion") told = std::stoull(value);
+    }
     while (!stop.stop_requested()) {
       json event;
       {
