@@ -59,7 +59,7 @@ func TestTaskPages(t *testing.T) {
 		name  string
 		wants []string
 	}{
-		{"teams", []string{"due to reclamation within the cohort", "Job team-red/large waits for quota in ClusterQueue team-red"}},
+		{"teams", []string{"due to reclamation within the cohort", "1 preempted it: team-blue/job-own"}},
 		{"priorities", []string{"study is suspended: true", "release   false"}},
 		{"drain", []string{"Stopped\n", "Job default/second waits because ClusterQueue night", "first is suspended: false"}},
 		{"default-queue", []string{"queue: default\n", "suspended: true\n", "the label kueue.x-k8s.io/queue-name"}},

@@ -16,7 +16,7 @@ namespace {
 // One ClusterQueue of 10 cpu in which higher priority evicts; Workloads of any size.
 class Deciding {
  public:
-  explicit Deciding(const QueueSettings& settings = {}) : state(settings), decisions(settings) {
+  explicit Deciding(const QueueSettings& queues = {}) : state(queues), decisions(queues) {
     put(kNamespaces, "team-a", {{"apiVersion", "v1"}, {"kind", "Namespace"}});
     put(kResourceFlavors, "f1", json::object());
     put(kClusterQueues, "cq",

@@ -18,7 +18,8 @@ using Keys = std::vector<ObjectKey>;
 // Two queues of 10 cpu in Cohort "team", which is in "company" with 20 cpu of its own.
 class Shares {
  public:
-  explicit Shares(bool fair = true) : state(settings_of(fair).queues), settings(settings_of(fair)) {
+  explicit Shares(bool fair = true)
+      : state(settings_of(fair).queues), decisions(settings_of(fair).queues), settings(settings_of(fair)) {
     put(kNamespaces, "team-a", {{"apiVersion", "v1"}, {"kind", "Namespace"}});
     put(kResourceFlavors, "f1", json::object());
     put(kCohorts, "company", {{"spec", {{"resourceGroups", groups("20")}}}});
