@@ -71,8 +71,9 @@ func TestInstallPageThatGoesWrongIsRepaired(t *testing.T) {
 
 	// muster's rights are gone.
 	works("kubectl delete clusterrolebinding muster")
-	fails("muster doctor", "--only rbac")
-	works("muster manifests --only rbac | kubectl apply --server-side -f -")
+	mend := "helm upgrade muster manifests/charts/muster --namespace muster-system --reuse-values"
+	fails("muster doctor", mend)
+	works(mend)
 	ends("after-the-rights", harness.Queue("main"))
 	if pods := cluster.PodsOfJob(t, "default", "running"); len(pods) != 1 || pods[0].UID != before {
 		t.Error("the running Job's pod is another one")
