@@ -116,7 +116,10 @@ TEST_CASE("flavor fallback: the options are what the queue could ever give, what
 }
 
 TEST_CASE("flavor fallback: with partial admission a flavor with room for the smallest size is an option") {
-  ThreeFlavors cluster(3, 8, 1);
+  ThreeFlavors cluster(4, 8, 1);
+  // Quota is counted from the first turn on.
+  cluster.put(test::workload("first", "q"), 1);
+  cluster.confirm(admission(cluster.scheduler.drain(at(0))), 1);
   Workload asks = test::workload("w", "q");
   asks.pod_sets[0].count = 6;
   asks.pod_sets[0].min_count = 3;

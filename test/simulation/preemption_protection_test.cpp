@@ -194,7 +194,7 @@ TEST_CASE("protection: a class shortens it, and extends it to the limit of the p
       if (object["metadata"]["name"] == "low")
         object["metadata"]["annotations"] = {{kPreemptionProtectionAnnotation, of_class}};
     }
-    World world;
+    World world(WorldOptions{});
     for (const json& object : objects) require_done(world.create(object));
     json low = queued_job(4, "low0"), high = queued_job(2, "high");
     low["metadata"]["labels"] = {{kQueueNameLabel, "red"}, {kPriorityClassLabel, "low"}};
