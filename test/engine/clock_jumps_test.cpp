@@ -47,20 +47,20 @@ void requests_for_all(const ClusterState&, const TypedObject& object, std::vecto
 const Reconciler kLate{.name = "late", .requests_for = requests_for_all, .reconcile = late};
 const Reconciler* const kLateOnly[] = {&kLate};
 
-Engine engine_with_workload() {
-  Engine engine({}, kLateOnly);
-  for (const WatchedKind& kind : watched_kinds()) engine.apply(KindListed{kind.type, {}}, after({}));
-  engine.apply(LeadershipChanged{true}, after({}));
-  engine.apply(ObjectChanged{workload(1)}, after({}));
-  return engine;
-}
+struct EngineWithWorkload : Engine {
+  EngineWithWorkload() : Engine({}, kLateOnly) {
+    for (const WatchedKind& kind : watched_kinds()) apply(KindListed{kind.type, {}}, after({}));
+    apply(LeadershipChanged{true}, after({}));
+    apply(ObjectChanged{workload(1)}, after({}));
+  }
+};
 
 }  // namespace
 
 TEST_CASE("clock jumps: what is waited for comes after the time that has really passed") {
   for (const Duration jump : {Duration(0), Duration(hours(1)), Duration(-hours(1)), Duration(minutes(-7))}) {
     for (const bool touched : {false, true}) {
-      Engine engine = engine_with_workload();
+      EngineWithWorkload engine;
       CHECK(engine.plan(after({})).writes.empty());
       // The clock was set after three minutes; then, perhaps, something happens to the object.
       if (touched) engine.apply(ObjectChanged{workload(2)}, after(minutes(4), jump));
@@ -74,7 +74,7 @@ TEST_CASE("clock jumps: what is waited for comes after the time that has really 
 }
 
 TEST_CASE("clock jumps: a new leader knows only the stamps and the wall clock") {
-  Engine engine = engine_with_workload();
+  EngineWithWorkload engine;
   CHECK(engine.plan(after({})).writes.empty());
   engine.apply(LeadershipChanged{false}, after(minutes(1)));
   CHECK_FALSE(engine.next_tick().has_value());

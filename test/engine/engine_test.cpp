@@ -32,13 +32,11 @@ TypedObject named(const ResourceType& type, const char* ns, const char* name) {
   return read_object(type, made);
 }
 
-Engine synced_engine(EngineSettings settings = {}) {
-  Engine engine(std::move(settings));
-  for (const WatchedKind& kind : watched_kinds()) {
-    engine.apply(KindListed{kind.type, {}}, at(0));
+struct SyncedEngine : Engine {
+  explicit SyncedEngine(EngineSettings settings = {}) : Engine(std::move(settings)) {
+    for (const WatchedKind& kind : watched_kinds()) apply(KindListed{kind.type, {}}, at(0));
   }
-  return engine;
-}
+};
 
 }  // namespace
 
@@ -56,7 +54,7 @@ TEST_CASE("engine: synced only after every watched kind was listed or is one tha
 }
 
 TEST_CASE("engine: a relist drops what is gone and keeps what is there") {
-  Engine engine = synced_engine();
+  SyncedEngine engine;
   engine.apply(KindListed{&kNamespaces, {named(kNamespaces, "", "a"), named(kNamespaces, "", "b")}}, at(0));
   engine.apply(ObjectChanged{named(kNamespaces, "", "c")}, at(1));
   engine.apply(KindListed{&kNamespaces, {named(kNamespaces, "", "b")}}, at(2));
@@ -67,7 +65,7 @@ TEST_CASE("engine: a relist drops what is gone and keeps what is there") {
 }
 
 TEST_CASE("engine: a removed object leaves the next view but not one already handed out") {
-  Engine engine = synced_engine();
+  SyncedEngine engine;
   const TypedObject queue = named(kLocalQueues, "a", "default");
   engine.apply(ObjectChanged{queue}, at(0));
   const ClusterViewPtr before = engine.view();
@@ -77,7 +75,7 @@ TEST_CASE("engine: a removed object leaves the next view but not one already han
 }
 
 TEST_CASE("engine: rules see jobs of described kinds as owners, and what these consult") {
-  Engine engine = synced_engine();
+  SyncedEngine engine;
   const ResourceType& trainjobs = find_described_kind("trainer.kubeflow.org", "TrainJob")->type();
   const ResourceType& runtimes = *find_consulted_kind("trainer.kubeflow.org", "ClusterTrainingRuntime");
   const TypedObject job = named(trainjobs, "a", "mine"), runtime = named(runtimes, "", "torch");
@@ -95,7 +93,7 @@ TEST_CASE("engine: rules see jobs of described kinds as owners, and what these c
 }
 
 TEST_CASE("engine: the webhook configurations are written once when sync and bundle are there") {
-  Engine engine = synced_engine();
+  SyncedEngine engine;
   engine.apply(ObjectChanged{read_object(kMutating, configuration(kMutating, "7"))}, at(0));
   CHECK(engine.plan(at(0)).empty());  // no bundle yet
 
@@ -119,7 +117,7 @@ TEST_CASE("engine: the webhook configurations are written once when sync and bun
 }
 
 TEST_CASE("engine: a failed write is tried again after the interval and not before") {
-  Engine engine = synced_engine();
+  SyncedEngine engine;
   engine.apply(CaBundleIssued{"PEM"}, at(0));
   engine.apply(ObjectChanged{read_object(kValidating, configuration(kValidating, "7"))}, at(0));
   const Commands first = engine.plan(at(10));
@@ -132,7 +130,7 @@ TEST_CASE("engine: a failed write is tried again after the interval and not befo
 }
 
 TEST_CASE("engine: a bundle that somebody else injected is not overwritten before ours was confirmed") {
-  Engine engine = synced_engine();
+  SyncedEngine engine;
   engine.apply(CaBundleIssued{"PEM"}, at(0));
   engine.apply(ObjectChanged{read_object(kMutating, configuration(kMutating, "7"))}, at(0));
   json stored = configuration(kMutating, "8");
@@ -150,7 +148,7 @@ TEST_CASE("engine: a bundle that somebody else injected is not overwritten befor
 }
 
 TEST_CASE("engine: a configuration that a relist no longer has is not written") {
-  Engine engine = synced_engine();
+  SyncedEngine engine;
   engine.apply(ObjectChanged{read_object(kMutating, configuration(kMutating, "7"))}, at(0));
   engine.apply(KindListed{&kMutating, {}}, at(1));
   engine.apply(CaBundleIssued{"PEM"}, at(1));
@@ -160,7 +158,7 @@ TEST_CASE("engine: a configuration that a relist no longer has is not written") 
 TEST_CASE("engine: other webhook configurations and switched-off keeping are left alone") {
   EngineSettings off;
   off.keep_webhook_configurations = false;
-  Engine engine = synced_engine(off);
+  SyncedEngine engine(off);
   engine.apply(CaBundleIssued{"PEM"}, at(0));
   engine.apply(ObjectChanged{read_object(kMutating, configuration(kMutating, "7"))}, at(0));
   CHECK(engine.plan(at(1)).empty());

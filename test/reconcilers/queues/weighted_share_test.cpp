@@ -19,7 +19,7 @@ using Keys = std::vector<ObjectKey>;
 class Shares {
  public:
   explicit Shares(bool fair = true)
-      : state(settings_of(fair).queues), decisions(settings_of(fair).queues), settings(settings_of(fair)) {
+      : state(settings_of(fair).queues), settings(settings_of(fair)), decisions(settings_of(fair).queues) {
     put(kNamespaces, "team-a", {{"apiVersion", "v1"}, {"kind", "Namespace"}});
     put(kResourceFlavors, "f1", json::object());
     put(kCohorts, "company", {{"spec", {{"resourceGroups", groups("20")}}}});
