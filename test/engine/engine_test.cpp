@@ -163,7 +163,7 @@ TEST_CASE("engine: other webhook configurations and switched-off keeping are lef
   engine.apply(ObjectChanged{read_object(kMutating, configuration(kMutating, "7"))}, at(0));
   CHECK(engine.plan(at(1)).empty());
 
-  Engine keeper = synced_engine();
+  SyncedEngine keeper;
   keeper.apply(CaBundleIssued{"PEM"}, at(0));
   json foreign = configuration(kMutating, "7");
   foreign["metadata"]["name"] = "somebody-else";
