@@ -110,16 +110,16 @@ TEST_CASE("every replica knows who keeps others out and the one that has waited 
   CHECK(to_text(*driver.blocked_by(cluster.now)) == "workloads/team-a/late");
 
   // One that waits for checks does so for its time, whatever somebody does to the wall clock.
-  driver.remove(late, state, cluster.now);
   const TypedObject reserved = workload("reserved", cluster.reserved_status(minutes(2)));
-  driver.put(reserved, state, cluster.now);
   for (const Duration jump : {Duration(minutes(60)), Duration(minutes(-60))}) {
     const auto after = [&](Duration passed) {
       return Now{cluster.now.wall + passed + jump, cluster.now.monotonic + passed};
     };
-    driver.put(reserved, state, after(minutes(1)));
-    CHECK(driver.blocked_by(after(minutes(3) - seconds(1))).has_value());
-    CHECK_FALSE(driver.blocked_by(after(minutes(3))).has_value());
+    SchedulerDriver waits(settings_with(true));
+    waits.put(reserved, state, cluster.now);
+    waits.put(reserved, state, after(minutes(1)));
+    CHECK(waits.blocked_by(after(minutes(3) - seconds(1))).has_value());
+    CHECK_FALSE(waits.blocked_by(after(minutes(3))).has_value());
   }
 
   SchedulerDriver off(settings_with(false));

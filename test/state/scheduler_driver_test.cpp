@@ -235,7 +235,8 @@ TEST_CASE("scheduler driver: only writes of Workloads are about its decisions, w
   cluster.decisions.sent(namesake, cluster.now);
   cluster.put_workload("high", "8", 9);
   cluster.decide();
-  CHECK(cluster.decisions.pending_decision_on("team-a", "low") == nullptr);
+  CHECK_FALSE(cluster.decisions.admits(workload));
+  CHECK_FALSE(cluster.decision<Preempted>("low"));
   CHECK(cluster.decisions.admits({&kWorkloads, "team-a", "high"}));
 }
 
