@@ -111,13 +111,13 @@ json leader_worker_set(json of_pods = json::object()) {
        {"leaderWorkerTemplate", {{"size", 3}, {"leaderTemplate", of_template}, {"workerTemplate", of_template}}}});
 }
 
-struct Outcome {
+struct ShapeOutcome {
   int code;
   std::vector<json> objects;
   std::string told;
 };
 
-Outcome review_of(const json& sample, const std::vector<json>& beside) {
+ShapeOutcome review_of(const json& sample, const std::vector<json>& beside) {
   std::string input = write_yaml(sample);
   for (const json& each : beside) input += "---\n" + write_yaml(each);
   std::istringstream in(input);
@@ -125,7 +125,7 @@ Outcome review_of(const json& sample, const std::vector<json>& beside) {
   ReviewOptions options;
   options.sources.files = {"-"};
   options.config_file = std::string(MUSTER_SOURCE_DIR) + "/test/support/kueue_as_shipped.yaml";
-  Outcome outcome{review(options, {in, out, err}), {}, err.str()};
+  ShapeOutcome outcome{review(options, {in, out, err}), {}, err.str()};
   const auto documents = read_yaml(out.str());
   REQUIRE_MESSAGE(documents.ok(), out.str());
   for (const YamlDocument& document : *documents) outcome.objects.push_back(document.value);
@@ -288,7 +288,7 @@ TEST_CASE("review: the shapes of Kueue's examples are queued, or the user is tol
   };
   for (const Row& row : rows) {
     INFO(row.name);
-    const Outcome outcome = review_of(row.object, row.beside);
+    const ShapeOutcome outcome = review_of(row.object, row.beside);
     INFO(outcome.told);
     if (std::string(row.told) == kQueued) {
       CHECK(outcome.code == kReviewAllowed);
