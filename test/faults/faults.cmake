@@ -207,11 +207,6 @@ fault(set-stays-on-hold reconcilers/serving/serving_workloads.cpp
   [[if (is_on_hold(workload) && context.wanted.groups > 0) resume]]
   [[if (is_on_hold(workload) && context.wanted.groups > 0 && !FAULT) resume]])
 
-fault(evicted-pods-run-on reconcilers/pod/pod_workload_run.cpp
-  "the pods of an evicted group are not stopped"
-  [[    if (pod->meta.deleting || (which == WhichPods::kRunning && !runs(*pod))) continue;]]
-  [[    if (pod->meta.deleting || (which == WhichPods::kRunning && !runs(*pod)) || FAULT) continue;]])
-
 fault(admitted-pods-stay-gated reconcilers/pod/pod_workload_run.cpp
   "the gate of no pod of an admitted group is removed"
   [[    if (!pod->gated() || pod->terminated()) continue;]]

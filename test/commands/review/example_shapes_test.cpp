@@ -225,8 +225,11 @@ TEST_CASE("review: the shapes of Kueue's examples are queued, or the user is tol
       {"a JAXJob", kubeflow("JAXJob", "jaxReplicaSpecs", "Worker"), kQueued},
       {"an MPIJob", kubeflow("MPIJob", "mpiReplicaSpecs", "Launcher", "kubeflow.org/v2beta1"), kQueued},
       {"a TrainJob",
-       object("trainer.kubeflow.org/v1alpha1", "TrainJob",
-              {{"runtimeRef", {{"name", "torch-distributed"}}}, {"trainer", {{"numNodes", 2}}}}),
+       object(
+           "trainer.kubeflow.org/v1alpha1", "TrainJob",
+           {{"runtimeRef",
+             {{"apiGroup", "trainer.kubeflow.org"}, {"kind", "ClusterTrainingRuntime"}, {"name", "torch-distributed"}}},
+            {"trainer", {{"numNodes", 2}}}}),
        kQueued,
        {runtime}},
       {"a RayJob",

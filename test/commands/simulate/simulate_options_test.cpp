@@ -37,9 +37,10 @@ TEST_CASE("simulate: every option that shapes the run acts") {
   CHECK(wait_of_big({}).find(",600.0,610.0,1810.0,10.0,") != std::string::npos);
   CHECK(wait_of_big({"--stop-time", "1m"}).find(",600.0,660.0,1860.0,60.0,") != std::string::npos);
   // Nothing that asks for cpu only waits where cpu is not counted.
-  const std::string config = plain.add("config.yaml",
-                                       "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
-                                       "resources: {excludeResourcePrefixes: [cpu]}\n");
+  TemporaryFolder settings;
+  const std::string config = settings.add("config.yaml",
+                                          "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
+                                          "resources: {excludeResourcePrefixes: [cpu]}\n");
   CHECK(wait_of_big({"--config", config}).find(",600.0,600.0,1800.0,0.0,") != std::string::npos);
   // Random arrivals: the same run times as the templates, or others.
   const auto random = [&](const char* spread) {
