@@ -20,7 +20,8 @@ namespace muster::simulation {
 
 class IdleFlavors {
  public:
-  // Leaders are killed every 20 s in a storm; each next one waits for its Lease and its watches, and writes are refused.
+  // Leaders are killed every 20 s in a storm; each next one waits for its Lease and its watches, and writes are
+  // refused.
   static constexpr Duration kPatience = std::chrono::minutes(5);
 
   // Both must outlive it; `violated` takes a sentence.
