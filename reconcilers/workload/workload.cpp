@@ -261,7 +261,7 @@ void requests_for(const ClusterState& state, const TypedObject& object, std::vec
   if (std::holds_alternative<WorkloadPtr>(object)) {
     keys.push_back(key_of(object));
   } else if (std::holds_alternative<JobPtr>(object) || std::holds_alternative<JobSetPtr>(object) ||
-             std::holds_alternative<QueuedPodPtr>(object)) {
+             std::holds_alternative<DescribedJobPtr>(object) || std::holds_alternative<QueuedPodPtr>(object)) {
     const TypedObject* present = state.find(type_of(object), meta.ns, meta.name);
     if (present == nullptr || meta_of(*present).uid != meta.uid) add_keys(state.workloads_of_owner(meta.uid), keys);
   } else if (const auto* cluster_queue = std::get_if<ClusterQueuePtr>(&object)) {
