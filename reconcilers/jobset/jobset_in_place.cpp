@@ -91,20 +91,20 @@ bool is_exhausted(const JobSet& jobset, const Census& census) {
 
 }  // namespace
 
-InPlaceBarrier barrier_of(const JobSet& jobset, const JobSetAttempt& run, const std::vector<const InPlacePod*>& pods) {
-  InPlaceBarrier barrier{.current = jobset.status.current_in_place_attempt,
-                         .previous = jobset.status.previous_in_place_attempt};
-  const Census census = count_pods(jobset, run, pods);
-  if (jobset.suspended) {
+InPlaceBarrier barrier_of(const JobSet& set, const JobSetAttempt& run, const std::vector<const InPlacePod*>& pods) {
+  InPlaceBarrier barrier{.current = set.status.current_in_place_attempt,
+                         .previous = set.status.previous_in_place_attempt};
+  const Census census = count_pods(set, run, pods);
+  if (set.suspended) {
     if (census.live == 0) return {};
     return barrier;
   }
-  if (is_exhausted(jobset, census)) {
+  if (is_exhausted(set, census)) {
     barrier.exhausted = true;
     return barrier;
   }
   if (census.reported == 0) return barrier;
-  if (census.in_step() && all_there(jobset, run, census)) {
+  if (census.in_step() && all_there(set, run, census)) {
     barrier.current = std::max(barrier.current.value_or(0), census.highest);
   } else if (census.highest > 0) {
     barrier.previous = std::max(barrier.previous.value_or(0), census.highest - 1);
