@@ -13,25 +13,18 @@
 #include <string_view>
 #include <vector>
 
+#include "base/freed_by.h"
 #include "base/result.h"
 #include "base/secret_text.h"
 
 namespace muster {
 
-template <auto Free>
-struct OpensslDelete {
-  template <class T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
-
-using BioPtr = std::unique_ptr<BIO, OpensslDelete<BIO_free_all>>;
-using BignumPtr = std::unique_ptr<BIGNUM, OpensslDelete<BN_free>>;
-using KeyPtr = std::unique_ptr<EVP_PKEY, OpensslDelete<EVP_PKEY_free>>;
-using CertificatePtr = std::unique_ptr<X509, OpensslDelete<X509_free>>;
-using StorePtr = std::unique_ptr<X509_STORE, OpensslDelete<X509_STORE_free>>;
-using StoreContextPtr = std::unique_ptr<X509_STORE_CTX, OpensslDelete<X509_STORE_CTX_free>>;
+using BioPtr = std::unique_ptr<BIO, FreedBy<BIO_free_all>>;
+using BignumPtr = std::unique_ptr<BIGNUM, FreedBy<BN_free>>;
+using KeyPtr = std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>>;
+using CertificatePtr = std::unique_ptr<X509, FreedBy<X509_free>>;
+using StorePtr = std::unique_ptr<X509_STORE, FreedBy<X509_STORE_free>>;
+using StoreContextPtr = std::unique_ptr<X509_STORE_CTX, FreedBy<X509_STORE_CTX_free>>;
 
 // "<what>: <OpenSSL's reason>". Empties the thread's error queue, which would
 // otherwise be blamed for a later failure on the same thread.

@@ -1,7 +1,6 @@
 #include "commands/agent/agent.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +8,7 @@
 #include "api/meta/resource_type.h"
 #include "api/pods/in_place_pod.h"
 #include "base/mutex.h"
+#include "base/whole_number.h"
 #include "commands/agent/decision.h"
 #include "kube/watch.h"
 
@@ -97,14 +97,6 @@ Outcome<kube::StatusError> report(kube::KubeApi& api, const AgentOptions& option
   return Done{};
 }
 
-template <class Number>
-std::optional<Number> number_between(const std::string& text, Number least, Number most) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) return std::nullopt;
-  return value;
-}
-
 }  // namespace
 
 Result<AgentOptions> read_options(const std::function<std::optional<std::string>(const char*)>& environment) {
@@ -124,13 +116,15 @@ Result<AgentOptions> read_options(const std::function<std::optional<std::string>
     options.probe_path = path;
   }
   if (const std::string port = value_of("STARTUP_PROBE_PORT"); !port.empty()) {
-    const auto number = number_between<uint16_t>(port, 1, 65535);
-    if (!number) return fail("STARTUP_PROBE_PORT is \"" + port + "\": it must be a port from 1 to 65535");
+    const auto number = whole_number<uint16_t>(port);
+    if (!number || *number == 0)
+      return fail("STARTUP_PROBE_PORT is \"" + port + "\": it must be a port from 1 to 65535");
     options.probe_port = *number;
   }
   if (const std::string code = value_of("IN_PLACE_RESTART_EXIT_CODE"); !code.empty()) {
-    const auto number = number_between<int>(code, 1, 255);
-    if (!number) return fail("IN_PLACE_RESTART_EXIT_CODE is \"" + code + "\": it must be an exit code from 1 to 255");
+    const auto number = whole_number<uint8_t>(code);
+    if (!number || *number == 0)
+      return fail("IN_PLACE_RESTART_EXIT_CODE is \"" + code + "\": it must be an exit code from 1 to 255");
     options.restart_exit_code = *number;
   }
   return options;

@@ -8,20 +8,15 @@
 
 #include <vector>
 
+#include "base/freed_by.h"
+
 namespace muster::kube {
 namespace {
 
-template <auto Free>
-struct Freed {
-  template <class T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, Freed<BIO_free_all>>;
-using Certificate = std::unique_ptr<X509, Freed<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
-using Store = std::unique_ptr<X509_STORE, Freed<X509_STORE_free>>;
+using Bio = std::unique_ptr<BIO, FreedBy<BIO_free_all>>;
+using Certificate = std::unique_ptr<X509, FreedBy<X509_free>>;
+using Key = std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>>;
+using Store = std::unique_ptr<X509_STORE, FreedBy<X509_STORE_free>>;
 
 thread_local std::string last_verify_problem;
 

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/freed_by.h"
+
 namespace muster {
 namespace {
 
@@ -19,19 +21,6 @@ constexpr int kMaxChainDepth = 5;
 
 constexpr std::string_view kWhoIsKnown =
     "muster answers this only to clients with a certificate of webhookClientCAFile";
-
-struct X509Free {
-  void operator()(X509* certificate) const { X509_free(certificate); }
-};
-struct BioFree {
-  void operator()(BIO* bio) const { BIO_free(bio); }
-};
-struct StoreContextFree {
-  void operator()(X509_STORE_CTX* context) const { X509_STORE_CTX_free(context); }
-};
-struct NamesFree {
-  void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
-};
 
 void free_subjects(STACK_OF(X509_NAME) * subjects) {
   sk_X509_NAME_pop_free(subjects, X509_NAME_free);
@@ -52,7 +41,7 @@ std::vector<std::string> common_names_in(X509* certificate) {
 
 std::vector<std::string> names_in(X509* certificate) {
   std::vector<std::string> names = common_names_in(certificate);
-  const std::unique_ptr<GENERAL_NAMES, NamesFree> others(
+  const std::unique_ptr<GENERAL_NAMES, FreedBy<GENERAL_NAMES_free>> others(
       static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
   for (int i = 0; others && i < sk_GENERAL_NAME_num(others.get()); ++i) {
     const GENERAL_NAME* name = sk_GENERAL_NAME_value(others.get(), i);
@@ -63,7 +52,7 @@ std::vector<std::string> names_in(X509* certificate) {
 
 // Empty when `store` trusts the client's certificate now.
 std::string distrust_of(x509_store_st* store, ssl_st& connection, X509* certificate) {
-  const std::unique_ptr<X509_STORE_CTX, StoreContextFree> context(X509_STORE_CTX_new());
+  const std::unique_ptr<X509_STORE_CTX, FreedBy<X509_STORE_CTX_free>> context(X509_STORE_CTX_new());
   if (!context || X509_STORE_CTX_init(context.get(), store, certificate, SSL_get_peer_cert_chain(&connection)) != 1 ||
       X509_STORE_CTX_set_default(context.get(), "ssl_client") != 1) {
     return "out of memory";
@@ -82,11 +71,12 @@ Result<std::shared_ptr<const ClientAuthorities>> ClientAuthorities::parse(const 
                                                                           std::vector<std::string> names) {
   StorePtr store(X509_STORE_new(), X509_STORE_free);
   SubjectsPtr subjects(sk_X509_NAME_new_null(), free_subjects);
-  const std::unique_ptr<BIO, BioFree> text(
+  const std::unique_ptr<BIO, FreedBy<BIO_free>> text(
       BIO_new_mem_buf(pem.data(), static_cast<int>(std::min<size_t>(pem.size(), INT_MAX))));
   if (!store || !subjects || !text) return fail("out of memory");
   ERR_clear_error();
-  while (std::unique_ptr<X509, X509Free> authority{PEM_read_bio_X509(text.get(), nullptr, nullptr, nullptr)}) {
+  while (
+      std::unique_ptr<X509, FreedBy<X509_free>> authority{PEM_read_bio_X509(text.get(), nullptr, nullptr, nullptr)}) {
     X509_NAME* subject = X509_NAME_dup(X509_get_subject_name(authority.get()));
     if (subject == nullptr || sk_X509_NAME_push(subjects.get(), subject) == 0 ||
         X509_STORE_add_cert(store.get(), authority.get()) != 1) {

@@ -9,6 +9,7 @@
 #include <climits>
 #include <utility>
 
+#include "base/freed_by.h"
 #include "server/transport/metered_socket.h"
 
 namespace muster {
@@ -24,21 +25,9 @@ std::string openssl_reason() {
   return reason ? reason : "OpenSSL error " + std::to_string(code);
 }
 
-struct SslFree {
-  void operator()(SSL* ssl) const { SSL_free(ssl); }
-};
-struct BioFree {
-  void operator()(BIO* bio) const { BIO_free(bio); }
-};
-struct X509Free {
-  void operator()(X509* certificate) const { X509_free(certificate); }
-};
-struct KeyFree {
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-};
-using BioPtr = std::unique_ptr<BIO, BioFree>;
-using X509Ptr = std::unique_ptr<X509, X509Free>;
-using KeyPtr = std::unique_ptr<EVP_PKEY, KeyFree>;
+using BioPtr = std::unique_ptr<BIO, FreedBy<BIO_free>>;
+using X509Ptr = std::unique_ptr<X509, FreedBy<X509_free>>;
+using KeyPtr = std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>>;
 
 // OpenSSL refuses a null pointer even for zero bytes, and an empty view can have a null pointer.
 BioPtr reader_of(std::string_view text) {
@@ -149,7 +138,7 @@ class TlsChannel final : public Channel {
   }
 
   ReadMeter meter_;  // outlives the BIO in ssl_
-  std::unique_ptr<SSL, SslFree> ssl_;
+  std::unique_ptr<SSL, FreedBy<SSL_free>> ssl_;
   const std::shared_ptr<const ClientCertificates> clients_;  // null: no client certificate is requested
   std::shared_ptr<const ClientAuthorities> judges_;          // whose judgement this is:
   std::string stranger_because_;

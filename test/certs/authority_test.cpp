@@ -25,8 +25,8 @@ KeyPair leaf(const KeyPair& ca, const ServingNames& names = {{"muster.ns.svc"}, 
   return *made;
 }
 
-using ContextPtr = std::unique_ptr<SSL_CTX, OpensslDelete<SSL_CTX_free>>;
-using SslPtr = std::unique_ptr<SSL, OpensslDelete<SSL_free>>;
+using ContextPtr = std::unique_ptr<SSL_CTX, FreedBy<SSL_CTX_free>>;
+using SslPtr = std::unique_ptr<SSL, FreedBy<SSL_free>>;
 
 // A whole TLS handshake in memory; returns the client's verdict on the server.
 long handshake(const KeyPair& server_pair, const std::string& bundle, const std::string& host, TimePoint at) {
