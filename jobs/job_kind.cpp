@@ -51,13 +51,17 @@ const JobKind* find_job_kind(const ResourceType& type) {
   return find_job_kind(type.group, type.kind);
 }
 
+const JobKind* find_job_kind(const OwnerReference& owner) {
+  return find_job_kind(group_of(owner.api_version), owner.kind);
+}
+
 const JobKind* find_owner_kind(const OwnerReference& owner, const RuleSettings& settings) {
-  const JobKind* kind = find_job_kind(group_of(owner.api_version), owner.kind);
+  const JobKind* kind = find_job_kind(owner);
   return kind != nullptr && kind->is_watched(settings) ? kind : nullptr;
 }
 
 const ResourceType* job_type_of(const OwnerReference& owner) {
-  const JobKind* kind = find_job_kind(group_of(owner.api_version), owner.kind);
+  const JobKind* kind = find_job_kind(owner);
   return kind == &batch_job || kind == &jobset ? &kind->type : nullptr;
 }
 

@@ -193,6 +193,7 @@ std::span<const JobKind* const> job_kinds();
 // nullptr when muster does not queue the kind.
 const JobKind* find_job_kind(std::string_view group, std::string_view kind);
 const JobKind* find_job_kind(const ResourceType& type);
+const JobKind* find_job_kind(const OwnerReference& owner);
 // Of what such an owner is; nullptr: muster does not queue its kind, or does not watch it.
 const JobKind* find_owner_kind(const OwnerReference& owner, const RuleSettings& settings);
 // &kJobs or &kJobSets, whose objects such an owner is one of; nullptr: neither.

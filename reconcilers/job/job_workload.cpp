@@ -321,7 +321,7 @@ void enqueue_jobs_that_name(const ClusterState& state, const ObjectMeta& workloa
 void enqueue_for_workload(const ClusterState& state, const ObjectMeta& workload, std::vector<ObjectKey>& keys) {
   if (!workload.controller) return enqueue_jobs_that_name(state, workload, keys);
   const OwnerReference& owner = *workload.controller;
-  const JobKind* kind = find_job_kind(group_of(owner.api_version), owner.kind);
+  const JobKind* kind = find_job_kind(owner);
   if (kind != nullptr && !kind->has_own_reconciler()) keys.push_back({&kind->type, workload.ns, owner.name});
 }
 

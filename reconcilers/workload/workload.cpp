@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/texts/workload_texts.h"
+#include "jobs/job_kind.h"
 #include "reconcilers/workload/execution_time.h"
 #include "reconcilers/workload/flavor_fallback.h"
 #include "reconcilers/workload/workload_checks.h"
@@ -256,12 +257,17 @@ void enqueue_those_with_failed_flavors(const ClusterState& state, const TypedObj
   for (const TypedObject* workload : state.select(kWorkloads, waits)) keys.push_back(key_of(*workload));
 }
 
+// Of any kind. Pods are watched as several types, and only one of them is that of queued pods.
+bool is_job(const ResourceType& type) {
+  const JobKind* kind = find_job_kind(type);
+  return kind != nullptr && kind->type.plural == type.plural;
+}
+
 void requests_for(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = meta_of(object);
   if (std::holds_alternative<WorkloadPtr>(object)) {
     keys.push_back(key_of(object));
-  } else if (std::holds_alternative<JobPtr>(object) || std::holds_alternative<JobSetPtr>(object) ||
-             std::holds_alternative<DescribedJobPtr>(object) || std::holds_alternative<QueuedPodPtr>(object)) {
+  } else if (is_job(type_of(object))) {
     const TypedObject* present = state.find(type_of(object), meta.ns, meta.name);
     if (present == nullptr || meta_of(*present).uid != meta.uid) add_keys(state.workloads_of_owner(meta.uid), keys);
   } else if (const auto* cluster_queue = std::get_if<ClusterQueuePtr>(&object)) {

@@ -54,7 +54,7 @@ class Rest {
       found_.push_back("Workload " + workload.meta.name + " is evicted, and still holds its quota");
     if (!workload.meta.controller) return;
     const OwnerReference& owner = *workload.meta.controller;
-    const JobKind* kind = find_job_kind(group_of(owner.api_version), owner.kind);
+    const JobKind* kind = find_job_kind(owner);
     if (kind == nullptr || kind == &plain_pod) return;
     const ObjectPtr object = server_.get({&kind->type, workload.meta.ns, owner.name});
     if (object == nullptr || read_meta(*object).uid != owner.uid || kind->end(read_object(kind->type, *object)))
