@@ -7,6 +7,7 @@
 #include <string>
 
 #include "api/meta/object_meta.h"
+#include "api/pods/pod_phase.h"
 
 namespace muster {
 
@@ -35,7 +36,7 @@ struct Pod {
   // Its waiter runs or has let it through.
   bool has_started() const { return waiter == WaiterState::kWaiting || waiter == WaiterState::kPassed; }
   // Neither ended nor being deleted: counts for a gang.
-  bool live() const { return !meta.deleting && phase != "Succeeded" && phase != "Failed"; }
+  bool live() const { return !meta.deleting && !is_final_phase(phase); }
 };
 using PodPtr = std::shared_ptr<const Pod>;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/codec/json.h"
+#include "api/pods/pod_phase.h"
 #include "simulation/object_rules.h"
 
 namespace muster::simulation {
@@ -12,13 +13,8 @@ using nlohmann::json;
 
 const Request kAsKubelet{.user = "kubelet"};
 
-bool has_ended(const json& pod) {
-  const std::string_view phase = string_at(pod, {"status", "phase"});
-  return phase == "Succeeded" || phase == "Failed";
-}
-
 bool wants_node(const json& pod) {
-  return string_at(pod, {"spec", "nodeName"}).empty() && !is_deleting(pod) && !has_ended(pod) &&
+  return string_at(pod, {"spec", "nodeName"}).empty() && !is_deleting(pod) && !pod_has_ended(pod) &&
          array_at(pod, {"spec", "schedulingGates"}).empty();
 }
 
@@ -94,7 +90,7 @@ void Nodes::see_pod(const Change& change) {
   const ObjectKey key = key_of(kPods, pod);
   const auto kubelet = pods_.find(uid_of(pod));
   const bool on_node = kubelet != pods_.end();
-  if (change.removed || has_ended(pod)) {
+  if (change.removed || pod_has_ended(pod)) {
     waiting_.erase(key);
     // Its own kubelet can be the caller: let it finish.
     if (on_node) timeline_.after(Duration(0), [this, uid = uid_of(pod)] { stop(uid); });

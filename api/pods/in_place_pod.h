@@ -11,6 +11,7 @@
 
 #include "api/meta/object_meta.h"
 #include "api/meta/resource_type.h"
+#include "api/pods/pod_phase.h"
 
 namespace muster {
 
@@ -37,7 +38,7 @@ struct InPlacePod {
 
   bool succeeded() const { return phase == "Succeeded"; }
   // Neither ended nor being deleted.
-  bool live() const { return !meta.deleting && phase != "Succeeded" && phase != "Failed"; }
+  bool live() const { return !meta.deleting && !is_final_phase(phase); }
 };
 using InPlacePodPtr = std::shared_ptr<const InPlacePod>;
 

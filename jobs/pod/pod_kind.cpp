@@ -4,6 +4,7 @@
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
+#include "api/pods/pod_phase.h"
 #include "jobs/edit.h"
 #include "jobs/job_kind.h"
 #include "jobs/pod/pod_group.h"
@@ -34,8 +35,7 @@ class PodKind final : public JobKind {
   }
 
   bool suspended(const json& pod) const override {
-    const std::string_view phase = string_at(pod, {"status", "phase"});
-    if (phase == "Succeeded" || phase == "Failed") return true;
+    if (pod_has_ended(pod)) return true;
     for (const json& gate : array_at(pod, {"spec", "schedulingGates"})) {
       if (string_at(gate, {"name"}) == kAdmissionGate) return true;
     }

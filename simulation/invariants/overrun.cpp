@@ -3,8 +3,10 @@
 #include "api/codec/json.h"
 #include "api/job.h"
 #include "api/meta/constants.h"
+#include "api/pods/pod_phase.h"
 #include "api/workload.h"
 #include "jobs/job_kind.h"
+#include "simulation/object_rules.h"
 
 namespace muster::simulation {
 namespace {
@@ -14,9 +16,7 @@ using nlohmann::json;
 constexpr Duration kOverrunGrace = std::chrono::seconds(30);
 
 bool runs(const json& pod) {
-  if (string_at(pod, {"status", "phase"}) == "Succeeded" || string_at(pod, {"status", "phase"}) == "Failed")
-    return false;
-  if (!string_at(pod, {"metadata", "deletionTimestamp"}).empty() || label(pod, kForged)) return false;
+  if (pod_has_ended(pod) || is_deleting(pod) || label(pod, kForged)) return false;
   const json& statuses = array_at(pod, {"status", "containerStatuses"});
   return !statuses.empty() && find_path(statuses[0], {"state", "running"}) != nullptr;
 }

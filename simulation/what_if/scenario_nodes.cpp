@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/meta/constants.h"
+#include "api/pods/pod_phase.h"
 #include "simulation/what_if/scenario_build.h"
 #include "state/pod_requests.h"
 
@@ -18,11 +19,6 @@ constexpr std::string_view kUnschedulableTaint = "node.kubernetes.io/unschedulab
 
 bool is_node(const json& object) {
   return string_at(object, {"kind"}) == "Node" && group_in(object).empty();
-}
-
-bool has_ended(const json& pod) {
-  const std::string_view phase = string_at(pod, {"status", "phase"});
-  return phase == "Succeeded" || phase == "Failed";
 }
 
 // Started by a queue: its Workload counts its pods.
@@ -90,7 +86,7 @@ class Asked {
 }  // namespace
 
 bool ScenarioBuild::is_bound_outside(const json& pod) {
-  return !string_at(pod, {"spec", "nodeName"}).empty() && !has_ended(pod) && !is_queued(pod);
+  return !string_at(pod, {"spec", "nodeName"}).empty() && !pod_has_ended(pod) && !is_queued(pod);
 }
 
 Outcome<> ScenarioBuild::take_nodes() {

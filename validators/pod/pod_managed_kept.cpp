@@ -4,6 +4,7 @@
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
+#include "api/pods/pod_phase.h"
 #include "jobs/management.h"
 #include "validators/validator.h"
 
@@ -12,13 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-bool has_ended(const json& pod) {
-  const std::string_view phase = string_at(pod, {"status", "phase"});
-  return phase == "Succeeded" || phase == "Failed";
-}
-
 FieldErrors check(const Review& review) {
-  if (enabled_kind(review) != &plain_pod || has_ended(review.request.old_object)) return {};
+  if (enabled_kind(review) != &plain_pod || pod_has_ended(review.request.old_object)) return {};
   const bool was_managed = label(review.request.old_object, kManagedLabel) == kManagedLabelValue;
   if (!was_managed || label(review.request.object, kManagedLabel)) return {};
   return {forbidden(FieldPath("metadata.labels").key(kManagedLabel),
