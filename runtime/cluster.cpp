@@ -1,6 +1,5 @@
 #include "runtime/cluster.h"
 
-#include <cstdlib>
 #include <random>
 
 #include "api/codec/json.h"
@@ -20,11 +19,6 @@ using nlohmann::json;
 
 // Answers are cached, so this limit concerns unknown clients.
 constexpr kube::RateLimit kReviewLimit{.per_second = 20, .burst = 40};
-
-std::optional<std::string> environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value && *value ? std::optional<std::string>(value) : std::nullopt;
-}
 
 WriteOutcome outcome_of(const kube::StatusError& error) {
   if (error.conflict()) return WriteOutcome::kConflict;
@@ -75,7 +69,7 @@ class Cluster::Feed final : public kube::WatchSink {
 
 Result<std::unique_ptr<Cluster>> Cluster::connect(const Options& options, const Clock& clock) {
   auto access = kube::find_cluster_access(
-      {.kubeconfig = options.kubeconfig, .context = options.context, .environment = environment});
+      {.kubeconfig = options.kubeconfig, .context = options.context, .environment = kube::process_variable});
   if (!access) return fail(access.error().message);
   std::unique_ptr<Cluster> cluster(new Cluster(clock));
   kube::ClientOptions client_options;

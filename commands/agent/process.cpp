@@ -16,12 +16,6 @@ namespace {
 
 constexpr int kWrongEnvironment = 2;
 
-std::optional<std::string> environment(const char* name) {
-  const char* value = std::getenv(name);
-  if (value == nullptr) return std::nullopt;
-  return value;
-}
-
 double random_share() {
   thread_local std::mt19937_64 engine{std::random_device{}()};
   return std::uniform_real_distribution<double>(0, 1)(engine);
@@ -54,9 +48,9 @@ int run_agent_process(const Say& say) {
     say(why);
     return kWrongEnvironment;
   };
-  auto options = read_options(environment);
+  auto options = read_options(kube::process_variable);
   if (!options) return refuse(options.error().message);
-  auto access = kube::find_cluster_access({.kubeconfig = "", .context = "", .environment = environment});
+  auto access = kube::find_cluster_access({.kubeconfig = "", .context = "", .environment = kube::process_variable});
   if (!access) return refuse(access.error().message);
   options->ns = access->ns;
   kube::KubeObserver silent;

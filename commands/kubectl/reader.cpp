@@ -1,6 +1,5 @@
 #include "commands/kubectl/reader.h"
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -11,11 +10,6 @@
 
 namespace muster {
 namespace {
-
-std::optional<std::string> environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value && *value ? std::optional<std::string>(value) : std::nullopt;
-}
 
 // The token is valid for ten minutes; a watch gets a new token in time.
 constexpr Duration kUseToken = std::chrono::minutes(8);
@@ -31,8 +25,8 @@ NoAnswer judge(const kube::StatusError& error, const ExplainToken& token) {
 }  // namespace
 
 Result<std::unique_ptr<MusterReader>> MusterReader::connect(const ClusterFlags& flags) {
-  auto access =
-      kube::find_cluster_access({.kubeconfig = flags.kubeconfig, .context = flags.context, .environment = environment});
+  auto access = kube::find_cluster_access(
+      {.kubeconfig = flags.kubeconfig, .context = flags.context, .environment = kube::process_variable});
   if (!access) return fail(access.error().message);
   access->impersonate_user = flags.as_user;
   access->impersonate_groups = flags.as_groups;

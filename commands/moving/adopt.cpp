@@ -17,21 +17,16 @@ namespace {
 using kube::Resource;
 using nlohmann::json;
 
-const Resource kDeployments{"apps", "v1", "deployments", true, "Deployment"};
 constexpr Duration kBetweenReadings = std::chrono::seconds(1);
 // After this number of conflicts, another client changes the same objects all the time.
 constexpr int kMostConflicts = 30;
-
-kube::Selection named(std::string_view name, const std::string& ns = "") {
-  return {.ns = ns, .field_selector = "metadata.name=" + std::string(name)};
-}
 
 std::vector<Reading> state_readings(const std::string& ns) {
   std::vector<Reading> readings = component_readings();
   for (const DefinedKind& kind : defined_kinds())
     readings.push_back(
         {kube::resource_of(kCustomResourceDefinitions), named(string_at(*kind.definition, {"metadata", "name"}))});
-  readings.push_back({kDeployments, named("muster", ns)});
+  readings.push_back({deployments(), named("muster", ns)});
   for (const std::string_view name : {std::string_view("muster-config"), kAdoptionRecordName})
     readings.push_back({kube::resource_of(kConfigMaps), named(name, ns)});
   return readings;

@@ -20,15 +20,12 @@ namespace {
 using nlohmann::json;
 
 std::vector<Reading> doctor_readings(const std::string& ns) {
-  const auto named = [](std::string_view name, const std::string& in = "") {
-    return kube::Selection{.ns = in, .field_selector = "metadata.name=" + std::string(name)};
-  };
   const kube::Selection own{.ns = ns, .label_selector = std::string(kAppNameLabel) + "=" + std::string(kAppName)};
   std::vector<Reading> readings = component_readings();
   for (const DefinedKind& kind : defined_kinds())
     readings.push_back(
         {kube::resource_of(kCustomResourceDefinitions), named(string_at(*kind.definition, {"metadata", "name"}))});
-  readings.push_back({{"apps", "v1", "deployments", true, "Deployment"}, named("muster", ns)});
+  readings.push_back({deployments(), named("muster", ns)});
   readings.push_back({kube::resource_of(kPods), own});
   readings.push_back({{"", "v1", "secrets", true, "Secret"}, own});
   readings.push_back({kube::resource_of(kConfigMaps), named("muster-config", ns)});

@@ -20,14 +20,8 @@ namespace {
 using kube::Resource;
 using nlohmann::json;
 
-const Resource kDeployments{"apps", "v1", "deployments", true, "Deployment"};
-
 Resource idle_kind(const char* plural, const char* kind) {
   return {"kueue.x-k8s.io", "v1beta2", plural, false, kind};
-}
-
-kube::Selection named(std::string_view name) {
-  return {.field_selector = "metadata.name=" + std::string(name)};
 }
 
 void add_components(std::vector<Reading>& readings) {
@@ -35,9 +29,9 @@ void add_components(std::vector<Reading>& readings) {
   readings.push_back({kube::resource_of(kValidatingWebhookConfigurations)});
   for (const Component* component : {&kueue_component(), &jobset_component()}) {
     // By the label of its manifests, and by its name if the label is missing.
-    readings.push_back({kDeployments, named(component->deployment)});
+    readings.push_back({deployments(), named(component->deployment)});
     readings.push_back(
-        {kDeployments, {.label_selector = std::string(kAppNameLabel) + "=" + std::string(component->label)}});
+        {deployments(), {.label_selector = std::string(kAppNameLabel) + "=" + std::string(component->label)}});
     readings.push_back({kube::leases(), named(component->lease)});
     for (const std::string_view name : component->api_services)
       readings.push_back({kube::resource_of(kApiServices), named(name)});
@@ -71,6 +65,14 @@ void add_jobs(std::vector<Reading>& readings) {
 }
 
 }  // namespace
+
+Resource deployments() {
+  return {"apps", "v1", "deployments", true, "Deployment"};
+}
+
+kube::Selection named(std::string_view name, const std::string& ns) {
+  return {.ns = ns, .field_selector = "metadata.name=" + std::string(name)};
+}
 
 std::vector<Reading> component_readings() {
   std::vector<Reading> readings;

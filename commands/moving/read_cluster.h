@@ -29,6 +29,10 @@ std::vector<Reading> preflight_readings();
 // error: the API server does not answer, or answers with an error of its own.
 Outcome<> read_into(kube::KubeApi& api, const std::vector<Reading>& readings, ClusterDump& dump);
 
+kube::Resource deployments();
+// One object; of all namespaces without `ns`.
+kube::Selection named(std::string_view name, const std::string& ns = "");
+
 // The minor version of Kubernetes 1.x, as the API server tells it; nullopt: it does not.
 std::optional<int> server_minor(kube::KubeApi& api);
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <sstream>
 
@@ -79,6 +80,11 @@ Result<std::string> read_credential_file(const std::string& path) {
   const auto text = read_secret_file(path);
   if (!text.ok()) return fail(text.error().message);
   return std::string(text->view());
+}
+
+std::optional<std::string> process_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? std::optional<std::string>(value) : std::nullopt;
 }
 
 Result<ClusterAccess> find_cluster_access(const AccessSearch& search) {

@@ -55,7 +55,10 @@ struct ClusterAccess {
   std::string ns = "default";
 };
 
-// Where to look. `environment` reads one variable, nullopt when unset.
+// A variable of this process; nullopt: it is not set, or is empty.
+std::optional<std::string> process_variable(const char* name);
+
+// Where to look. `environment` reads one variable, nullopt when unset: process_variable(), but in tests.
 struct AccessSearch {
   std::string kubeconfig;  // --kubeconfig; empty when not given
   std::string context;     // --context; empty: the current one
