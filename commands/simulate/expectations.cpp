@@ -122,7 +122,7 @@ class Checker {
   }
   void check_time(const char* limit, int64_t at, int64_t since, const std::string& never) {
     if (at != what_if::kNever) {
-      check(limit, true, static_cast<double>(at - since) / 1e9, true, "it took");
+      check(limit, true, seconds_of(at - since), true, "it took");
     } else if (const auto wanted = expectation_.limits.find(limit); wanted != expectation_.limits.end()) {
       checked_.push_back(
           {.name = expectation_.place + ": " + expectation_.text + ": " + limit + " " + span_text(wanted->second),
@@ -156,7 +156,7 @@ what_if::Waits waits_over(const Scenario& scenario, const History& history,
     if (start == what_if::kNever)
       seconds.push_back(std::numeric_limits<double>::infinity());
     else if (!(arrival.stored && arrival.stored->admitted()))
-      seconds.push_back(static_cast<double>(start - arrival.at.count()) / 1e9);
+      seconds.push_back(seconds_of(start - arrival.at.count()));
   }
   return what_if::waits_of(seconds);
 }

@@ -41,6 +41,13 @@ std::string report_junit(const Report& report);
 std::string comparison_table(const Report& before, const Report& after);
 nlohmann::json comparison_json(const Report& before, const Report& after);
 
+// Without the name of the job.
+nlohmann::json without_node_json(const what_if::WithoutNode& pods);
+
+// Of the times in a History.
+inline double seconds_of(int64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) / what_if::kSecond;
+}
 // "37s", "12m5s", "3h4m", "2d5h".
 std::string span_text(double seconds);
 

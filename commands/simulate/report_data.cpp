@@ -17,10 +17,6 @@ using what_if::kNever;
 
 constexpr std::array<std::string_view, 5> kFates = {"notCome", "waiting", "running", "finished", "deactivated"};
 
-double seconds(int64_t nanoseconds) {
-  return static_cast<double>(nanoseconds) / 1e9;
-}
-
 json waits_json(const what_if::Waits& waits) {
   return {{"jobs", waits.jobs},
           {"meanSeconds", waits.mean},
@@ -88,14 +84,12 @@ json node_waits_json(const what_if::NodeWaits& waits) {
           {"pods", {{"max", waits.most_pods}, {"mean", waits.mean_pods}}}};
 }
 
-json without_node_json(const Report& report) {
+json all_without_node(const Report& report) {
   json list = json::array();
-  for (const what_if::WithoutNode& one : report.history.without_node)
-    list.push_back({{"job", job_name(report.scenario, one.job)},
-                    {"podSet", one.pod_set},
-                    {"pods", one.pods},
-                    {"of", one.of},
-                    {"message", one.message}});
+  for (const what_if::WithoutNode& one : report.history.without_node) {
+    list.push_back(without_node_json(one));
+    list.back()["job"] = job_name(report.scenario, one.job);
+  }
   return list;
 }
 
@@ -119,10 +113,14 @@ std::string cell(std::string text) {
 }
 
 std::string number_cell(int64_t nanoseconds) {
-  return nanoseconds == kNever ? "" : json(seconds(nanoseconds)).dump();
+  return nanoseconds == kNever ? "" : json(seconds_of(nanoseconds)).dump();
 }
 
 }  // namespace
+
+json without_node_json(const what_if::WithoutNode& pods) {
+  return {{"podSet", pods.pod_set}, {"pods", pods.pods}, {"of", pods.of}, {"message", pods.message}};
+}
 
 Result<SimulateFormat> parse_simulate_format(std::string_view text) {
   static const std::vector<std::string> names = {"table", "json", "yaml", "csv", "junit"};
@@ -155,7 +153,7 @@ json report_json(const Report& report) {
   json all = {
       {"input", report.name},
       {"start", format_rfc3339(to_timestamp(report.scenario.start))},
-      {"elapsedSeconds", seconds(summary.elapsed.count())},
+      {"elapsedSeconds", seconds_of(summary.elapsed.count())},
       {"steps", summary.steps},
       {"jobs",
        {{"all", summary.jobs},
@@ -179,7 +177,7 @@ json report_json(const Report& report) {
   if (summary.knows_nodes) {
     all["nodes"] = nodes_json(summary);
     all["waitsForNodes"] = node_waits_json(summary.node_waits);
-    all["podsWithoutNode"] = without_node_json(report);
+    all["podsWithoutNode"] = all_without_node(report);
   }
   if (report.asked) all["job"] = verdict_json(report);
   return all;

@@ -31,16 +31,6 @@ const what_if::Waiting* why(const Report& report) {
   return nullptr;
 }
 
-// The pods that never get a node, with the reason.
-json without_node(const Report& report) {
-  json list = json::array();
-  for (const what_if::WithoutNode& one : report.history.without_node) {
-    if (one.job == *report.asked)
-      list.push_back({{"podSet", one.pod_set}, {"pods", one.pods}, {"of", one.of}, {"message", one.message}});
-  }
-  return list;
-}
-
 // In the cluster it is admitted already.
 bool is_admitted_already(const Report& report) {
   const WorkloadPtr& stored = report.scenario.arrivals[*report.asked].stored;
@@ -65,14 +55,17 @@ json verdict_json(const Report& report) {
                   {"evicts", victims(report)}};
   if (job.first_start != what_if::kNever) {
     const int64_t wait = job.first_start - report.scenario.arrivals[*report.asked].at.count();
-    verdict["waitSeconds"] = static_cast<double>(wait) / 1e9;
+    verdict["waitSeconds"] = seconds_of(wait);
     verdict["start"] = format_rfc3339(to_timestamp(report.scenario.start + Duration(job.first_start)));
     verdict["flavors"] = first_flavors(report);
     if (report.summary.knows_nodes) {
       if (job.first_placed != what_if::kNever)
         verdict["podsScheduledSeconds"] =
-            static_cast<double>(job.first_placed - report.scenario.arrivals[*report.asked].at.count()) / 1e9;
-      verdict["podsWithoutNode"] = without_node(report);
+            seconds_of(job.first_placed - report.scenario.arrivals[*report.asked].at.count());
+      json& without = verdict["podsWithoutNode"] = json::array();
+      for (const what_if::WithoutNode& one : report.history.without_node) {
+        if (one.job == *report.asked) without.push_back(without_node_json(one));
+      }
     }
   } else if (const what_if::Waiting* waiting = why(report)) {
     verdict["reason"] = waiting->reason;

@@ -17,9 +17,6 @@ struct Known {
   Take take;
 };
 
-// Ten years: sums stay far below the limit of 64-bit nanoseconds.
-constexpr Duration kLongest = std::chrono::hours(24 * 3650);
-
 Outcome<> read(const Labels& annotations, const std::vector<Known>& known) {
   std::vector<std::string> names;
   for (const Known& one : known) names.push_back(one.name);
@@ -79,7 +76,7 @@ Result<Duration> parse_span(std::string_view text) {
     span = *parsed;
   }
   if (span < Duration::zero()) return fail("must not be negative");
-  if (span > kLongest) return fail("must be at most 10 years");
+  if (span > kLongestSpan) return fail("must be at most 10 years");
   return span;
 }
 

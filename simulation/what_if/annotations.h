@@ -17,6 +17,9 @@ namespace muster::what_if {
 
 inline constexpr std::string_view kSimulatePrefix = "simulate.muster.batch/";
 
+// Ten years: sums stay far below the limit of 64-bit nanoseconds.
+inline constexpr Duration kLongestSpan = std::chrono::hours(24 * 3650);
+
 // Of a job or a stored Workload.
 struct JobTraits {
   // After the start, or a time; nullopt: at the start.

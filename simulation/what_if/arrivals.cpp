@@ -14,7 +14,6 @@ namespace {
 
 // A job runs at least this long with any random number: no job ends before it begins.
 constexpr Duration kShortestRun = std::chrono::seconds(1);
-constexpr Duration kLongestRun = std::chrono::hours(24 * 3650);
 
 class RowReader {
  public:
@@ -102,7 +101,7 @@ std::vector<Arrival> random_arrivals(const RandomArrivals& random, const std::ve
     const double stretch = std::exp(random.spread * how_long.normal());
     Arrival arrival{.shape = shape, .at = Duration(static_cast<int64_t>(at)), .serial = i + 1};
     if (const auto& run_time = shapes[shape].run_time) {
-      const double nanoseconds = std::min(static_cast<double>(run_time->count()) * stretch, kLongestRun.count() * 1.0);
+      const double nanoseconds = std::min(static_cast<double>(run_time->count()) * stretch, kLongestSpan.count() * 1.0);
       arrival.run_time = std::max(Duration(static_cast<int64_t>(nanoseconds)), kShortestRun);
     }
     arrivals.push_back(std::move(arrival));

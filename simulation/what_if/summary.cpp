@@ -11,8 +11,6 @@
 namespace muster::what_if {
 namespace {
 
-constexpr double kSecond = 1e9;
-
 // As fixed numbers of groups: names are compared once for each shape, not for each job.
 class Groups {
  public:

@@ -10,6 +10,7 @@
 #include "api/meta/time.h"
 #include "base/did_you_mean.h"
 #include "base/whole_number.h"
+#include "simulation/what_if/annotations.h"
 
 namespace muster::what_if {
 namespace {
@@ -17,8 +18,8 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kGpu = "nvidia.com/gpu";
-constexpr int64_t kMostOfOne = 1'000'000;                   // pods, GPUs or CPUs of one job
-constexpr int64_t kLongestRunSeconds = 3650LL * 24 * 3600;  // seconds; as parse_span()
+constexpr int64_t kMostOfOne = 1'000'000;  // pods, GPUs or CPUs of one job
+constexpr int64_t kLongestRunSeconds = kLongestSpan / std::chrono::seconds(1);
 
 // "2020-06-09 18:41:01"; nullopt: no time.
 std::optional<int64_t> seconds_of(std::string_view text) {

@@ -3,20 +3,14 @@
 #include <algorithm>
 
 namespace muster::what_if {
-namespace {
-
-constexpr double kNanoseconds = 1e9;  // ns
-
-}  // namespace
-
 void Track::add(int64_t at, int64_t width, int64_t amount) {
   if (now_ != 0 && at > since_) {
-    area_ += static_cast<double>(now_) * static_cast<double>(at - since_) / kNanoseconds;
+    area_ += static_cast<double>(now_) * static_cast<double>(at - since_) / kSecond;
     for (int64_t from = since_; from < at;) {
       const size_t span = static_cast<size_t>(from / width);
       const int64_t to = std::min(at, static_cast<int64_t>(span + 1) * width);
       if (areas_.size() <= span) areas_.resize(span + 1);
-      areas_[span] += static_cast<double>(now_) * static_cast<double>(to - from) / kNanoseconds;
+      areas_[span] += static_cast<double>(now_) * static_cast<double>(to - from) / kSecond;
       from = to;
     }
   }
@@ -36,7 +30,7 @@ std::vector<double> Track::averages(int64_t width, int64_t end) const {
   std::vector<double> averages(spans);
   for (size_t i = 0; i < spans && i < areas_.size(); ++i) {
     const int64_t from = static_cast<int64_t>(i) * width;
-    averages[i] = areas_[i] * kNanoseconds / static_cast<double>(std::min(width, end - from));
+    averages[i] = areas_[i] * kSecond / static_cast<double>(std::min(width, end - from));
   }
   return averages;
 }

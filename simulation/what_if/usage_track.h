@@ -12,6 +12,7 @@
 
 namespace muster::what_if {
 
+inline constexpr double kSecond = 1e9;  // ns
 inline constexpr size_t kMostSpans = 512;
 inline constexpr int64_t kFirstSpan = 60'000'000'000;  // ns
 
