@@ -181,6 +181,7 @@ TEST_CASE("flavor fallback: a gang leaves the flavor by whichever time is over f
     INFO(world.report());
     CHECK(world.run_until([&] { return world.complete("late"); }, 6h));
     CHECK(world.evictions("late", "FlavorFallback") == 1);
+    CHECK(world.evictions("late") == 1);
     CHECK(world.tried("late").back() == "on-demand");
     CHECK(world.settle());
     CHECK(world.violations().empty());

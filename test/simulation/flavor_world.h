@@ -86,6 +86,12 @@ class FlavorWorld : public World {
   // The flavors of a job's admissions, in order.
   std::vector<std::string> tried(const std::string& job) { return tried_[job]; }
   int evictions(const std::string& job, const std::string& reason) { return evictions_[job + " " + reason]; }
+  // For any reason.
+  int evictions(const std::string& job) const {
+    int all = 0;
+    for (const auto& [of, count] : evictions_) all += of.starts_with(job + " ") ? count : 0;
+    return all;
+  }
   bool runs_on(const std::string& job, const std::string& flavor) {
     for (const json& pod : list(kPods)) {
       const std::string name = pod["metadata"]["name"];
