@@ -1,9 +1,12 @@
 #include "simulation/operators.h"
 
 #include <algorithm>
+#include <cctype>
+#include <iterator>
 
 #include "api/codec/json.h"
 #include "api/kinds/serving_types.h"
+#include "api/pods/pod_phase.h"
 #include "api/workload_conditions.h"
 #include "jobs/job_kind.h"
 #include "simulation/object_rules.h"
@@ -20,10 +23,6 @@ std::string_view pod_phase(const json& pod) {
   return string_at(pod, {"status", "phase"});
 }
 
-bool pod_is_over(const json& pod) {
-  return pod_phase(pod) == "Succeeded" || pod_phase(pod) == "Failed";
-}
-
 bool pod_is_ready(const json& pod) {
   return condition_is_true(read_conditions(array_at(pod, {"status", "conditions"})), "Ready");
 }
@@ -32,12 +31,16 @@ std::string object_name(const json& object) {
   return std::string(string_at(object, {"metadata", "name"}));
 }
 
-bool is_pytorch(const ObjectKey& key) {
-  return key.type->kind == "PyTorchJob";
+// nullptr: another kind.
+const TrainingJob* find_training_job(std::string_view kind) {
+  const auto found = std::find_if(std::begin(kTrainingJobs), std::end(kTrainingJobs),
+                                  [&](const TrainingJob& job) { return job.kind == kind; });
+  return found == std::end(kTrainingJobs) ? nullptr : found;
 }
 
-bool job_is_suspended(const ObjectKey& key, const json& job) {
-  return is_pytorch(key) ? bool_at(job, {"spec", "runPolicy", "suspend"}) : bool_at(job, {"spec", "suspend"});
+std::string in_small_letters(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
 }
 
 json operator_condition(const char* type, bool is_true) {
@@ -45,8 +48,8 @@ json operator_condition(const char* type, bool is_true) {
 }
 
 bool is_operated(const ResourceType& type) {
-  return type.kind == "PyTorchJob" || type.kind == "RayJob" || type.plural == kStatefulSets.plural ||
-         type.plural == kLeaderWorkerSets.plural;
+  return find_training_job(type.kind) != nullptr || type.kind == "RayJob" || type.kind == "SparkApplication" ||
+         type.plural == kStatefulSets.plural || type.plural == kLeaderWorkerSets.plural;
 }
 
 }  // namespace
@@ -70,7 +73,7 @@ void Operators::see(const Change& change) {
   if (change.type->plural != kPods.plural) return;
   const std::optional<OwnerReference> owner = controller_of(*change.after);
   if (!owner) return;
-  const JobKind* kind = find_job_kind(group_of(owner->api_version), owner->kind);
+  const JobKind* kind = find_job_kind(*owner);
   if (kind != nullptr && is_operated(kind->type))
     look_soon({&kind->type, std::string(string_at(*change.after, {"metadata", "namespace"})), owner->name});
 }
@@ -97,22 +100,29 @@ std::vector<ObjectPtr> Operators::pods_of(const std::string& uid) const {
 void Operators::look_at(const ObjectKey& key) {
   Sync sync{.key = key, .object = server_.get(key), .uid = {}, .pods = {}};
   if (sync.object == nullptr || is_deleting(*sync.object)) return;
-  sync.uid = string_at(*sync.object, {"metadata", "uid"});
+  sync.uid = uid_of(*sync.object);
   sync.pods = pods_of(sync.uid);
-  key.type->plural == kStatefulSets.plural || key.type->plural == kLeaderWorkerSets.plural ? run_set(sync)
-                                                                                           : run_job(sync);
+  if (find_job_kind(*key.type)->is_serving())
+    run_set(sync);
+  else
+    run_job(sync);
 }
 
 // --- What pods there shall be ---
 
-std::vector<Operators::WantedPod> Operators::pods_of_pytorch(const json& job) {
+std::vector<Operators::WantedPod> Operators::pods_of_job(const ResourceType& type, const json& job) {
+  if (const TrainingJob* kind = find_training_job(type.kind)) return pods_of_training(*kind, job);
+  return type.kind == "RayJob" ? pods_of_ray(job) : pods_of_spark(job);
+}
+
+std::vector<Operators::WantedPod> Operators::pods_of_training(const TrainingJob& kind, const json& job) {
   std::vector<WantedPod> pods;
-  for (const auto& [role, spec] : object_at(job, {"spec", "pytorchReplicaSpecs"}).items()) {
-    const std::string prefix = object_name(job) + (role == "Master" ? "-master-" : "-worker-");
+  for (const auto& [role, spec] : object_at(job, {"spec", kind.replica_specs}).items()) {
+    const std::string prefix = object_name(job) + "-" + in_small_letters(role) + "-";
     for (int64_t i = 0; i < int_at(spec, {"replicas"}).value_or(1); ++i)
       pods.push_back({.name = prefix + std::to_string(i),
                       .pod_template = object_at(spec, {"template"}),
-                      .ends_job = role == "Master"});
+                      .ends_job = role == kind.main_role});
   }
   return pods;
 }
@@ -128,6 +138,26 @@ std::vector<Operators::WantedPod> Operators::pods_of_ray(const json& job) {
           {.name = object_name(job) + "-" + std::string(string_at(group, {"groupName"})) + "-" + std::to_string(i),
            .pod_template = object_at(group, {"template"})});
   }
+  return pods;
+}
+
+// The operator makes the pods of fields of its own.
+std::vector<Operators::WantedPod> Operators::pods_of_spark(const json& job) {
+  const auto pod_of = [&](std::string name, const json& role, bool ends_job) {
+    const json container = {{"name", "spark"},
+                            {"image", string_at(job, {"spec", "image"})},
+                            {"resources", {{"requests", {{"cpu", string_at(role, {"coreRequest"})}}}}}};
+    return WantedPod{.name = std::move(name),
+                     .pod_template = {{"spec", {{"restartPolicy", "Never"}, {"containers", json::array({container})}}}},
+                     .labels = object_at(role, {"labels"}),
+                     .annotations = object_at(role, {"annotations"}),
+                     .ends_job = ends_job};
+  };
+  const json& spec = object_at(job, {"spec"});
+  std::vector<WantedPod> pods = {pod_of(object_name(job) + "-driver", object_at(spec, {"driver"}), true)};
+  const json& executor = object_at(spec, {"executor"});
+  for (int64_t i = 1; i <= int_at(executor, {"instances"}).value_or(1); ++i)
+    pods.push_back(pod_of(object_name(job) + "-exec-" + std::to_string(i), executor, false));
   return pods;
 }
 
@@ -172,12 +202,7 @@ void Operators::create_pod(const Sync& sync, const WantedPod& wanted) {
   metadata["namespace"] = sync.key.ns;
   for (const auto& [key, value] : wanted.labels.items()) metadata["labels"][key] = value;
   for (const auto& [key, value] : wanted.annotations.items()) metadata["annotations"][key] = value;
-  metadata["ownerReferences"] = json::array({{{"apiVersion", sync.key.type->api_version},
-                                              {"kind", sync.key.type->kind},
-                                              {"name", sync.key.name},
-                                              {"uid", sync.uid},
-                                              {"controller", true},
-                                              {"blockOwnerDeletion", true}}});
+  metadata["ownerReferences"] = json::array({controller_reference(*sync.key.type, read_meta(*sync.object), true)});
   // No webhook answers while no replica of muster serves: tried again, as by every controller.
   if (!server_.create(std::move(pod), kAsOperator).done())
     timeline_.after(std::chrono::seconds(2), [this, key = sync.key] { look_soon(key); });
@@ -186,7 +211,7 @@ void Operators::create_pod(const Sync& sync, const WantedPod& wanted) {
 void Operators::remove_pods(const Sync& sync, const std::set<std::string>& kept) {
   for (const ObjectPtr& pod : sync.pods) {
     if (kept.contains(object_name(*pod)) || is_deleting(*pod)) continue;
-    server_.remove(key_of(kPods, *pod), {.uid = std::string(string_at(*pod, {"metadata", "uid"}))}, kAsOperator);
+    server_.remove(key_of(kPods, *pod), {.uid = uid_of(*pod)}, kAsOperator);
   }
 }
 
@@ -194,27 +219,61 @@ void Operators::write_status(const Sync& sync, json status) {
   server_.patch_status(sync.key, {{"metadata", {{"uid", sync.uid}}}, {"status", std::move(status)}}, kAsOperator);
 }
 
+namespace {
+
+// How far a job's pods are.
+struct Progress {
+  size_t active = 0;
+  bool suspended = false, all_ready = false, over = false;
+};
+
+json training_status(const Progress& pods) {
+  json conditions = {operator_condition("Suspended", pods.suspended),
+                     operator_condition("Running", pods.all_ready && !pods.suspended)};
+  if (pods.over) conditions.push_back(operator_condition("Succeeded", true));
+  return {{"replicaStatuses", {{"Worker", {{"active", pods.over ? 0 : pods.active}}}}},
+          {"conditions", std::move(conditions)}};
+}
+
+json ray_status(const Progress& pods) {
+  if (pods.suspended) {
+    return {{"jobDeploymentStatus", pods.active > 0 ? "Suspending" : "Suspended"},
+            {"rayClusterStatus", {{"state", "suspended"}}}};
+  }
+  return {{"jobDeploymentStatus", pods.over ? "Complete" : "Running"},
+          {"jobStatus", pods.over ? "SUCCEEDED" : "RUNNING"},
+          {"rayClusterStatus", {{"state", pods.all_ready ? "ready" : ""}}}};
+}
+
+json spark_status(const Progress& pods) {
+  const char* state = pods.all_ready ? "RUNNING" : "SUBMITTED";
+  if (pods.over) state = "COMPLETED";
+  if (pods.suspended) state = pods.active > 0 ? "SUSPENDING" : "SUSPENDED";
+  return {{"applicationState", {{"state", state}}}};
+}
+
+json status_of(const ResourceType& type, const Progress& pods) {
+  if (find_training_job(type.kind) != nullptr) return training_status(pods);
+  return type.kind == "RayJob" ? ray_status(pods) : spark_status(pods);
+}
+
+}  // namespace
+
 void Operators::run_job(const Sync& sync) {
   const json& job = *sync.object;
-  const bool pytorch = is_pytorch(sync.key);
   const JobKind& kind = *find_job_kind(*sync.key.type);
   if (kind.end(read_object(kind.type, job))) return remove_pods(sync, {});
-  const std::vector<WantedPod> wanted = pytorch ? pods_of_pytorch(job) : pods_of_ray(job);
-  size_t ready = 0, active = 0;
-  bool over = false;
+  size_t ready = 0;
+  Progress progress{.suspended = kind.suspended(job)};
   for (const ObjectPtr& pod : sync.pods) {
-    active += !pod_is_over(*pod);
+    progress.active += !pod_has_ended(*pod);
     ready += pod_is_ready(*pod) && !is_deleting(*pod);
   }
-  if (job_is_suspended(sync.key, job)) {
+  if (progress.suspended) {
     remove_pods(sync, {});
-    if (pytorch)
-      return write_status(
-          sync, {{"replicaStatuses", {{"Worker", {{"active", active}}}}},
-                 {"conditions", {operator_condition("Suspended", true), operator_condition("Running", false)}}});
-    return write_status(sync, {{"jobDeploymentStatus", active > 0 ? "Suspending" : "Suspended"},
-                               {"rayClusterStatus", {{"state", "suspended"}}}});
+    return write_status(sync, status_of(kind.type, progress));
   }
+  const std::vector<WantedPod> wanted = pods_of_job(kind.type, job);
   for (const WantedPod& pod : wanted) {
     const json* found = sync.find(pod.name);
     if (found == nullptr) {
@@ -222,18 +281,10 @@ void Operators::run_job(const Sync& sync) {
     } else if (pod_phase(*found) == "Failed" && !is_deleting(*found)) {
       server_.remove(key_of(kPods, *found), {}, kAsOperator);
     }
-    over = over || (pod.ends_job && found != nullptr && pod_phase(*found) == "Succeeded");
+    progress.over = progress.over || (pod.ends_job && found != nullptr && pod_phase(*found) == "Succeeded");
   }
-  const bool all_ready = ready >= wanted.size();
-  if (pytorch) {
-    json conditions = {operator_condition("Suspended", false), operator_condition("Running", all_ready)};
-    if (over) conditions.push_back(operator_condition("Succeeded", true));
-    return write_status(sync, {{"replicaStatuses", {{"Worker", {{"active", over ? 0 : active}}}}},
-                               {"conditions", std::move(conditions)}});
-  }
-  write_status(sync, {{"jobDeploymentStatus", over ? "Complete" : "Running"},
-                      {"jobStatus", over ? "SUCCEEDED" : "RUNNING"},
-                      {"rayClusterStatus", {{"state", all_ready ? "ready" : ""}}}});
+  progress.all_ready = ready >= wanted.size();
+  write_status(sync, status_of(kind.type, progress));
 }
 
 void Operators::run_set(const Sync& sync) {
@@ -249,7 +300,7 @@ void Operators::run_set(const Sync& sync) {
     const auto leader = pod.annotations.find(std::string(kLeaderName));
     const bool has_leader = leader == pod.annotations.end() || sync.find(leader->get<std::string>()) != nullptr;
     if (found == nullptr && !waits && has_leader) create_pod(sync, pod);
-    if (found != nullptr && pod_is_over(*found) && !is_deleting(*found))
+    if (found != nullptr && pod_has_ended(*found) && !is_deleting(*found))
       server_.remove(key_of(kPods, *found), {}, kAsOperator);
     const bool is_up = found != nullptr && pod_is_ready(*found) && !is_deleting(*found);
     ready += is_up;

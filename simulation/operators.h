@@ -2,8 +2,10 @@
 // pods they make, when they delete them, and what they say in the status.
 //
 //   PyTorchJob        an operator makes one pod for each replica while spec.runPolicy.suspend is not true, deletes them
-//                     when it is, and says Succeeded once its master has
+//                     when it is, and says Succeeded once its master has; the same for TFJob, XGBoostJob, PaddleJob,
+//                     JAXJob and MPIJob
 //   RayJob            the same with a head and groups of workers; it ends with its head
+//   SparkApplication  the same with a driver and executors; it ends with its driver
 //   StatefulSet       pods in order, the next one once the last is ready; what goes is made again
 //   LeaderWorkerSet   for each group a leader, and its workers once it is there; what goes is made again
 //
@@ -14,11 +16,23 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "simulation/api_server.h"
 
 namespace muster::simulation {
+
+// A kind of Kubeflow's operators.
+struct TrainingJob {
+  std::string_view kind;
+  std::string_view replica_specs;  // in spec: a map of roles
+  std::string_view main_role;      // the first of its pods that succeeds ends the job
+};
+inline constexpr TrainingJob kTrainingJobs[] = {
+    {"PyTorchJob", "pytorchReplicaSpecs", "Master"}, {"TFJob", "tfReplicaSpecs", "Chief"},
+    {"XGBoostJob", "xgbReplicaSpecs", "Master"},     {"PaddleJob", "paddleReplicaSpecs", "Master"},
+    {"JAXJob", "jaxReplicaSpecs", "Worker"},         {"MPIJob", "mpiReplicaSpecs", "Launcher"}};
 
 class Operators {
  public:
@@ -52,8 +66,10 @@ class Operators {
   void create_pod(const Sync& sync, const WantedPod& wanted);
   void remove_pods(const Sync& sync, const std::set<std::string>& kept);
   void write_status(const Sync& sync, nlohmann::json status);
-  static std::vector<WantedPod> pods_of_pytorch(const nlohmann::json& job);
+  static std::vector<WantedPod> pods_of_job(const ResourceType& type, const nlohmann::json& job);
+  static std::vector<WantedPod> pods_of_training(const TrainingJob& kind, const nlohmann::json& job);
   static std::vector<WantedPod> pods_of_ray(const nlohmann::json& job);
+  static std::vector<WantedPod> pods_of_spark(const nlohmann::json& job);
   static std::vector<WantedPod> pods_of_stateful_set(const nlohmann::json& set);
   static std::vector<WantedPod> pods_of_leader_worker_set(const nlohmann::json& set);
 

@@ -107,7 +107,7 @@ void QuotaInvariants::check_release(const Workload& workload, const Holding& hel
               " without an eviction");
   if (!workload.meta.controller) return;
   const OwnerReference& owner = *workload.meta.controller;
-  const JobKind* kind = find_job_kind(group_of(owner.api_version), owner.kind);
+  const JobKind* kind = find_job_kind(owner);
   if (kind == nullptr || kind == &plain_pod || kind->is_serving()) return;
   const ObjectPtr object = server_.get({&kind->type, workload.meta.ns, owner.name});
   if (object == nullptr) return;
@@ -124,6 +124,7 @@ void QuotaInvariants::check_release(const Workload& workload, const Holding& hel
 }
 
 // The quota of a set that has no replicas, or others than before, goes without an eviction, but only without its pods.
+// A pod that is being deleted can run until it is gone from its node.
 void QuotaInvariants::check_group_release(const Workload& workload, const Holding& held) {
   if (!workload.evicted() && workload.meta.annotation(kIsGroupWorkload).empty())
     violated_("Workload " + workload.meta.name + " gave back the quota of ClusterQueue " + held.queue +
@@ -131,7 +132,8 @@ void QuotaInvariants::check_group_release(const Workload& workload, const Holdin
   for (const ObjectPtr& pod : server_.list(kPods)) {
     const QueuedPodPtr read = read_queued_pod(*pod);
     if (read->meta.ns != workload.meta.ns || read->group() != workload.meta.name) continue;
-    if (!read->gated() && !read->terminated() && !read->meta.deleting)
+    const bool can_run = !read->meta.deleting || !read->node.empty();
+    if (can_run && !read->gated() && !read->terminated())
       violated_("Workload " + workload.meta.name + " gave back its quota while pod " + read->meta.name + " could run");
   }
 }

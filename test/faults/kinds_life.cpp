@@ -1,6 +1,7 @@
 #include "test/faults/kinds_life.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "api/codec/json.h"
 #include "api/kinds/on_hold.h"
@@ -8,6 +9,7 @@
 #include "api/pods/queued_pod.h"
 #include "api/workload.h"
 #include "jobs/job_kind.h"
+#include "simulation/operators.h"
 #include "test/faults/life_cluster.h"
 #include "test/simulation/queues.h"
 
@@ -19,6 +21,9 @@ using namespace muster::simulation;
 using nlohmann::json;
 
 constexpr int kCpus = 5;
+// The largest job fits.
+constexpr int kLeastCpus = 3;
+const ObjectKey kQueue{&kClusterQueues, "", "cluster"};
 
 json pod_template(int run_seconds) {
   const json container = {
@@ -36,10 +41,21 @@ json named(const ResourceType& type, const std::string& name, const char* priori
             {"labels", {{kQueueNameLabel, "team"}, {kPriorityClassLabel, priority}}}}}};
 }
 
-json pytorch_job(const std::string& name, const char* priority, int workers) {
-  json job = named(find_job_kind("kubeflow.org", "PyTorchJob")->type, name, priority);
-  job["spec"]["pytorchReplicaSpecs"] = {{"Master", {{"replicas", 1}, {"template", pod_template(40)}}},
-                                        {"Worker", {{"replicas", workers}, {"template", pod_template(3600)}}}};
+json training_job(const TrainingJob& kind, const std::string& name, const char* priority, int workers) {
+  json job = named(find_job_kind("kubeflow.org", kind.kind)->type, name, priority);
+  json& roles = job["spec"][std::string(kind.replica_specs)];
+  roles["Worker"] = {{"replicas", workers}, {"template", pod_template(3600)}};
+  roles[std::string(kind.main_role)] = {{"replicas", 1}, {"template", pod_template(40)}};
+  return job;
+}
+
+json spark_application(const std::string& name, const char* priority, int executors) {
+  json job = named(find_job_kind("sparkoperator.k8s.io", "SparkApplication")->type, name, priority);
+  const auto role = [](int run_seconds) {
+    return json{{"coreRequest", "1"}, {"annotations", {{kRunSeconds, std::to_string(run_seconds)}}}};
+  };
+  job["spec"] = {{"type", "Python"}, {"mode", "cluster"}, {"driver", role(45)}, {"executor", role(3600)}};
+  job["spec"]["executor"]["instances"] = executors;
   return job;
 }
 
@@ -114,9 +130,14 @@ class KindsLife {
       cluster_.run_for(std::chrono::seconds(chance_.number() % 40));
       if (!sets_.empty() && chance_.happens(0.4)) change_a_set();
       if (chance_.happens(0.1)) delete_a_job();
+      if (chance_.happens(0.2)) change_quota(kLeastCpus + static_cast<int>(chance_.number() % 3));
     }
     cluster_.world().calm();
-    cluster_.run_for(5min);
+    change_quota(kCpus);
+    for (const int replicas : {0, 2}) {
+      for (const ObjectKey& set : sets_) scale(set, replicas);
+      cluster_.run_for(3min);
+    }
     cluster_.note(set_that_is_forgotten());
     // What serves never ends by itself, and others wait for its quota.
     for (const ObjectKey& set : sets_) cluster_.remove(set);
@@ -126,7 +147,9 @@ class KindsLife {
  private:
   static QueueSettings settings() {
     QueueSettings settings;
-    for (const char* framework : {"pod", "kubeflow.org/pytorchjob", "ray.io/rayjob"})
+    for (const char* framework :
+         {"pod", "kubeflow.org/pytorchjob", "kubeflow.org/tfjob", "kubeflow.org/xgboostjob", "kubeflow.org/paddlejob",
+          "kubeflow.org/jaxjob", "kubeflow.org/mpijob", "ray.io/rayjob", "sparkoperator.k8s.io/sparkapplication"})
       settings.rules.frameworks.emplace(framework);
     settings.rules.frameworks.emplace(kStatefulSetFramework);
     settings.rules.frameworks.emplace(kLeaderWorkerSetFramework);
@@ -153,15 +176,18 @@ class KindsLife {
     const char* priority = chance_.happens(0.3) ? "high" : "low";
     const std::string number = std::to_string(i);
     const int size = 1 + static_cast<int>(chance_.number() % 2);
-    switch ((scene_.seed + static_cast<uint64_t>(i)) % 5) {
+    const uint64_t turn = scene_.seed + static_cast<uint64_t>(i);
+    switch (turn % 6) {
       case 0:
-        return add(pytorch_job("torch" + number, priority, size));
+        return add(training_job(kTrainingJobs[turn / 6 % std::size(kTrainingJobs)], "train" + number, priority, size));
       case 1:
         return add(ray_job("ray" + number, priority, size));
       case 2:
         return add_set(stateful_set("db" + number, priority, 1 + size), kStatefulSets);
       case 3:
         return add_set(leader_worker_set("llm" + number, priority, size), kLeaderWorkerSets);
+      case 4:
+        return add(spark_application("spark" + number, priority, size));
       default:
         for (int pod = 0; pod < size; ++pod) cluster_.create(pod_of_group("group" + number, pod, priority, size));
     }
@@ -184,7 +210,16 @@ class KindsLife {
     }
     const int64_t replicas = int_at(cluster_.world().get(set), {"spec", "replicas"}).value_or(0);
     const int64_t wanted = replicas > 0 && chance_.happens(0.6) ? 0 : replicas == 0 ? 2 : replicas;
-    cluster_.patch(set, {{"spec", {{"replicas", wanted}}}});
+    scale(set, wanted);
+  }
+  void scale(const ObjectKey& set, int64_t replicas) {
+    cluster_.patch(set, {{"spec", {{"replicas", replicas}}}});
+  }
+  // What runs keeps its quota, also above the new one.
+  void change_quota(int cpus) {
+    json groups = cluster_.world().get(kQueue)["spec"]["resourceGroups"];
+    groups[0]["flavors"][0]["resources"][0]["nominalQuota"] = std::to_string(cpus);
+    cluster_.patch(kQueue, {{"spec", {{"resourceGroups", std::move(groups)}}}});
   }
   void delete_a_job() {
     if (jobs_.empty()) return;
