@@ -30,10 +30,6 @@ constexpr const char* kStyle =
     ".legend span{margin-right:14px}.legend i{display:inline-block;width:10px;height:10px}.fails{color:#b00}"
     "body.two{max-width:1900px;padding:0 16px}.sides{display:flex;gap:32px}.sides>section{flex:1 1 0;min-width:0}";
 
-double seconds(int64_t nanoseconds) {
-  return static_cast<double>(nanoseconds) / 1e9;
-}
-
 std::string row(const std::vector<std::string>& cells, const char* of = "td") {
   std::string text = "<tr>";
   for (const std::string& cell : cells)
@@ -52,7 +48,7 @@ std::string table(const std::vector<std::string>& head, const std::vector<std::v
 std::string heads(const Report& report) {
   const what_if::Summary& all = report.summary;
   return "<p>" + escape_xml(report.name) + ", from " + escape_xml(format_rfc3339(to_timestamp(report.scenario.start))) +
-         ", " + span_text(seconds(all.elapsed.count())) + " of simulated time. " + std::to_string(all.jobs) +
+         ", " + span_text(seconds_of(all.elapsed.count())) + " of simulated time. " + std::to_string(all.jobs) +
          " jobs: " + std::to_string(all.finished) + " finished, " + std::to_string(all.running) + " running, " +
          std::to_string(all.waiting) + " waiting, " + std::to_string(all.deactivated) + " deactivated. Wait: mean " +
          span_text(all.waits.mean) + ", p50 " + span_text(all.waits.p50) + ", p99 " + span_text(all.waits.p99) + ". " +
@@ -69,45 +65,90 @@ std::string expectations(const Report& report) {
   return text + "</ul>\n";
 }
 
+// --- Plots. Two configurations that are compared have the same axes and colors ---
+
+struct UsageAxis {
+  int64_t most = 0;
+  std::vector<std::string> queues;  // those with the highest usage first
+};
+
+struct Axes {
+  double seconds = 0;
+  int64_t waiting = 0, without_node = 0;
+  std::map<std::pair<std::string, std::string>, UsageAxis> usage;  // by flavor and resource
+};
+
+// Of every report, the usage of each queue.
+UsageAxis usage_axis(const std::vector<const Report*>& reports, const std::string& flavor,
+                     const std::string& resource) {
+  UsageAxis axis;
+  std::map<std::string, double> area_of_queue;
+  for (const Report* report : reports) {
+    for (const UsageRow& row : report->summary.flavors) {
+      if (row.flavor == flavor && row.resource == resource) axis.most = std::max({axis.most, row.nominal, row.most});
+    }
+    const what_if::UsageTracks& usage = report->history.usage;
+    for (size_t i = 0; i < usage.slots().size(); ++i) {
+      const what_if::QuotaSlot& slot = usage.slots()[i];
+      if (slot.flavor == flavor && slot.resource == resource)
+        area_of_queue[slot.cluster_queue] += usage.track(i).area();
+    }
+  }
+  std::vector<std::pair<double, std::string>> queues;
+  for (const auto& [queue, area] : area_of_queue) queues.emplace_back(-area, queue);
+  std::sort(queues.begin(), queues.end());
+  for (auto& [area, queue] : queues) axis.queues.push_back(std::move(queue));
+  return axis;
+}
+
+Axes axes_of(const std::vector<const Report*>& reports) {
+  Axes axes;
+  for (const Report* report : reports) {
+    axes.seconds = std::max(axes.seconds, seconds_of(report->summary.elapsed.count()));
+    axes.waiting = std::max(axes.waiting, report->history.usage.pending().most());
+    axes.without_node = std::max(axes.without_node, report->history.nodes.pending().most());
+    for (const UsageRow& row : report->summary.flavors) {
+      const auto [axis, is_new] = axes.usage.try_emplace({row.flavor, row.resource});
+      if (is_new) axis->second = usage_axis(reports, row.flavor, row.resource);
+    }
+  }
+  return axes;
+}
+
 // The queues with the highest usage, and all others as one series.
-std::vector<Series> series_of(const Report& report, const UsageRow& of) {
+std::vector<Series> series_of(const Report& report, const UsageRow& of, const UsageAxis& axis) {
   const what_if::UsageTracks& usage = report.history.usage;
-  std::vector<std::pair<double, size_t>> slots;
+  std::vector<Series> series;
+  for (size_t i = 0; i < std::min(axis.queues.size(), kMostQueues); ++i) series.push_back({axis.queues[i], {}});
+  if (axis.queues.size() > kMostQueues)
+    series.push_back({std::to_string(axis.queues.size() - kMostQueues) + " others", {}});
   for (size_t i = 0; i < usage.slots().size(); ++i) {
     const what_if::QuotaSlot& slot = usage.slots()[i];
-    if (slot.flavor == of.flavor && slot.resource == of.resource) slots.emplace_back(-usage.track(i).area(), i);
-  }
-  std::sort(slots.begin(), slots.end());
-  std::vector<Series> series;
-  for (size_t i = 0; i < slots.size(); ++i) {
-    std::vector<double> values = usage.track(slots[i].second).averages(usage.width(), usage.end());
-    if (i < kMostQueues) {
-      series.push_back({usage.slots()[slots[i].second].cluster_queue, std::move(values)});
-      continue;
-    }
-    if (i == kMostQueues) series.push_back({std::to_string(slots.size() - kMostQueues) + " others", {}});
-    std::vector<double>& sum = series.back().values;
-    if (sum.size() < values.size()) sum.resize(values.size());
+    if (slot.flavor != of.flavor || slot.resource != of.resource) continue;
+    const auto place = std::find(axis.queues.begin(), axis.queues.end(), slot.cluster_queue) - axis.queues.begin();
+    std::vector<double>& sum = series[std::min(static_cast<size_t>(place), kMostQueues)].values;
+    const std::vector<double> values = usage.track(i).averages(usage.width(), usage.end());
+    sum.resize(std::max(sum.size(), values.size()));
     for (size_t span = 0; span < values.size(); ++span) sum[span] += values[span];
   }
   return series;
 }
 
-std::string usage_plots(const Report& report) {
+std::string usage_plots(const Report& report, const Axes& axes) {
   std::string text = "<h2>Usage by queue</h2>\n";
-  const double end = seconds(report.summary.elapsed.count());
   for (size_t i = 0; i < std::min(report.summary.flavors.size(), kMostPlots); ++i) {
     const UsageRow& of = report.summary.flavors[i];
-    const auto amount = [&](double value) { return to_quantity(of.resource, static_cast<int64_t>(value)).text(); };
-    const std::vector<Series> series = series_of(report, of);
-    const double most = static_cast<double>(std::max(of.nominal, of.most));
+    const UsageAxis& axis = axes.usage.at({of.flavor, of.resource});
+    const auto amount = [&](int64_t value) { return to_quantity(of.resource, value).text(); };
+    const std::vector<Series> series = series_of(report, of, axis);
     text += "<h3>" + escape_xml(of.flavor + ", " + of.resource) + "</h3>\n";
     text += stacked_plot({.title = "Usage of " + of.flavor + ", " + of.resource,
-                          .seconds = end,
-                          .most = most,
-                          .most_text = amount(most),
+                          .seconds = axes.seconds,
+                          .covered = seconds_of(report.summary.elapsed.count()),
+                          .most = static_cast<double>(axis.most),
+                          .most_text = amount(axis.most),
                           .limit = static_cast<double>(of.nominal),
-                          .limit_text = "nominal quota " + amount(static_cast<double>(of.nominal))},
+                          .limit_text = "nominal quota " + amount(of.nominal)},
                          series);
     std::vector<std::string> names;
     for (const Series& one : series) names.push_back(one.name);
@@ -116,21 +157,24 @@ std::string usage_plots(const Report& report) {
   return text;
 }
 
-std::string waiting_plot(const Report& report) {
-  const what_if::UsageTracks& usage = report.history.usage;
-  const double most = static_cast<double>(usage.pending().most());
-  return "<h2>Jobs that wait</h2>\n" +
-         stacked_plot({.title = "Jobs that wait",
-                       .seconds = seconds(report.summary.elapsed.count()),
-                       .most = most,
-                       .most_text = std::to_string(usage.pending().most())},
-                      {{"jobs that wait", usage.pending().averages(usage.width(), usage.end())}});
+// A number over time: jobs that wait, pods without a node.
+std::string counts_plot(const char* title, const what_if::UsageTracks& tracks, int64_t most, const Report& report,
+                        const Axes& axes) {
+  return stacked_plot({.title = title,
+                       .seconds = axes.seconds,
+                       .covered = seconds_of(report.summary.elapsed.count()),
+                       .most = static_cast<double>(most),
+                       .most_text = std::to_string(most)},
+                      {{title, tracks.pending().averages(tracks.width(), tracks.end())}});
+}
+
+std::string waiting_plot(const Report& report, const Axes& axes) {
+  return "<h2>Jobs that wait</h2>\n" + counts_plot("Jobs that wait", report.history.usage, axes.waiting, report, axes);
 }
 
 // Of pods whose job is admitted.
-std::string nodes_plot(const Report& report) {
+std::string nodes_plot(const Report& report, const Axes& axes) {
   if (!report.summary.knows_nodes) return "";
-  const what_if::UsageTracks& nodes = report.history.nodes;
   std::vector<std::vector<std::string>> rows;
   for (const what_if::NodeRow& row : report.summary.nodes) {
     const auto amount = [&](double value) { return to_quantity(row.resource, static_cast<int64_t>(value)).text(); };
@@ -138,16 +182,12 @@ std::string nodes_plot(const Report& report) {
                     amount(static_cast<double>(row.others)), amount(row.mean), amount(static_cast<double>(row.most))});
   }
   return "<h2>Pods without a node</h2>\n" +
-         stacked_plot({.title = "Pods without a node",
-                       .seconds = seconds(report.summary.elapsed.count()),
-                       .most = static_cast<double>(nodes.pending().most()),
-                       .most_text = std::to_string(nodes.pending().most())},
-                      {{"pods without a node", nodes.pending().averages(nodes.width(), nodes.end())}}) +
+         counts_plot("Pods without a node", report.history.nodes, axes.without_node, report, axes) +
          table({"Nodes of", "Nodes", "Resource", "Allocatable", "Other pods", "Mean", "Most"}, rows);
 }
 
-std::string gantt(const Report& report) {
-  const double end = seconds(report.summary.elapsed.count());
+std::string gantt(const Report& report, const Axes& axes) {
+  const double end = seconds_of(report.summary.elapsed.count());
   std::map<uint32_t, std::vector<const what_if::Stay*>> stays;
   for (const what_if::Stay& stay : report.history.stays) {
     if (stay.job < kMostJobs) stays[stay.job].push_back(&stay);
@@ -156,13 +196,13 @@ std::string gantt(const Report& report) {
   for (uint32_t job = 0; job < std::min(report.history.jobs.size(), kMostJobs); ++job) {
     if (report.history.jobs[job].fate == what_if::Fate::kNotCome) continue;
     GanttRow row_of{.name = job_name(report.scenario, job), .bars = {}};
-    double since = seconds(report.scenario.arrivals[job].at.count());
+    double since = seconds_of(report.scenario.arrivals[job].at.count());
     for (const what_if::Stay* stay : stays[job]) {
-      const double from = seconds(stay->from), to = stay->to == kNever ? end : seconds(stay->to);
+      const double from = seconds_of(stay->from), to = stay->to == kNever ? end : seconds_of(stay->to);
       if (from > since)
         row_of.bars.push_back(
             {.from = since, .to = from, .waits = true, .text = row_of.name + " waits " + span_text(from - since)});
-      const double placed = stay->placed == kNever ? to : std::min(seconds(stay->placed), to);
+      const double placed = stay->placed == kNever ? to : std::min(seconds_of(stay->placed), to);
       if (placed > from)
         row_of.bars.push_back({.from = from,
                                .to = placed,
@@ -185,7 +225,7 @@ std::string gantt(const Report& report) {
   std::string text = "<h2>Jobs</h2>\n<p>A thin bar: it waits. A red border: it was evicted.";
   if (report.history.jobs.size() > kMostJobs)
     text += " The first " + std::to_string(kMostJobs) + " of " + std::to_string(report.history.jobs.size()) + " jobs.";
-  return text + "</p>\n" + legend(report.history.flavor_sets) + gantt_plot(end, rows);
+  return text + "</p>\n" + legend(report.history.flavor_sets) + gantt_plot(axes.seconds, rows);
 }
 
 std::string tables(const Report& report) {
@@ -214,9 +254,9 @@ std::string tables(const Report& report) {
   return text;
 }
 
-std::string body(const Report& report) {
-  return heads(report) + expectations(report) + usage_plots(report) + waiting_plot(report) + nodes_plot(report) +
-         gantt(report) + tables(report);
+std::string body(const Report& report, const Axes& axes) {
+  return heads(report) + expectations(report) + usage_plots(report, axes) + waiting_plot(report, axes) +
+         nodes_plot(report, axes) + gantt(report, axes) + tables(report);
 }
 
 // The figures that a change of a configuration is judged by.
@@ -228,14 +268,14 @@ std::string differences(const Report& before, const Report& after) {
   const auto span = [](const char* name, double was, double is) {
     return std::vector<std::string>{name, span_text(was), span_text(is)};
   };
-  return table(
-      {"", before.name, after.name},
-      {span("Simulated time", seconds(a.elapsed.count()), seconds(b.elapsed.count())), count("Jobs", a.jobs, b.jobs),
-       count("Finished", a.finished, b.finished), count("Waiting at the end", a.waiting, b.waiting),
-       count("Deactivated", a.deactivated, b.deactivated), span("Wait, mean", a.waits.mean, b.waits.mean),
-       span("Wait, p50", a.waits.p50, b.waits.p50), span("Wait, p99", a.waits.p99, b.waits.p99),
-       span("Wait, longest", a.waits.most, b.waits.most), count("Evictions", a.evictions, b.evictions),
-       count("Preemptions", a.preemptions, b.preemptions), count("Flavor fallbacks", a.fallbacks, b.fallbacks)});
+  return table({"", before.name, after.name},
+               {span("Simulated time", seconds_of(a.elapsed.count()), seconds_of(b.elapsed.count())),
+                count("Jobs", a.jobs, b.jobs), count("Finished", a.finished, b.finished),
+                count("Waiting at the end", a.waiting, b.waiting), count("Deactivated", a.deactivated, b.deactivated),
+                span("Wait, mean", a.waits.mean, b.waits.mean), span("Wait, p50", a.waits.p50, b.waits.p50),
+                span("Wait, p99", a.waits.p99, b.waits.p99), span("Wait, longest", a.waits.most, b.waits.most),
+                count("Evictions", a.evictions, b.evictions), count("Preemptions", a.preemptions, b.preemptions),
+                count("Flavor fallbacks", a.fallbacks, b.fallbacks)});
 }
 
 std::string page(const std::string& title, const char* open, const std::string& content) {
@@ -249,13 +289,14 @@ std::string page(const std::string& title, const char* open, const std::string& 
 }  // namespace
 
 std::string report_page(const Report& report) {
-  return page(report.name, "<body>", body(report));
+  return page(report.name, "<body>", body(report, axes_of({&report})));
 }
 
 std::string comparison_page(const Report& before, const Report& after) {
+  const Axes axes = axes_of({&before, &after});
   return page(before.name + " and " + after.name, "<body class=\"two\">",
-              differences(before, after) + "<div class=\"sides\">\n<section>\n" + body(before) +
-                  "</section>\n<section>\n" + body(after) + "</section>\n</div>\n");
+              differences(before, after) + "<div class=\"sides\">\n<section>\n" + body(before, axes) +
+                  "</section>\n<section>\n" + body(after, axes) + "</section>\n</div>\n");
 }
 
 }  // namespace muster

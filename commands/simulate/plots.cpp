@@ -66,8 +66,9 @@ std::string stacked_plot(const PlotFrame& frame, const std::vector<Series>& seri
   }
   if (most <= 0) most = 1;
   std::fill(below.begin(), below.end(), 0);
+  const double width = frame.seconds > 0 ? kWidth * std::min(frame.covered / frame.seconds, 1.0) : 0;
   const auto x = [&](size_t span) {
-    return kLeft + kWidth * static_cast<double>(span) / static_cast<double>(std::max<size_t>(spans, 1));
+    return kLeft + width * static_cast<double>(span) / static_cast<double>(std::max<size_t>(spans, 1));
   };
   const auto y = [&](double value) { return kTop + kHeight * (1 - value / most); };
   std::string content;

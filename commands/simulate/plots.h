@@ -14,6 +14,7 @@ struct Series {
 struct PlotFrame {
   std::string title;
   double seconds = 0;       // from the left to the right
+  double covered = 0;       // of them, what the values are about; nothing is drawn after them
   double most = 0;          // at the top; at least the largest value is shown
   std::string most_text{};  // that value in its unit
   double limit = 0;         // a dashed line; 0: none

@@ -120,6 +120,32 @@ TEST_CASE("page: two configurations stand side by side below the figures of both
     CHECK_MESSAGE(page.find(text) != std::string::npos, text);
 }
 
+TEST_CASE("page: two configurations have the same axes, and a queue has the same color in both") {
+  std::vector<json> jobs = {job("large", 4, "0s"), job("small", 1, "1m")};
+  jobs[0]["metadata"]["labels"][std::string(kQueueNameLabel)] = "red";
+  jobs[1]["metadata"]["labels"][std::string(kQueueNameLabel)] = "blue";
+  // In the first one red never has quota for its job, so blue uses more; in the second one red does.
+  std::vector<json> small = two_teams(1), larger = two_teams(4);
+  for (std::vector<json>* objects : {&small, &larger}) objects->insert(objects->end(), jobs.begin(), jobs.end());
+  const std::string page = comparison_page(report_of(small), report_of(larger));
+  const size_t second = page.rfind("<section>");
+  const std::string left = page.substr(0, second), right = page.substr(second);
+  const auto part = [](const std::string& text, const std::string& from, const std::string& to) {
+    const size_t begin = text.find(from);
+    REQUIRE(begin != std::string::npos);
+    return text.substr(begin, text.find(to, begin) - begin);
+  };
+  const std::string legend = part(right, "<p class=\"legend\">", "</p>");
+  CHECK(part(left, "<p class=\"legend\">", "</p>") == legend);
+  CHECK(legend.find("red") < legend.find("blue"));
+  // What is written at the top of the usage, and below it the times.
+  const std::string axis =
+      part(right, "<text x=\"10.0\" y=\"16.0\"", "<line class=\"axis\" x1=\"10.0\" y1=\"224.0\" x2=\"950.0\"");
+  CHECK(part(left, "<text x=\"10.0\" y=\"16.0\"", "<line class=\"axis\" x1=\"10.0\" y1=\"224.0\" x2=\"950.0\"") ==
+        axis);
+  CHECK(axis.find(">8</text>") != std::string::npos);
+}
+
 TEST_CASE("page: names that tenants write stay text") {
   std::vector<json> objects = queues(4);
   const std::string evil = "</title><script>alert(1)</script>\"'&\x01\xff";

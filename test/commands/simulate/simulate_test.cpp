@@ -1,10 +1,14 @@
 // `muster simulate` as it is called: files in, tables and exit codes out.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "api/codec/yaml.h"
 #include "test/commands/simulate/called.h"
+#include "test/support/vectors.h"
 
 using namespace muster;
 using namespace muster::test;
@@ -21,6 +25,29 @@ TEST_CASE("simulate: waits, usage, evictions and who waits are told") {
     INFO(answer.out);
     CHECK(answer.out.find(part) != std::string::npos);
   }
+}
+
+TEST_CASE("simulate: README's what-if gives the figures that README shows") {
+  const std::string folder = std::string(MUSTER_SOURCE_DIR) + "/manifests/samples/what-if/";
+  const TemporaryFolder output;
+  const Answer answer = simulate({"-f", folder + "today", "--compare", folder + "proposal", "--arrivals",
+                                  folder + "jobs.csv", "--html", output.path() + "/what-if.html"});
+  CHECK(answer.err == "");
+  CHECK(answer.code == 0);
+  // The columns are as wide as the names of the folders.
+  const auto words_of_rows = [](const std::string& text) {
+    std::vector<std::vector<std::string>> rows;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      rows.emplace_back(std::istream_iterator<std::string>(words), std::istream_iterator<std::string>());
+    }
+    return rows;
+  };
+  std::vector<std::vector<std::string>> rows = words_of_rows(answer.out);
+  REQUIRE(rows.size() > 10);
+  const std::vector<std::vector<std::string>> readme = words_of_rows(read_source_file("README.md"));
+  CHECK(std::search(readme.begin(), readme.end(), rows.begin() + 1, rows.end()) != readme.end());
 }
 
 TEST_CASE("simulate: the same input gives the same bytes, also by chance") {
