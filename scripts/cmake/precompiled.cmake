@@ -1,6 +1,6 @@
 # Headers that nearly every source reads, parsed once: nlohmann's and the standard library's are most of
-# what a source is (1.0 s of 2.2 s for a rule). Sources still include what they use: clang-tidy reads them
-# without this file.
+# what a source is (1.0 s of 2.2 s for a rule). Sources still include what they use: `scripts/lint alone` reads
+# each without this file.
 option(MUSTER_PRECOMPILED "Parse the large headers once" ON)
 
 set(MUSTER_LARGE_HEADERS <nlohmann/json.hpp> <algorithm> <array> <chrono> <functional> <map> <memory> <optional> <set>
