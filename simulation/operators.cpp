@@ -284,6 +284,8 @@ void Operators::run_job(const Sync& sync) {
     progress.over = progress.over || (pod.ends_job && found != nullptr && pod_phase(*found) == "Succeeded");
   }
   progress.all_ready = ready >= wanted.size();
+  // Whoever reads that the job is over finds no pods that run.
+  if (progress.over) remove_pods(sync, {});
   write_status(sync, status_of(kind.type, progress));
 }
 

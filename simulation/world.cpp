@@ -97,8 +97,8 @@ std::function<std::unique_ptr<LoopObserver>(const EngineSettings&)>& World::obse
 }
 
 void World::jump_wall_clock(Duration by) {
-  invariants_.note_disturbance();
   timeline_.jump_wall_clock(by);
+  invariants_.clock_was_set();
 }
 
 void World::elect(int replica) {

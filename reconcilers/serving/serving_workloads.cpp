@@ -203,11 +203,15 @@ class Alignment {
   std::vector<ObjectEvent> events_;
 };
 
-// Workloads that can use quota.
-std::vector<QueuedPodPtr> using_quota(const ServingContext& context, std::vector<QueuedPodPtr> pods) {
+// Pods that use quota, or can at any moment: a pod of an admitted Workload can be losing its gate just now.
+std::vector<QueuedPodPtr> using_quota(const ServingContext& context, const Workload& workload,
+                                      std::vector<QueuedPodPtr> pods) {
+  // Of a set that is scaled to zero the gated pods are deleted soon. With other numbers of replicas they wait for
+  // quota.
+  const bool gates_open = workload.admitted() && context.wanted.groups == 0;
   std::erase_if(pods, [&](const QueuedPodPtr& pod) {
     return !uses_node(*pod, context.rules(), context.job.now.wall) &&
-           (pod->gated() || pod->terminated() || pod->meta.deleting);
+           ((pod->gated() && !gates_open) || pod->terminated() || pod->meta.deleting);
   });
   return pods;
 }
@@ -234,7 +238,7 @@ void keep_reservation(const ServingContext& context, const Workload& workload, P
   const bool fits = counts_the_same(context, workload);
   if (context.wanted.groups > 0 && fits && !leaves) return;
   const auto pods = context.job.state.pods_of_group(workload.meta.ns, workload.meta.name);
-  const std::vector<QueuedPodPtr> in_use = using_quota(context, pods);
+  const std::vector<QueuedPodPtr> in_use = using_quota(context, workload, pods);
   // Grace periods end without an event.
   for (const QueuedPodPtr& pod : in_use) {
     if (pod->meta.deleting) plan.wake_at(end_of_grace(*pod));

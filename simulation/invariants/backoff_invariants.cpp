@@ -29,7 +29,17 @@ void BackoffInvariants::see(const Change& change) {
   if (state->requeue_at.is_zero()) return;
   Backoff& known = backoffs_[after->meta.uid];
   if (known.until == state->requeue_at) return;
-  known = {state->requeue_at, timeline_.elapsed() + (to_time_point(state->requeue_at) - timeline_.now().wall)};
+  known = {state->requeue_at, ends_at(state->requeue_at)};
+}
+
+// By the clock that does not jump.
+Duration BackoffInvariants::ends_at(Timestamp until) const {
+  return timeline_.elapsed() + (to_time_point(until) - timeline_.now().wall);
+}
+
+void BackoffInvariants::clock_was_set() {
+  for (auto& [uid, backoff] : backoffs_)
+    backoff.elapsed_until = std::min(backoff.elapsed_until, ends_at(backoff.until));
 }
 
 // From the eviction, by its stamp.
@@ -51,11 +61,9 @@ void BackoffInvariants::check_return(const Workload& workload) {
   const Backoff backoff = found->second;
   backoffs_.erase(found);
   // One second for a decision that was made in time and whose timestamp is rounded down.
-  const bool early = timeline_.elapsed() + seconds(1) < backoff.elapsed_until &&
-                     timeline_.now().wall + seconds(1) < to_time_point(backoff.until);
-  if (early)
+  if (timeline_.elapsed() + seconds(1) < backoff.elapsed_until)
     violated_("Workload " + workload.meta.name + " got quota " +
-              std::to_string((to_time_point(backoff.until) - timeline_.now().wall) / seconds(1)) +
+              std::to_string((backoff.elapsed_until - timeline_.elapsed()) / seconds(1)) +
               " s before its backoff was over");
 }
 

@@ -3,8 +3,8 @@
 //   grows           the n-th backoff lasts base * 2^(n-1) at least, or the longest that is configured
 //   not too early   a Workload gets no quota before its status.requeueState.requeueAt
 //
-// It looks at what the API server stores, and knows nothing of muster's timers. A clock that is set forwards ends
-// a backoff early, so both clocks are looked at.
+// It looks at what the API server stores, and knows nothing of muster's timers. A clock that is set forwards can end a
+// backoff early, also if it is set back later: muster counts from the moment at which it began to wait.
 #pragma once
 
 #include <functional>
@@ -25,12 +25,14 @@ class BackoffInvariants {
       : timeline_(timeline), strategy_(strategy), violated_(std::move(violated)) {}
 
   void see(const Change& change);
+  void clock_was_set();
 
  private:
   struct Backoff {
     Timestamp until;
-    Duration elapsed_until{};  // the same, by the other clock
+    Duration elapsed_until{};  // the earliest of it by the other clock, since it was set
   };
+  Duration ends_at(Timestamp until) const;
   void check_length(const Workload& workload);
   void check_return(const Workload& workload);
 

@@ -51,6 +51,10 @@ class Invariants {
   void muster_writes(bool writes) { muster_writes_ = writes; }
   // Something happened that is no write: see WriteStorms.
   void note_disturbance() { storms_.note_disturbance(); }
+  void clock_was_set() {
+    storms_.note_disturbance();
+    backoffs_.clock_was_set();
+  }
 
   // One sentence each, with the virtual time.
   const std::vector<std::string>& violations() const { return violations_; }

@@ -72,10 +72,6 @@ void WriteStorms::see(const Change& change, bool by_muster) {
   }
   if (change.removed || change.before == nullptr) return void(histories_.erase(key));
   History& history = histories_[key];
-  if (history.values.empty()) {
-    history.values.push_back(
-        {whole_digest(*change.before), rough_digest(*change.before), disturbances_, queue_changes_});
-  }
   history.values.push_back({whole_digest(*change.after), rough_digest(*change.after), disturbances_, queue_changes_});
   if (history.values.size() > kBusyLength) history.values.pop_front();
   if (history.undisturbed_since != disturbances_) history.writes = 0;

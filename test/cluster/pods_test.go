@@ -175,7 +175,7 @@ func TestPodsWithoutAQueueDoNotNeedMuster(t *testing.T) {
 	if _, err := pods.Create(harness.Context(t), scene.pod("queued", "1"), harness.ForReal); err == nil {
 		t.Error("a pod in a queue was made while nobody could gate it")
 	}
-	outcome := harness.Load(harness.Context(t), 8, 100, func(number int) error {
+	outcome := harness.Load(harness.Context(t), 8, 1000, func(number int) error {
 		pod := scene.pod(fmt.Sprint("free-", number), "1")
 		pod.Labels = nil
 		_, err := pods.Create(harness.Context(t), pod, harness.ForReal)

@@ -138,6 +138,22 @@ TEST_CASE("serving sets: the pods of a StatefulSet are one group, and its quota 
   CHECK(cluster.count() == 5);
 }
 
+TEST_CASE("serving sets: a pod that can be losing its gate holds the quota of a set that is scaled to zero") {
+  Cluster cluster;
+  cluster.put(kStatefulSets, stateful_set_of(1));
+  cluster.put(kQueuedPods, pod_of(0));
+  cluster.settle_all();
+  cluster.admit(1);
+  cluster.put(kStatefulSets, stateful_set_of(0));
+  // The write that removes the gate is on its way.
+  cluster.reconciler = &serving_set_reconciler;
+  CHECK(cluster.reconcile({&kStatefulSets, "team-a", "srv"}).writes.empty());
+  CHECK(cluster.reserved() == "True R");
+  cluster.vanish("srv-0");
+  cluster.settle_all();
+  CHECK(cluster.reserved() == "False OnHold");
+}
+
 TEST_CASE("serving sets: pods that are too many wait, and a reservation of another size goes back when nobody runs") {
   Cluster cluster;
   cluster.put(kStatefulSets, stateful_set_of(1));
