@@ -113,6 +113,9 @@ class Scheduler {
   // their last refusal is obsolete.
   std::vector<std::string> take_left() { return workloads_.take_left(); }
 
+  // See QuotaIdTable: if so, every Workload is to be put again.
+  bool take_late_names() { return state_.names.take_late_names(); }
+
  private:
   void point_local_queue(LocalQueueState& local, QueueState* queue);
   void prepare(Now now, bool only_what_it_helps);

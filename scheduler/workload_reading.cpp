@@ -49,12 +49,17 @@ std::vector<PodSetState> read_pod_sets(const Workload& workload, const std::vect
     PodSetState pod_set{.count = count_after_reclaim(workload, workload.pod_sets[i], reclaims), .per_pod = {}};
     if (i < pod_requests.size()) {
       for (const auto& [resource, amount] : pod_requests[i])
-        pod_set.per_pod.push_back({names.resource(resource), amount});
+        pod_set.per_pod.push_back({names.requested(resource), amount});
     }
     // The order in which Kueue visits resources: if several refuse, the user sees the first one.
     std::sort(pod_set.per_pod.begin(), pod_set.per_pod.end(), [&](const ResourceAmount& a, const ResourceAmount& b) {
       return names.visiting_order(a.resource) < names.visiting_order(b.resource);
     });
+    // Several names can share an id.
+    pod_set.per_pod.erase(
+        std::unique(pod_set.per_pod.begin(), pod_set.per_pod.end(),
+                    [](const ResourceAmount& a, const ResourceAmount& b) { return a.resource == b.resource; }),
+        pod_set.per_pod.end());
     pod_sets.push_back(std::move(pod_set));
   }
   return pod_sets;

@@ -129,9 +129,15 @@ SchedulerDriver::SchedulerDriver(const QueueSettings& settings)
 void SchedulerDriver::put(const TypedObject& object, const ClusterState& state, Now now) {
   std::visit(Overloaded{
                  [&](const WorkloadPtr& workload) { put_workload(workload, state, now); },
-                 [&](const ClusterQueuePtr& queue) { scheduler_->put(queue); },
+                 [&](const ClusterQueuePtr& queue) {
+                   scheduler_->put(queue);
+                   put_after_late_names(state, now);
+                 },
                  [&](const LocalQueuePtr& queue) { scheduler_->put(queue); },
-                 [&](const CohortPtr& cohort) { scheduler_->put(cohort); },
+                 [&](const CohortPtr& cohort) {
+                   scheduler_->put(cohort);
+                   put_after_late_names(state, now);
+                 },
                  [&](const ResourceFlavorPtr& flavor) { scheduler_->put(flavor); },
                  [&](const AdmissionCheckPtr& check) { scheduler_->put(check); },
                  [&](const PriorityClassPtr& priority_class) { scheduler_->put(priority_class); },
@@ -235,6 +241,14 @@ void SchedulerDriver::put_workloads_of(std::string_view ns, const ClusterState& 
   for (const WorkloadPtr& workload : state.workloads_in(ns)) {
     if (asks_for_quota(*workload)) put_workload(workload, state, now);
   }
+}
+
+// A resource has quota now, and earlier requests of it could share the id of many names.
+void SchedulerDriver::put_after_late_names(const ClusterState& state, Now now) {
+  if (!scheduler_->take_late_names()) return;
+  std::map<std::string, WorkloadPtr> workloads;
+  for (const auto& [key, workload] : scheduler_->state().workloads) workloads.emplace(key, workload->object);
+  for (const auto& [key, workload] : workloads) put_workload(workload, state, now);
 }
 
 // A withdrawn admission frees quota at once, so the scheduler decides again. A Workload that is admitted then

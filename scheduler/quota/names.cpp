@@ -5,6 +5,9 @@
 namespace muster {
 namespace {
 
+// Users read it in a message in the place of a resource's name.
+constexpr std::string_view kSharedName = "(one of thousands that no ClusterQueue has)";
+
 uint64_t key_of(FlavorId flavor, ResourceId resource) {
   return (uint64_t{flavor} << 32) | resource;
 }
@@ -21,8 +24,16 @@ uint32_t QuotaIdTable::Table::id(std::string_view name) {
 // The order is Kueue's: that of a hash, so it is the same in every process.
 ResourceId QuotaIdTable::resource(std::string_view name) {
   const ResourceId id = resources_.id(name);
-  if (id == visiting_order_.size()) visiting_order_.push_back(fnv1a_64(name));
+  if (id < visiting_order_.size()) return id;
+  visiting_order_.push_back(fnv1a_64(name));
+  has_late_names_ = has_late_names_ || shared_.has_value();
   return id;
+}
+
+ResourceId QuotaIdTable::requested(std::string_view name) {
+  if (resources_.names.size() < kMostResources || resources_.ids.contains(std::string(name))) return resource(name);
+  if (!shared_) shared_ = resource(kSharedName);
+  return *shared_;
 }
 
 // For questions, which must not add names.

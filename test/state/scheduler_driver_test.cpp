@@ -126,6 +126,44 @@ TEST_CASE("scheduler driver: containers count where the pod as a whole claims to
   }
 }
 
+TEST_CASE("scheduler driver: a user who requests thousands of resources takes no memory for their names") {
+  Deciding cluster;
+  const auto put = [&](const std::string& name, const json& requests) {
+    const json container = {{"name", "c"}, {"resources", {{"requests", requests}}}};
+    cluster.put(
+        kWorkloads, name,
+        {{"spec",
+          {{"queueName", "lq"},
+           {"podSets", {{{"name", "main"}, {"count", 1}, {"template", {{"spec", {{"containers", {container}}}}}}}}}}}});
+  };
+  for (int i = 0; i < 2; ++i) {
+    json requests;
+    for (int resource = 0; resource < 5000; ++resource)
+      requests["example.com/" + std::to_string(i) + "-" + std::to_string(resource)] = "1";
+    put("many" + std::to_string(i), requests);
+  }
+  put("honest", {{"example.com/gpu", "1"}});
+  cluster.decide();
+  const auto* refused = cluster.decision<Inadmissible>("honest");
+  REQUIRE(refused != nullptr);
+  CHECK(refused->message ==
+        "couldn't assign flavors to pod set main: resource (one of thousands that no ClusterQueue has) unavailable in "
+        "ClusterQueue");
+  CHECK(cluster.decisions.scheduler().state().names.resource_count() <= QuotaIdTable::kMostResources + 1);
+  // When a ClusterQueue gets quota for it, it is this resource again.
+  cluster.put(kClusterQueues, "cq",
+              {{"spec",
+                {{"namespaceSelector", json::object()},
+                 {"resourceGroups",
+                  {{{"coveredResources", {"cpu"}},
+                    {"flavors", {{{"name", "f1"}, {"resources", {{{"name", "cpu"}, {"nominalQuota", "10"}}}}}}}},
+                   {{"coveredResources", {"example.com/gpu"}},
+                    {"flavors",
+                     {{{"name", "f1"}, {"resources", {{{"name", "example.com/gpu"}, {"nominalQuota", "1"}}}}}}}}}}}}});
+  cluster.decide();
+  CHECK(cluster.decision<Admitted>("honest"));
+}
+
 TEST_CASE("scheduler driver: devices that pods claim are not counted so such Workloads wait") {
   const json claims = {{"spec",
                         {{"podSets",
