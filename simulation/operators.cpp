@@ -48,7 +48,9 @@ json operator_condition(const char* type, bool is_true) {
 }
 
 bool is_operated(const ResourceType& type) {
-  return find_training_job(type.kind) != nullptr || type.kind == "RayJob" || type.kind == "SparkApplication" ||
+  static constexpr std::string_view kKinds[] = {"RayJob", "RayCluster", "SparkApplication", "AppWrapper"};
+  return find_training_job(type.kind) != nullptr ||
+         std::find(std::begin(kKinds), std::end(kKinds), type.kind) != std::end(kKinds) ||
          type.plural == kStatefulSets.plural || type.plural == kLeaderWorkerSets.plural;
 }
 
@@ -112,7 +114,9 @@ void Operators::look_at(const ObjectKey& key) {
 
 std::vector<Operators::WantedPod> Operators::pods_of_job(const ResourceType& type, const json& job) {
   if (const TrainingJob* kind = find_training_job(type.kind)) return pods_of_training(*kind, job);
-  return type.kind == "RayJob" ? pods_of_ray(job) : pods_of_spark(job);
+  if (type.kind == "RayJob") return pods_of_ray(job, object_at(job, {"spec", "rayClusterSpec"}));
+  if (type.kind == "RayCluster") return pods_of_ray(job, object_at(job, {"spec"}));
+  return type.kind == "AppWrapper" ? pods_of_appwrapper(job) : pods_of_spark(job);
 }
 
 std::vector<Operators::WantedPod> Operators::pods_of_training(const TrainingJob& kind, const json& job) {
@@ -127,8 +131,7 @@ std::vector<Operators::WantedPod> Operators::pods_of_training(const TrainingJob&
   return pods;
 }
 
-std::vector<Operators::WantedPod> Operators::pods_of_ray(const json& job) {
-  const json& cluster = object_at(job, {"spec", "rayClusterSpec"});
+std::vector<Operators::WantedPod> Operators::pods_of_ray(const json& job, const json& cluster) {
   std::vector<WantedPod> pods = {{.name = object_name(job) + "-head",
                                   .pod_template = object_at(cluster, {"headGroupSpec", "template"}),
                                   .ends_job = true}};
@@ -137,6 +140,17 @@ std::vector<Operators::WantedPod> Operators::pods_of_ray(const json& job) {
       pods.push_back(
           {.name = object_name(job) + "-" + std::string(string_at(group, {"groupName"})) + "-" + std::to_string(i),
            .pod_template = object_at(group, {"template"})});
+  }
+  return pods;
+}
+
+// Of components that are pods.
+std::vector<Operators::WantedPod> Operators::pods_of_appwrapper(const json& job) {
+  std::vector<WantedPod> pods;
+  for (const json& component : array_at(job, {"spec", "components"})) {
+    json pod_template = object_at(component, {"template"});
+    std::string name = object_name(pod_template);
+    pods.push_back({.name = std::move(name), .pod_template = std::move(pod_template), .ends_job = true});
   }
   return pods;
 }
@@ -252,9 +266,25 @@ json spark_status(const Progress& pods) {
   return {{"applicationState", {{"state", state}}}};
 }
 
+json ray_cluster_status(const Progress& pods) {
+  const char* state = pods.all_ready ? "ready" : "";
+  return {{"state", pods.suspended && pods.active == 0 ? "suspended" : state}};
+}
+
+// It says that it has quota until its last pod has ended.
+json appwrapper_status(const Progress& pods) {
+  const char* phase = pods.over ? "Succeeded" : "Running";
+  if (pods.suspended) phase = pods.active > 0 ? "Suspending" : "Suspended";
+  return {{"phase", phase},
+          {"conditions", json::array({operator_condition("QuotaReserved", !pods.suspended || pods.active > 0),
+                                      operator_condition("PodsReady", pods.all_ready)})}};
+}
+
 json status_of(const ResourceType& type, const Progress& pods) {
   if (find_training_job(type.kind) != nullptr) return training_status(pods);
-  return type.kind == "RayJob" ? ray_status(pods) : spark_status(pods);
+  if (type.kind == "RayJob") return ray_status(pods);
+  if (type.kind == "RayCluster") return ray_cluster_status(pods);
+  return type.kind == "AppWrapper" ? appwrapper_status(pods) : spark_status(pods);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 //                     when it is, and says Succeeded once its master has; the same for TFJob, XGBoostJob, PaddleJob,
 //                     JAXJob and MPIJob
 //   RayJob            the same with a head and groups of workers; it ends with its head
+//   RayCluster        the same, and it never ends
+//   AppWrapper        the same with the pods that it contains
 //   SparkApplication  the same with a driver and executors; it ends with its driver
 //   StatefulSet       pods in order, the next one once the last is ready; what goes is made again
 //   LeaderWorkerSet   for each group a leader, and its workers once it is there; what goes is made again
@@ -68,7 +70,8 @@ class Operators {
   void write_status(const Sync& sync, nlohmann::json status);
   static std::vector<WantedPod> pods_of_job(const ResourceType& type, const nlohmann::json& job);
   static std::vector<WantedPod> pods_of_training(const TrainingJob& kind, const nlohmann::json& job);
-  static std::vector<WantedPod> pods_of_ray(const nlohmann::json& job);
+  static std::vector<WantedPod> pods_of_ray(const nlohmann::json& job, const nlohmann::json& cluster);
+  static std::vector<WantedPod> pods_of_appwrapper(const nlohmann::json& job);
   static std::vector<WantedPod> pods_of_spark(const nlohmann::json& job);
   static std::vector<WantedPod> pods_of_stateful_set(const nlohmann::json& set);
   static std::vector<WantedPod> pods_of_leader_worker_set(const nlohmann::json& set);

@@ -59,14 +59,37 @@ json spark_application(const std::string& name, const char* priority, int execut
   return job;
 }
 
+json ray_cluster_spec(int workers, int run_seconds) {
+  json group = {{"groupName", "small"}, {"replicas", workers}, {"template", pod_template(100'000)}};
+  return {{"headGroupSpec", {{"template", pod_template(run_seconds)}}}, {"workerGroupSpecs", json::array({group})}};
+}
+
 json ray_job(const std::string& name, const char* priority, int workers) {
   json job = named(find_job_kind("ray.io", "RayJob")->type, name, priority);
-  json group = {{"groupName", "small"}, {"replicas", workers}, {"template", pod_template(3600)}};
   job["spec"] = {{"submissionMode", "HTTPMode"},
                  {"shutdownAfterJobFinishes", true},
-                 {"rayClusterSpec",
-                  {{"headGroupSpec", {{"template", pod_template(50)}}}, {"workerGroupSpecs", json::array({group})}}}};
+                 {"rayClusterSpec", ray_cluster_spec(workers, 50)}};
   return job;
+}
+
+json ray_cluster(const std::string& name, const char* priority, int workers) {
+  json cluster = named(find_job_kind("ray.io", "RayCluster")->type, name, priority);
+  cluster["spec"] = ray_cluster_spec(workers, 100'000);
+  return cluster;
+}
+
+json appwrapper(const std::string& name, const char* priority, int pods) {
+  json wrapper = named(find_job_kind("workload.codeflare.dev", "AppWrapper")->type, name, priority);
+  json components = json::array();
+  for (int i = 0; i < pods; ++i) {
+    json pod = pod_template(35);
+    pod["apiVersion"] = kPods.api_version;
+    pod["kind"] = kPods.kind;
+    pod["metadata"]["name"] = name + "-" + std::to_string(i);
+    components.push_back({{"template", std::move(pod)}});
+  }
+  wrapper["spec"] = {{"components", std::move(components)}};
+  return wrapper;
 }
 
 json stateful_set(const std::string& name, const char* priority, int replicas) {
@@ -149,7 +172,8 @@ class KindsLife {
     QueueSettings settings;
     for (const char* framework :
          {"pod", "kubeflow.org/pytorchjob", "kubeflow.org/tfjob", "kubeflow.org/xgboostjob", "kubeflow.org/paddlejob",
-          "kubeflow.org/jaxjob", "kubeflow.org/mpijob", "ray.io/rayjob", "sparkoperator.k8s.io/sparkapplication"})
+          "kubeflow.org/jaxjob", "kubeflow.org/mpijob", "ray.io/rayjob", "ray.io/raycluster",
+          "workload.codeflare.dev/appwrapper", "sparkoperator.k8s.io/sparkapplication"})
       settings.rules.frameworks.emplace(framework);
     settings.rules.frameworks.emplace(kStatefulSetFramework);
     settings.rules.frameworks.emplace(kLeaderWorkerSetFramework);
@@ -177,9 +201,9 @@ class KindsLife {
     const std::string number = std::to_string(i);
     const int size = 1 + static_cast<int>(chance_.number() % 2);
     const uint64_t turn = scene_.seed + static_cast<uint64_t>(i);
-    switch (turn % 6) {
+    switch (turn % 8) {
       case 0:
-        return add(training_job(kTrainingJobs[turn / 6 % std::size(kTrainingJobs)], "train" + number, priority, size));
+        return add(training_job(kTrainingJobs[turn / 8 % std::size(kTrainingJobs)], "train" + number, priority, size));
       case 1:
         return add(ray_job("ray" + number, priority, size));
       case 2:
@@ -187,6 +211,10 @@ class KindsLife {
       case 3:
         return add_set(leader_worker_set("llm" + number, priority, size), kLeaderWorkerSets);
       case 4:
+        return add(appwrapper("wrapped" + number, priority, size));
+      case 5:
+        return add_cluster(ray_cluster("cluster" + number, priority, size));
+      case 6:
         return add(spark_application("spark" + number, priority, size));
       default:
         for (int pod = 0; pod < size; ++pod) cluster_.create(pod_of_group("group" + number, pod, priority, size));
@@ -195,6 +223,13 @@ class KindsLife {
   void add(const json& job) {
     cluster_.create(job);
     jobs_.push_back(key_of(*find_type(job), job));
+  }
+  // It never ends: for a while, then it is deleted.
+  void add_cluster(const json& cluster) {
+    cluster_.create(cluster);
+    const ObjectKey key = key_of(*find_type(cluster), cluster);
+    cluster_.run_for(std::chrono::seconds(20 + chance_.number() % 60));
+    cluster_.remove(key);
   }
   void add_set(const json& set, const ResourceType& type) {
     cluster_.create(set);
@@ -212,9 +247,7 @@ class KindsLife {
     const int64_t wanted = replicas > 0 && chance_.happens(0.6) ? 0 : replicas == 0 ? 2 : replicas;
     scale(set, wanted);
   }
-  void scale(const ObjectKey& set, int64_t replicas) {
-    cluster_.patch(set, {{"spec", {{"replicas", replicas}}}});
-  }
+  void scale(const ObjectKey& set, int64_t replicas) { cluster_.patch(set, {{"spec", {{"replicas", replicas}}}}); }
   // What runs keeps its quota, also above the new one.
   void change_quota(int cpus) {
     json groups = cluster_.world().get(kQueue)["spec"]["resourceGroups"];
