@@ -49,7 +49,7 @@ func TestMusterInstallsInAnyNamespace(t *testing.T) {
 	}
 	rights := harness.Manifests(t, append([]string{"--only=rbac"}, install...)...)
 	cluster.Kubectl(t, rights, "apply", "-f", "-")
-	t.Cleanup(func() { cluster.Kubectl(t, rights, "delete", "--ignore-not-found", "-f", "-") })
+	t.Cleanup(func() { cluster.Kubectl(t, rights, "delete", "--ignore-not-found", "--wait=false", "-f", "-") })
 	cluster.EnsureMusterNamespace(t)
 	before := kept(t, cluster, "muster-system")
 

@@ -15,7 +15,7 @@ func ApplyRights(t testing.TB, c *Cluster, config string, flags ...string) (righ
 	c.EnsureMusterNamespace(t)
 	manifests := Manifests(t, append([]string{"--only=rbac", "--config", config}, flags...)...)
 	c.Kubectl(t, manifests, "apply", "-f", "-")
-	t.Cleanup(func() { c.Kubectl(t, manifests, "delete", "--ignore-not-found", "-f", "-") })
+	t.Cleanup(func() { c.Kubectl(t, manifests, "delete", "--ignore-not-found", "--wait=false", "-f", "-") })
 	for _, object := range Documents(t, manifests) {
 		if object.GetName() != "muster" || (object.GetKind() != "ClusterRole" && object.GetKind() != "Role") {
 			continue
