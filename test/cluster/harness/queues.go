@@ -193,7 +193,7 @@ func (c *Cluster) leaveQueues(t testing.TB, namespace string) {
 			t.Errorf("deleting the %s: %v", resource.Resource, err)
 		}
 	}
-	if err := within(20*time.Second, func() error { return c.noWorkloads(namespace) }); err != nil {
+	if err := within(45*time.Second, func() error { return c.noWorkloads(namespace) }); err != nil {
 		t.Errorf("after their jobs were deleted: %v", err)
 		c.forceWorkloadsAway(namespace)
 	}
@@ -230,7 +230,8 @@ func (c *Cluster) removeInUse(t testing.TB, resource schema.GroupVersionResource
 	if err := client.Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		t.Errorf("deleting %s %s: %v", resource.Resource, name, err)
 	}
-	if err := within(20*time.Second, func() error { return c.gone(resource, "", name) }); err != nil {
+	// A watch that broke several times begins again after 30 s.
+	if err := within(45*time.Second, func() error { return c.gone(resource, "", name) }); err != nil {
 		t.Errorf("%s %s, which nothing uses: %v", resource.Resource, name, err)
 		_, _ = client.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	}
