@@ -28,6 +28,7 @@ type history struct {
 	mutex   sync.Mutex
 	moments []moment
 	seen    map[types.UID]uint64
+	gaps    int   // watches that began again with a list
 	ended   error // a watch that broke
 }
 
@@ -117,6 +118,9 @@ func (h *history) resume(ctx context.Context, kind schema.GroupVersionResource) 
 		}
 		if err == nil {
 			h.catchUpWith(list)
+			h.mutex.Lock()
+			h.gaps++
+			h.mutex.Unlock()
 			return watcher, nil
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -155,6 +159,13 @@ func (h *history) fail(err error) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	h.ended = err
+}
+
+// Complete says that no event was missed. A busy API server can end a watch that is slow.
+func (h *history) Complete() bool {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return h.gaps == 0
 }
 
 func (h *history) failed() error {
