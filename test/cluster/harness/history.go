@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,7 +29,6 @@ type history struct {
 	mutex   sync.Mutex
 	moments []moment
 	seen    map[types.UID]uint64
-	gaps    int   // watches that began again with a list
 	ended   error // a watch that broke
 }
 
@@ -65,10 +65,12 @@ func (c *Cluster) history(t testing.TB, namespace string, trim func(*unstructure
 }
 
 func (h *history) follow(ctx context.Context, kind schema.GroupVersionResource, watcher watch.Interface) {
+	var last uint64
 	for {
-		err := h.record(kind.Resource, watcher)
+		var err error
+		last, err = h.record(kind.Resource, watcher, last)
 		if h.watching == goesOn {
-			watcher, err = h.resume(ctx, kind)
+			watcher, err = h.resume(ctx, kind, last)
 		}
 		if ctx.Err() != nil {
 			return
@@ -80,18 +82,21 @@ func (h *history) follow(ctx context.Context, kind schema.GroupVersionResource, 
 	}
 }
 
-// record stores the events of a watch, and returns the reason of its end.
-func (h *history) record(kind string, watcher watch.Interface) error {
+// record stores the events of a watch, and returns the reason of its end and the version from which another one can
+// continue; 0: none can.
+func (h *history) record(kind string, watcher watch.Interface, last uint64) (uint64, error) {
 	for event := range watcher.ResultChan() {
 		object, ok := event.Object.(*unstructured.Unstructured)
 		if !ok || event.Type == watch.Error {
-			return fmt.Errorf("the watch of %s: %v", kind, event.Object)
+			return 0, fmt.Errorf("the watch of %s: %v", kind, event.Object)
 		}
 		h.mutex.Lock()
 		h.take(object, event.Type == watch.Deleted)
+		// The objects at the beginning of a watch are in no order.
+		last = max(last, h.seen[object.GetUID()])
 		h.mutex.Unlock()
 	}
-	return fmt.Errorf("the watch of %s ended", kind)
+	return last, fmt.Errorf("the watch of %s ended", kind)
 }
 
 // take is called with the mutex held.
@@ -102,10 +107,11 @@ func (h *history) take(object *unstructured.Unstructured, gone bool) {
 	h.seen[object.GetUID()] = version
 }
 
-// resume begins a new watch. After a restart the API server does not remember the events that it had not sent
-// yet, which are the last writes; a list replaces them. It asks its clients to retry after five seconds, in
-// which too many events would be lost, so each attempt here is short.
-func (h *history) resume(ctx context.Context, kind schema.GroupVersionResource) (watcher watch.Interface, err error) {
+// resume begins a new watch after the last version: a busy API server can end a watch that is slow, and remembers what
+// came since. After a restart it does not remember the events that it had not sent yet, which are the last writes; a
+// list replaces them. It asks its clients to retry after five seconds, in which too many events would be lost, so each
+// attempt here is short.
+func (h *history) resume(ctx context.Context, kind schema.GroupVersionResource, last uint64) (watcher watch.Interface, err error) {
 	client := h.cluster.Dynamic.Resource(kind).Namespace(h.namespace)
 	deadline := time.Now().Add(2 * time.Minute)
 	for ctx.Err() == nil && time.Now().Before(deadline) {
@@ -114,14 +120,20 @@ func (h *history) resume(ctx context.Context, kind schema.GroupVersionResource) 
 		list, err = client.List(short, metav1.ListOptions{})
 		cancel()
 		if err == nil {
-			watcher, err = client.Watch(ctx, metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
+			from := strconv.FormatUint(last, 10)
+			if last == 0 {
+				from = list.GetResourceVersion()
+			}
+			watcher, err = client.Watch(ctx, metav1.ListOptions{ResourceVersion: from})
 		}
 		if err == nil {
-			h.catchUpWith(list)
-			h.mutex.Lock()
-			h.gaps++
-			h.mutex.Unlock()
+			if last == 0 {
+				h.catchUpWith(list)
+			}
 			return watcher, nil
+		}
+		if apierrors.IsResourceExpired(err) {
+			last = 0
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -159,13 +171,6 @@ func (h *history) fail(err error) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	h.ended = err
-}
-
-// Complete says that no event was missed. A busy API server can end a watch that is slow.
-func (h *history) Complete() bool {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
-	return h.gaps == 0
 }
 
 func (h *history) failed() error {

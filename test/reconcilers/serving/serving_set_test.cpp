@@ -86,6 +86,13 @@ struct Cluster : JobCluster {
              {"lastTransitionTime", "2026-01-01T11:50:00Z"}}}}};
     });
   }
+  // Its pod still has its gate.
+  void admit_set_of_one() {
+    put(kStatefulSets, stateful_set_of(1));
+    put(kQueuedPods, pod_of(0));
+    settle_all();
+    admit(1);
+  }
   void run(const std::string& name) {
     edit(kQueuedPods, name, [](json& pod) {
       pod["spec"]["nodeName"] = "n";
@@ -140,10 +147,7 @@ TEST_CASE("serving sets: the pods of a StatefulSet are one group, and its quota 
 
 TEST_CASE("serving sets: a pod that can be losing its gate holds the quota of a set that is scaled to zero") {
   Cluster cluster;
-  cluster.put(kStatefulSets, stateful_set_of(1));
-  cluster.put(kQueuedPods, pod_of(0));
-  cluster.settle_all();
-  cluster.admit(1);
+  cluster.admit_set_of_one();
   cluster.put(kStatefulSets, stateful_set_of(0));
   // The write that removes the gate is on its way.
   cluster.reconciler = &serving_set_reconciler;
@@ -156,10 +160,7 @@ TEST_CASE("serving sets: a pod that can be losing its gate holds the quota of a 
 
 TEST_CASE("serving sets: pods that are too many wait, and a reservation of another size goes back when nobody runs") {
   Cluster cluster;
-  cluster.put(kStatefulSets, stateful_set_of(1));
-  cluster.put(kQueuedPods, pod_of(0));
-  cluster.settle_all();
-  cluster.admit(1);
+  cluster.admit_set_of_one();
   cluster.settle_all();
   cluster.run("srv-0");
   cluster.put(kStatefulSets, stateful_set_of(3));
