@@ -131,6 +131,10 @@ std::string uid_of(const json& object) {
   return std::string(string_at(object, {"metadata", "uid"}));
 }
 
+std::string object_name(const json& object) {
+  return std::string(string_at(object, {"metadata", "name"}));
+}
+
 bool is_deleting(const json& object) {
   return !string_at(object, {"metadata", "deletionTimestamp"}).empty();
 }

@@ -14,6 +14,7 @@
 namespace muster::simulation {
 
 std::string uid_of(const nlohmann::json& object);
+std::string object_name(const nlohmann::json& object);
 bool is_deleting(const nlohmann::json& object);
 
 bool has_status_subresource(const ResourceType& type);

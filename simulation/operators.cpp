@@ -1,8 +1,6 @@
 #include "simulation/operators.h"
 
 #include <algorithm>
-#include <cctype>
-#include <iterator>
 
 #include "api/codec/json.h"
 #include "api/kinds/serving_types.h"
@@ -27,33 +25,6 @@ bool pod_is_ready(const json& pod) {
   return condition_is_true(read_conditions(array_at(pod, {"status", "conditions"})), "Ready");
 }
 
-std::string object_name(const json& object) {
-  return std::string(string_at(object, {"metadata", "name"}));
-}
-
-// nullptr: another kind.
-const TrainingJob* find_training_job(std::string_view kind) {
-  const auto found = std::find_if(std::begin(kTrainingJobs), std::end(kTrainingJobs),
-                                  [&](const TrainingJob& job) { return job.kind == kind; });
-  return found == std::end(kTrainingJobs) ? nullptr : found;
-}
-
-std::string in_small_letters(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
-json operator_condition(const char* type, bool is_true) {
-  return {{"type", type}, {"status", is_true ? "True" : "False"}, {"reason", type}, {"message", ""}};
-}
-
-bool is_operated(const ResourceType& type) {
-  static constexpr std::string_view kKinds[] = {"RayJob", "RayCluster", "SparkApplication", "AppWrapper"};
-  return find_training_job(type.kind) != nullptr ||
-         std::find(std::begin(kKinds), std::end(kKinds), type.kind) != std::end(kKinds) ||
-         type.plural == kStatefulSets.plural || type.plural == kLeaderWorkerSets.plural;
-}
-
 }  // namespace
 
 const json* Operators::Sync::find(const std::string& name) const {
@@ -68,7 +39,7 @@ Operators::Operators(ApiServer& server, Timeline& timeline, uint64_t seed)
 }
 
 void Operators::see(const Change& change) {
-  if (is_operated(*change.type)) {
+  if (find_operated_kind(change.type->kind) != nullptr) {
     if (!change.removed) look_soon(key_of(*change.type, *change.after));
     return;
   }
@@ -76,7 +47,7 @@ void Operators::see(const Change& change) {
   const std::optional<OwnerReference> owner = controller_of(*change.after);
   if (!owner) return;
   const JobKind* kind = find_job_kind(*owner);
-  if (kind != nullptr && is_operated(kind->type))
+  if (kind != nullptr && find_operated_kind(kind->type.kind) != nullptr)
     look_soon({&kind->type, std::string(string_at(*change.after, {"metadata", "namespace"})), owner->name});
 }
 
@@ -110,101 +81,6 @@ void Operators::look_at(const ObjectKey& key) {
     run_job(sync);
 }
 
-// --- What pods there shall be ---
-
-std::vector<Operators::WantedPod> Operators::pods_of_job(const ResourceType& type, const json& job) {
-  if (const TrainingJob* kind = find_training_job(type.kind)) return pods_of_training(*kind, job);
-  if (type.kind == "RayJob") return pods_of_ray(job, object_at(job, {"spec", "rayClusterSpec"}));
-  if (type.kind == "RayCluster") return pods_of_ray(job, object_at(job, {"spec"}));
-  return type.kind == "AppWrapper" ? pods_of_appwrapper(job) : pods_of_spark(job);
-}
-
-std::vector<Operators::WantedPod> Operators::pods_of_training(const TrainingJob& kind, const json& job) {
-  std::vector<WantedPod> pods;
-  for (const auto& [role, spec] : object_at(job, {"spec", kind.replica_specs}).items()) {
-    const std::string prefix = object_name(job) + "-" + in_small_letters(role) + "-";
-    for (int64_t i = 0; i < int_at(spec, {"replicas"}).value_or(1); ++i)
-      pods.push_back({.name = prefix + std::to_string(i),
-                      .pod_template = object_at(spec, {"template"}),
-                      .ends_job = role == kind.main_role});
-  }
-  return pods;
-}
-
-std::vector<Operators::WantedPod> Operators::pods_of_ray(const json& job, const json& cluster) {
-  std::vector<WantedPod> pods = {{.name = object_name(job) + "-head",
-                                  .pod_template = object_at(cluster, {"headGroupSpec", "template"}),
-                                  .ends_job = true}};
-  for (const json& group : array_at(cluster, {"workerGroupSpecs"})) {
-    for (int64_t i = 0; i < int_at(group, {"replicas"}).value_or(1); ++i)
-      pods.push_back(
-          {.name = object_name(job) + "-" + std::string(string_at(group, {"groupName"})) + "-" + std::to_string(i),
-           .pod_template = object_at(group, {"template"})});
-  }
-  return pods;
-}
-
-// Of components that are pods.
-std::vector<Operators::WantedPod> Operators::pods_of_appwrapper(const json& job) {
-  std::vector<WantedPod> pods;
-  for (const json& component : array_at(job, {"spec", "components"})) {
-    json pod_template = object_at(component, {"template"});
-    std::string name = object_name(pod_template);
-    pods.push_back({.name = std::move(name), .pod_template = std::move(pod_template), .ends_job = true});
-  }
-  return pods;
-}
-
-// The operator makes the pods of fields of its own.
-std::vector<Operators::WantedPod> Operators::pods_of_spark(const json& job) {
-  const auto pod_of = [&](std::string name, const json& role, bool ends_job) {
-    const json container = {{"name", "spark"},
-                            {"image", string_at(job, {"spec", "image"})},
-                            {"resources", {{"requests", {{"cpu", string_at(role, {"coreRequest"})}}}}}};
-    return WantedPod{.name = std::move(name),
-                     .pod_template = {{"spec", {{"restartPolicy", "Never"}, {"containers", json::array({container})}}}},
-                     .labels = object_at(role, {"labels"}),
-                     .annotations = object_at(role, {"annotations"}),
-                     .ends_job = ends_job};
-  };
-  const json& spec = object_at(job, {"spec"});
-  std::vector<WantedPod> pods = {pod_of(object_name(job) + "-driver", object_at(spec, {"driver"}), true)};
-  const json& executor = object_at(spec, {"executor"});
-  for (int64_t i = 1; i <= int_at(executor, {"instances"}).value_or(1); ++i)
-    pods.push_back(pod_of(object_name(job) + "-exec-" + std::to_string(i), executor, false));
-  return pods;
-}
-
-std::vector<Operators::WantedPod> Operators::pods_of_stateful_set(const json& set) {
-  std::vector<WantedPod> pods;
-  for (int64_t i = 0; i < int_at(set, {"spec", "replicas"}).value_or(1); ++i) {
-    const std::string index = std::to_string(i);
-    pods.push_back({.name = object_name(set) + "-" + index,
-                    .pod_template = object_at(set, {"spec", "template"}),
-                    .labels = {{kStatefulSetPodIndex, index}, {kRevisionHash, "first"}}});
-  }
-  return pods;
-}
-
-std::vector<Operators::WantedPod> Operators::pods_of_leader_worker_set(const json& set) {
-  const json& shape = object_at(set, {"spec", "leaderWorkerTemplate"});
-  const json& worker = object_at(shape, {"workerTemplate"});
-  const json& leader = shape.contains("leaderTemplate") ? shape["leaderTemplate"] : worker;
-  std::vector<WantedPod> pods;
-  for (int64_t group = 0; group < int_at(set, {"spec", "replicas"}).value_or(1); ++group) {
-    const std::string name = object_name(set) + "-" + std::to_string(group);
-    for (int64_t i = 0; i < int_at(shape, {"size"}).value_or(1); ++i) {
-      WantedPod pod{.name = i == 0 ? name : name + "-" + std::to_string(i), .pod_template = i == 0 ? leader : worker};
-      pod.labels = {{kLeaderWorkerSetName, object_name(set)},
-                    {kLeaderWorkerGroup, std::to_string(group)},
-                    {kLeaderWorkerIndex, std::to_string(i)}};
-      if (i > 0) pod.annotations = {{kLeaderName, name}};
-      pods.push_back(std::move(pod));
-    }
-  }
-  return pods;
-}
-
 // --- What is done about it ---
 
 void Operators::create_pod(const Sync& sync, const WantedPod& wanted) {
@@ -233,77 +109,22 @@ void Operators::write_status(const Sync& sync, json status) {
   server_.patch_status(sync.key, {{"metadata", {{"uid", sync.uid}}}, {"status", std::move(status)}}, kAsOperator);
 }
 
-namespace {
-
-// How far a job's pods are.
-struct Progress {
-  size_t active = 0;
-  bool suspended = false, all_ready = false, over = false;
-};
-
-json training_status(const Progress& pods) {
-  json conditions = {operator_condition("Suspended", pods.suspended),
-                     operator_condition("Running", pods.all_ready && !pods.suspended)};
-  if (pods.over) conditions.push_back(operator_condition("Succeeded", true));
-  return {{"replicaStatuses", {{"Worker", {{"active", pods.over ? 0 : pods.active}}}}},
-          {"conditions", std::move(conditions)}};
-}
-
-json ray_status(const Progress& pods) {
-  if (pods.suspended) {
-    return {{"jobDeploymentStatus", pods.active > 0 ? "Suspending" : "Suspended"},
-            {"rayClusterStatus", {{"state", "suspended"}}}};
-  }
-  return {{"jobDeploymentStatus", pods.over ? "Complete" : "Running"},
-          {"jobStatus", pods.over ? "SUCCEEDED" : "RUNNING"},
-          {"rayClusterStatus", {{"state", pods.all_ready ? "ready" : ""}}}};
-}
-
-json spark_status(const Progress& pods) {
-  const char* state = pods.all_ready ? "RUNNING" : "SUBMITTED";
-  if (pods.over) state = "COMPLETED";
-  if (pods.suspended) state = pods.active > 0 ? "SUSPENDING" : "SUSPENDED";
-  return {{"applicationState", {{"state", state}}}};
-}
-
-json ray_cluster_status(const Progress& pods) {
-  const char* state = pods.all_ready ? "ready" : "";
-  return {{"state", pods.suspended && pods.active == 0 ? "suspended" : state}};
-}
-
-// It says that it has quota until its last pod has ended.
-json appwrapper_status(const Progress& pods) {
-  const char* phase = pods.over ? "Succeeded" : "Running";
-  if (pods.suspended) phase = pods.active > 0 ? "Suspending" : "Suspended";
-  return {{"phase", phase},
-          {"conditions", json::array({operator_condition("QuotaReserved", !pods.suspended || pods.active > 0),
-                                      operator_condition("PodsReady", pods.all_ready)})}};
-}
-
-json status_of(const ResourceType& type, const Progress& pods) {
-  if (find_training_job(type.kind) != nullptr) return training_status(pods);
-  if (type.kind == "RayJob") return ray_status(pods);
-  if (type.kind == "RayCluster") return ray_cluster_status(pods);
-  return type.kind == "AppWrapper" ? appwrapper_status(pods) : spark_status(pods);
-}
-
-}  // namespace
-
 void Operators::run_job(const Sync& sync) {
   const json& job = *sync.object;
   const JobKind& kind = *find_job_kind(*sync.key.type);
+  const OperatedKind& operated = *find_operated_kind(kind.type.kind);
   if (kind.end(read_object(kind.type, job))) return remove_pods(sync, {});
   size_t ready = 0;
-  Progress progress{.suspended = kind.suspended(job)};
+  PodProgress progress{.suspended = kind.suspended(job)};
   for (const ObjectPtr& pod : sync.pods) {
     progress.active += !pod_has_ended(*pod);
     ready += pod_is_ready(*pod) && !is_deleting(*pod);
   }
   if (progress.suspended) {
     remove_pods(sync, {});
-    return write_status(sync, status_of(kind.type, progress));
+    return write_status(sync, operated.status(progress));
   }
-  const std::vector<WantedPod> wanted = pods_of_job(kind.type, job);
+  const std::vector<WantedPod> wanted = operated.pods(job);
   for (const WantedPod& pod : wanted) {
     const json* found = sync.find(pod.name);
     if (found == nullptr) {
@@ -316,13 +137,12 @@ void Operators::run_job(const Sync& sync) {
   progress.all_ready = ready >= wanted.size();
   // Whoever reads that the job is over finds no pods that run.
   if (progress.over) remove_pods(sync, {});
-  write_status(sync, status_of(kind.type, progress));
+  write_status(sync, operated.status(progress));
 }
 
 void Operators::run_set(const Sync& sync) {
   const bool ordered = sync.key.type->plural == kStatefulSets.plural;
-  const std::vector<WantedPod> wanted =
-      ordered ? pods_of_stateful_set(*sync.object) : pods_of_leader_worker_set(*sync.object);
+  const std::vector<WantedPod> wanted = find_operated_kind(sync.key.type->kind)->pods(*sync.object);
   std::set<std::string> names;
   int64_t ready = 0;
   bool waits = false;

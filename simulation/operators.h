@@ -18,23 +18,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "simulation/api_server.h"
+#include "simulation/operated_kinds.h"
 
 namespace muster::simulation {
-
-// A kind of Kubeflow's operators.
-struct TrainingJob {
-  std::string_view kind;
-  std::string_view replica_specs;  // in spec: a map of roles
-  std::string_view main_role;      // the first of its pods that succeeds ends the job
-};
-inline constexpr TrainingJob kTrainingJobs[] = {
-    {"PyTorchJob", "pytorchReplicaSpecs", "Master"}, {"TFJob", "tfReplicaSpecs", "Chief"},
-    {"XGBoostJob", "xgbReplicaSpecs", "Master"},     {"PaddleJob", "paddleReplicaSpecs", "Master"},
-    {"JAXJob", "jaxReplicaSpecs", "Worker"},         {"MPIJob", "mpiReplicaSpecs", "Launcher"}};
 
 class Operators {
  public:
@@ -42,13 +31,6 @@ class Operators {
   Operators(ApiServer& server, Timeline& timeline, uint64_t seed);
 
  private:
-  struct WantedPod {
-    std::string name;
-    nlohmann::json pod_template;
-    nlohmann::json labels = nlohmann::json::object();
-    nlohmann::json annotations = nlohmann::json::object();
-    bool ends_job = false;
-  };
   // One look at one object.
   struct Sync {
     ObjectKey key;
@@ -68,13 +50,6 @@ class Operators {
   void create_pod(const Sync& sync, const WantedPod& wanted);
   void remove_pods(const Sync& sync, const std::set<std::string>& kept);
   void write_status(const Sync& sync, nlohmann::json status);
-  static std::vector<WantedPod> pods_of_job(const ResourceType& type, const nlohmann::json& job);
-  static std::vector<WantedPod> pods_of_training(const TrainingJob& kind, const nlohmann::json& job);
-  static std::vector<WantedPod> pods_of_ray(const nlohmann::json& job, const nlohmann::json& cluster);
-  static std::vector<WantedPod> pods_of_appwrapper(const nlohmann::json& job);
-  static std::vector<WantedPod> pods_of_spark(const nlohmann::json& job);
-  static std::vector<WantedPod> pods_of_stateful_set(const nlohmann::json& set);
-  static std::vector<WantedPod> pods_of_leader_worker_set(const nlohmann::json& set);
 
   ApiServer& server_;
   Timeline& timeline_;

@@ -9,7 +9,7 @@
 #include "api/pods/queued_pod.h"
 #include "api/workload.h"
 #include "jobs/job_kind.h"
-#include "simulation/operators.h"
+#include "simulation/operated_kinds.h"
 #include "test/faults/life_cluster.h"
 #include "test/simulation/queues.h"
 
