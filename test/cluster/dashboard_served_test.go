@@ -85,7 +85,7 @@ func TestDashboardIsServedByMusterItself(t *testing.T) {
 		}
 	})
 	t.Run("it is off unless it is asked for", func(t *testing.T) {
-		without := harness.LaunchMuster(t, "--jobset-controller", "native")
+		without := harness.LaunchMuster(t, "--jobset-controller", "native", "--webhook-url", muster.URL)
 		if status, _ := askMetricsPort(t, without, "/dashboard/", ""); status != 404 {
 			t.Errorf("%d", status)
 		}

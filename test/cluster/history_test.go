@@ -50,9 +50,11 @@ func TestHistorySaysWhatHasHappenedToAJob(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.ApplyRights(t, cluster, writeFile(t, "config.yaml", namesOfTheManifests))
 	address := hostAddress(t)
-	startQueueMuster(t, "--metrics-bind-address", address)
+	leader := startQueueMuster(t, "--metrics-bind-address", address)
 	serveThroughService(t, cluster, address)
-	follower := harness.LaunchMuster(t, "--jobset-controller", "native")
+	// One address for all: a definition with another one ends the watches, and what happens meanwhile is seen late.
+	replica := []string{"--jobset-controller", "native", "--webhook-url", leader.URL}
+	follower := harness.LaunchMuster(t, replica...)
 	mine, other := explainedNamespaces(t, cluster)
 	explainUsers(t, cluster, mine)
 	dev := asServiceAccount(t, cluster, mine, "dev")
@@ -92,7 +94,7 @@ func TestHistorySaysWhatHasHappenedToAJob(t *testing.T) {
 		})
 	})
 	t.Run("a replica that began later says what comes from conditions", func(t *testing.T) {
-		late := harness.LaunchMuster(t, "--jobset-controller", "native")
+		late := harness.LaunchMuster(t, replica...)
 		token := explainToken(t, cluster, mine, "dev")
 		harness.Eventually(t, 30*time.Second, "the history of the one that began later", func() error {
 			status, body := askMetricsPort(t, late, path, token)

@@ -32,7 +32,7 @@ func TestJobsThatWaitHaveAnEstimatedStart(t *testing.T) {
 	address := hostAddress(t)
 	muster := startQueueMuster(t, "--metrics-bind-address", address)
 	serveThroughService(t, cluster, address)
-	silent := harness.LaunchMuster(t, "--jobset-controller", "native", "--no-start-estimates")
+	silent := harness.LaunchMuster(t, "--jobset-controller", "native", "--no-start-estimates", "--webhook-url", muster.URL)
 
 	queues := cluster.Queues(t)
 	mine, other := queues.Namespace, cluster.Queues(t).Namespace
