@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/codec/json.h"
+#include "api/kinds/kind_description.h"
 #include "api/meta/time.h"
 #include "jobs/job_kind.h"
 #include "simulation/object_rules.h"
@@ -78,6 +79,8 @@ const ResourceType* find_type(const json& manifest) {
     return type->api_version == api_version && type->kind == kind;
   });
   if (found != std::end(kTypes)) return *found;
+  const ResourceType* consulted = find_consulted_kind(group_of(api_version), kind);
+  if (consulted != nullptr && consulted->api_version == api_version) return consulted;
   const JobKind* job = find_job_kind(group_of(api_version), kind);
   return job == nullptr || job->type.api_version != api_version ? nullptr : &job->type;
 }

@@ -61,6 +61,10 @@ std::vector<WantedPod> pods_of_ray_cluster(const json& cluster) {
   return pods_of_ray_cluster_spec(cluster, object_at(cluster, {"spec"}));
 }
 
+std::vector<WantedPod> pods_of_ray_service(const json& service) {
+  return pods_of_ray_cluster_spec(service, object_at(service, {"spec", "rayClusterConfig"}));
+}
+
 // Of components that are pods.
 std::vector<WantedPod> pods_of_appwrapper(const json& job) {
   std::vector<WantedPod> pods;
@@ -89,6 +93,14 @@ std::vector<WantedPod> pods_of_spark(const json& job) {
   const json& executor = object_at(spec, {"executor"});
   for (int64_t i = 1; i <= int_at(executor, {"instances"}).value_or(1); ++i)
     pods.push_back(pod_of(object_name(job) + "-exec-" + std::to_string(i), executor, false));
+  return pods;
+}
+
+std::vector<WantedPod> pods_of_deployment(const json& deployment) {
+  std::vector<WantedPod> pods;
+  for (int64_t i = 0; i < int_at(deployment, {"spec", "replicas"}).value_or(1); ++i)
+    pods.push_back({.name = object_name(deployment) + "-" + std::to_string(i),
+                    .pod_template = object_at(deployment, {"spec", "template"})});
   return pods;
 }
 
@@ -158,6 +170,10 @@ json ray_cluster_status(const PodProgress& pods) {
   return {{"state", pods.suspended && pods.active == 0 ? "suspended" : state}};
 }
 
+json ray_service_status(const PodProgress& pods) {
+  return {{"conditions", json::array({operator_condition("Ready", pods.all_ready && !pods.suspended)})}};
+}
+
 // It says that it has quota until its last pod has ended.
 json appwrapper_status(const PodProgress& pods) {
   const char* phase = pods.over ? "Succeeded" : "Running";
@@ -174,8 +190,10 @@ const OperatedKind* find_operated_kind(std::string_view kind) {
   static constexpr OperatedKind kKinds[] = {
       {"RayJob", pods_of_ray_job, ray_status},
       {"RayCluster", pods_of_ray_cluster, ray_cluster_status},
+      {"RayService", pods_of_ray_service, ray_service_status},
       {"AppWrapper", pods_of_appwrapper, appwrapper_status},
       {"SparkApplication", pods_of_spark, spark_status},
+      {"Deployment", pods_of_deployment, nullptr},
       {"StatefulSet", pods_of_stateful_set, nullptr},
       {"LeaderWorkerSet", pods_of_leader_worker_set, nullptr},
   };

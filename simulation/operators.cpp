@@ -15,10 +15,24 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 
+// Pods of a Deployment name it; muster does not know its kind.
+const ResourceType kReplicaSets{"apps", "v1", "replicasets", "ReplicaSet", true, "apps/v1"};
+
 const Request kAsOperator{.user = "system:serviceaccount:operators:controller"};
 
 std::string_view pod_phase(const json& pod) {
   return string_at(pod, {"status", "phase"});
+}
+
+// What the controller of a pod belongs to; nullptr: nothing that is played here.
+const ResourceType* operated_type(const OwnerReference& controller) {
+  if (controller.kind == kReplicaSets.kind) return &kDeployments;
+  const JobKind* kind = find_job_kind(controller);
+  return kind != nullptr && find_operated_kind(kind->type.kind) != nullptr ? &kind->type : nullptr;
+}
+
+const ResourceType& controller_type(const ResourceType& operated) {
+  return operated.plural == kDeployments.plural ? kReplicaSets : operated;
 }
 
 bool pod_is_ready(const json& pod) {
@@ -46,9 +60,8 @@ void Operators::see(const Change& change) {
   if (change.type->plural != kPods.plural) return;
   const std::optional<OwnerReference> owner = controller_of(*change.after);
   if (!owner) return;
-  const JobKind* kind = find_job_kind(*owner);
-  if (kind != nullptr && find_operated_kind(kind->type.kind) != nullptr)
-    look_soon({&kind->type, std::string(string_at(*change.after, {"metadata", "namespace"})), owner->name});
+  if (const ResourceType* type = operated_type(*owner))
+    look_soon({type, std::string(string_at(*change.after, {"metadata", "namespace"})), owner->name});
 }
 
 void Operators::look_soon(const ObjectKey& key) {
@@ -92,7 +105,8 @@ void Operators::create_pod(const Sync& sync, const WantedPod& wanted) {
   metadata["namespace"] = sync.key.ns;
   for (const auto& [key, value] : wanted.labels.items()) metadata["labels"][key] = value;
   for (const auto& [key, value] : wanted.annotations.items()) metadata["annotations"][key] = value;
-  metadata["ownerReferences"] = json::array({controller_reference(*sync.key.type, read_meta(*sync.object), true)});
+  metadata["ownerReferences"] =
+      json::array({controller_reference(controller_type(*sync.key.type), read_meta(*sync.object), true)});
   // No webhook answers while no replica of muster serves: tried again, as by every controller.
   if (!server_.create(std::move(pod), kAsOperator).done())
     timeline_.after(std::chrono::seconds(2), [this, key = sync.key] { look_soon(key); });

@@ -6,13 +6,16 @@
 //                     JAXJob and MPIJob
 //   RayJob            the same with a head and groups of workers; it ends with its head
 //   RayCluster        the same, and it never ends
+//   RayService        the same, and it never ends
 //   AppWrapper        the same with the pods that it contains
 //   SparkApplication  the same with a driver and executors; it ends with its driver
+//   Deployment        pods; what goes is made again
 //   StatefulSet       pods in order, the next one once the last is ready; what goes is made again
 //   LeaderWorkerSet   for each group a leader, and its workers once it is there; what goes is made again
 //
 // They see objects as they are, but act a moment later. Objects in between (a RayCluster, the StatefulSets of a
-// LeaderWorkerSet) are left out: pods are owned by the job or the set.
+// LeaderWorkerSet) are left out: pods are owned by the job or the set. A Deployment's ReplicaSet is left out too, but
+// its pods name one, with the Deployment's uid. See trainer.h for TrainJobs.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -61,6 +61,7 @@ World::World(WorldOptions options)
       garbage_collector_(server_, timeline_, options_.seed),
       job_controller_(server_, timeline_, options_.seed),
       operators_(server_, timeline_, options_.seed),
+      trainer_(server_, timeline_, options_.seed),
       nodes_(server_, timeline_, options_.nodes, options_.seed),
       leases_(timeline_, options_.seed) {
   server_.serve(kJobSets, options_.jobsets_served);

@@ -44,6 +44,7 @@
 #include "simulation/nodes.h"
 #include "simulation/operators.h"
 #include "simulation/timeline.h"
+#include "simulation/trainer.h"
 #include "simulation/webhooks.h"
 #include "simulation/write_log.h"
 
@@ -169,6 +170,7 @@ class World {
   GarbageCollector garbage_collector_;
   JobController job_controller_;
   Operators operators_;
+  Trainer trainer_;
   Nodes nodes_;
   Leases leases_;
   std::vector<std::unique_ptr<LoopObserver>> observers_;

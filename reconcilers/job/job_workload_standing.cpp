@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "api/meta/constants.h"
 #include "api/workload_conditions.h"
@@ -9,17 +10,53 @@
 #include "reconcilers/in_use.h"
 #include "reconcilers/job/job_workload_owner.h"
 #include "reconcilers/workload/job_workload_status.h"
+#include "state/pod_requests.h"
 
 namespace muster {
 namespace {
 
-// The Workload of a JobSet counts the Jobs that its controller creates. No controller creates JobSets, so a
-// JobSet below another JobSet is not counted.
+// What the containers of all pods request, and how many pods there are.
+Requests requests_of(const std::vector<PodSet>& pod_sets) {
+  Requests sum;
+  for (const PodSet& pod_set : pod_sets) {
+    Requests of_pod = to_requests(pod_requests(adjusted_resources(*pod_set.pod_template.spec, {})));
+    of_pod["pods"] = 1;
+    muster::add(sum, multiply(of_pod, pod_set.count));
+  }
+  return sum;
+}
+
+bool fits(const Requests& requests, const Requests& room) {
+  return std::all_of(requests.begin(), requests.end(), [&](const auto& request) {
+    const auto found = room.find(request.first);
+    return request.second <= (found == room.end() ? 0 : found->second);
+  });
+}
+
+// Of this JobSet and of those that its controller got before it.
+Requests requests_until(const JobContext& context) {
+  const ObjectMeta& last = context.job.meta();
+  Requests sum;
+  context.state.for_each_of(kJobSets, [&](const TypedObject& object) {
+    const ObjectMeta& meta = meta_of(object);
+    if (meta.ns != last.ns || !meta.controller || meta.controller->uid != last.controller->uid) return;
+    if (std::tie(last.created, last.name) < std::tie(meta.created, meta.name)) return;
+    muster::add(sum, requests_of(jobset.pod_set_shapes(object, context.queues().rules)));
+  });
+  return sum;
+}
+
+// The Workload of a JobSet counts the Jobs that its controller creates, so a JobSet below a JobSet is not counted. The
+// controllers of other kinds create JobSets (the trainer, AppWrapper's), and so can each user who can create JobSets:
+// what is counted is as much as the Workload of the whole has.
 bool is_covered(const JobContext& context, const ManagedAncestor& ancestor) {
-  if (context.job.type().plural == kJobSets.plural) return false;
+  const bool is_jobset = context.job.type().plural == kJobSets.plural;
+  if (is_jobset && ancestor.kind == kJobSets.kind) return false;
   const std::vector<const Workload*> workloads = context.state.workloads_of_owner(ancestor.uid);
-  return std::any_of(workloads.begin(), workloads.end(),
-                     [](const Workload* workload) { return workload->admitted() && !workload->finished(); });
+  return std::any_of(workloads.begin(), workloads.end(), [&](const Workload* workload) {
+    if (!workload->admitted() || workload->finished()) return false;
+    return !is_jobset || fits(requests_until(context), requests_of(workload->pod_sets));
+  });
 }
 
 bool runs_with_quota(const JobContext& context) {

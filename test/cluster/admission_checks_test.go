@@ -128,7 +128,8 @@ func updatesOfPods(t *testing.T, cluster *harness.Cluster, teams *harness.Teams)
 	}
 	admit("one", "two")
 	teams.NextSecond()
-	teams.Says("a", "train", "Retry", map[string]any{"requeueAfterSeconds": int64(1), "podSetUpdates": []any{}})
+	// As long as it takes to look, on a machine with much to do.
+	teams.Says("a", "train", "Retry", map[string]any{"requeueAfterSeconds": int64(8), "podSetUpdates": []any{}})
 	teams.Await("train", "has left", harness.HasCondition("Evicted", "True", "AdmissionCheck"), harness.Released,
 		teams.CheckIs("a", "Pending"), teams.CheckIs("b", "Pending"))
 	if after := toJSON(t, awaitStopped(t, cluster, teams.Namespace, "train").Spec.Template); after != before {

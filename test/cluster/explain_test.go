@@ -55,10 +55,7 @@ func hostAddress(t *testing.T) string {
 	must(t, err)
 	for _, address := range addresses {
 		if ip, ok := address.(*net.IPNet); ok && ip.IP.To4() != nil && ip.IP.IsGlobalUnicast() {
-			listener, err := net.Listen("tcp", net.JoinHostPort(ip.IP.String(), "0"))
-			must(t, err)
-			defer listener.Close()
-			return listener.Addr().String()
+			return harness.FreeAddressOf(t, ip.IP.String())
 		}
 	}
 	t.Fatal("this machine has no address but the loopback, so the API server cannot proxy to it")

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "api/codec/json.h"
+#include "api/kinds/kind_description.h"
 #include "api/kinds/on_hold.h"
 #include "api/kinds/serving_types.h"
 #include "api/pods/queued_pod.h"
@@ -78,6 +79,33 @@ json ray_cluster(const std::string& name, const char* priority, int workers) {
   return cluster;
 }
 
+json ray_service(const std::string& name, const char* priority, int workers) {
+  json service = named(find_job_kind("ray.io", "RayService")->type, name, priority);
+  service["spec"] = {{"rayClusterConfig", ray_cluster_spec(workers, 100'000)}};
+  return service;
+}
+
+json training_runtime() {
+  const json node = {{"name", "node"},
+                     {"replicas", 1},
+                     {"template",
+                      {{"metadata", {{"labels", {{"trainer.kubeflow.org/trainjob-ancestor-step", "trainer"}}}}},
+                       {"spec", {{"template", pod_template(30)}}}}}};
+  const ResourceType& type = *find_consulted_kind("trainer.kubeflow.org", "ClusterTrainingRuntime");
+  return {{"apiVersion", type.api_version},
+          {"kind", type.kind},
+          {"metadata", {{"name", "torch"}}},
+          {"spec", {{"template", {{"spec", {{"replicatedJobs", json::array({node})}}}}}}}};
+}
+
+json train_job(const std::string& name, const char* priority, int nodes) {
+  json job = named(find_job_kind("trainer.kubeflow.org", "TrainJob")->type, name, priority);
+  job["spec"] = {
+      {"runtimeRef", {{"apiGroup", "trainer.kubeflow.org"}, {"kind", "ClusterTrainingRuntime"}, {"name", "torch"}}},
+      {"trainer", {{"numNodes", nodes}}}};
+  return job;
+}
+
 json appwrapper(const std::string& name, const char* priority, int pods) {
   json wrapper = named(find_job_kind("workload.codeflare.dev", "AppWrapper")->type, name, priority);
   json components = json::array();
@@ -90,6 +118,12 @@ json appwrapper(const std::string& name, const char* priority, int pods) {
   }
   wrapper["spec"] = {{"components", std::move(components)}};
   return wrapper;
+}
+
+json deployment(const std::string& name, const char* priority, int replicas) {
+  json set = named(kDeployments, name, priority);
+  set["spec"] = {{"replicas", replicas}, {"template", pod_template(100'000)}};
+  return set;
 }
 
 json stateful_set(const std::string& name, const char* priority, int replicas) {
@@ -138,6 +172,7 @@ std::vector<json> queue_with_priorities() {
                        {"metadata", {{"name", name}}},
                        {"value", value}});
   }
+  objects.push_back(training_runtime());
   return objects;
 }
 
@@ -172,9 +207,11 @@ class KindsLife {
     QueueSettings settings;
     for (const char* framework :
          {"pod", "kubeflow.org/pytorchjob", "kubeflow.org/tfjob", "kubeflow.org/xgboostjob", "kubeflow.org/paddlejob",
-          "kubeflow.org/jaxjob", "kubeflow.org/mpijob", "ray.io/rayjob", "ray.io/raycluster",
-          "workload.codeflare.dev/appwrapper", "sparkoperator.k8s.io/sparkapplication"})
+          "kubeflow.org/jaxjob", "kubeflow.org/mpijob", "ray.io/rayjob", "ray.io/raycluster", "ray.io/rayservice",
+          "workload.codeflare.dev/appwrapper", "sparkoperator.k8s.io/sparkapplication",
+          "trainer.kubeflow.org/trainjob"})
       settings.rules.frameworks.emplace(framework);
+    settings.rules.frameworks.emplace(kDeploymentFramework);
     settings.rules.frameworks.emplace(kStatefulSetFramework);
     settings.rules.frameworks.emplace(kLeaderWorkerSetFramework);
     return settings;
@@ -201,9 +238,9 @@ class KindsLife {
     const std::string number = std::to_string(i);
     const int size = 1 + static_cast<int>(chance_.number() % 2);
     const uint64_t turn = scene_.seed + static_cast<uint64_t>(i);
-    switch (turn % 8) {
+    switch (turn % 11) {
       case 0:
-        return add(training_job(kTrainingJobs[turn / 8 % std::size(kTrainingJobs)], "train" + number, priority, size));
+        return add(training_job(kTrainingJobs[turn / 11 % std::size(kTrainingJobs)], "train" + number, priority, size));
       case 1:
         return add(ray_job("ray" + number, priority, size));
       case 2:
@@ -216,6 +253,12 @@ class KindsLife {
         return add_cluster(ray_cluster("cluster" + number, priority, size));
       case 6:
         return add(spark_application("spark" + number, priority, size));
+      case 7:
+        return add_cluster(ray_service("service" + number, priority, size));
+      case 8:
+        return add(train_job("trainer" + number, priority, size));
+      case 9:
+        return add_set(deployment("web" + number, priority, 1 + size), kDeployments);
       default:
         for (int pod = 0; pod < size; ++pod) cluster_.create(pod_of_group("group" + number, pod, priority, size));
     }

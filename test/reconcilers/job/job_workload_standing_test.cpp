@@ -121,6 +121,74 @@ TEST_CASE("a JobSet below a JobSet is counted nowhere and does not run") {
   CHECK(cluster.get(kJobSets, "inner")["spec"]["suspend"] == true);
 }
 
+TEST_CASE("the JobSet of an admitted TrainJob runs, and what somebody adds to it does not") {
+  Parts cluster;
+  cluster.settings.queues.rules.frameworks.emplace("trainer.kubeflow.org/trainjob");
+  const json train_job = owner("trainer.kubeflow.org/v1alpha1", "TrainJob", "tune", "tune-uid");
+  const ResourceType& type = find_job_kind("trainer.kubeflow.org", "TrainJob")->type;
+  cluster.put(type, {{"metadata",
+                      {{"name", "tune"},
+                       {"namespace", "team-a"},
+                       {"uid", "tune-uid"},
+                       {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
+                     {"spec", {{"suspend", false}}}});
+  const auto template_of = [](const char* cpu) {
+    const json container = {{"name", "node"}, {"image", "train"}, {"resources", {{"requests", {{"cpu", cpu}}}}}};
+    return json{{"spec", {{"containers", json::array({container})}}}};
+  };
+  cluster.put(
+      kWorkloads,
+      {{"metadata", {{"name", "trainjob-tune"}, {"namespace", "team-a"}, {"uid", "w"}, {"ownerReferences", train_job}}},
+       {"spec",
+        {{"queueName", "q"},
+         {"podSets", json::array({{{"name", "node"}, {"count", 2}, {"template", template_of("1")}}})}}}});
+  const auto add_jobset = [&](const char* name, int nodes, const char* cpu, const char* created) {
+    const json node = {
+        {"name", "node"},
+        {"template", {{"spec", {{"parallelism", nodes}, {"completions", nodes}, {"template", template_of(cpu)}}}}}};
+    cluster.put(kJobSets, {{"metadata",
+                            {{"name", name},
+                             {"namespace", "team-a"},
+                             {"uid", name},
+                             {"creationTimestamp", created},
+                             {"ownerReferences", train_job}}},
+                           {"spec", {{"suspend", false}, {"replicatedJobs", json::array({node})}}}});
+  };
+  const auto runs = [&](const char* name) {
+    cluster.settle({&kJobSets, "team-a", name});
+    return !cluster.get(kJobSets, name)["spec"].value("suspend", false);
+  };
+  const auto admit = [&] {
+    cluster.edit(kWorkloads, "trainjob-tune", [](json& object) {
+      object["status"]["conditions"] = json::array({{{"type", "Admitted"},
+                                                     {"status", "True"},
+                                                     {"reason", "Admitted"},
+                                                     {"lastTransitionTime", "2026-01-01T11:30:00Z"}}});
+    });
+  };
+  add_jobset("tune", 2, "1", "2026-01-01T11:00:00Z");
+  SUBCASE("before the admission") {
+    CHECK_FALSE(runs("tune"));
+  }
+  SUBCASE("after it") {
+    admit();
+    CHECK(runs("tune"));
+    SUBCASE("another JobSet") {
+      add_jobset("more", 1, "1", "2026-01-01T11:00:01Z");
+      CHECK_FALSE(runs("more"));
+      CHECK(runs("tune"));
+    }
+    SUBCASE("larger pods in its place") {
+      add_jobset("tune", 2, "1100m", "2026-01-01T11:00:00Z");
+      CHECK_FALSE(runs("tune"));
+    }
+    SUBCASE("more of them") {
+      add_jobset("tune", 3, "500m", "2026-01-01T11:00:00Z");
+      CHECK_FALSE(runs("tune"));
+    }
+  }
+}
+
 TEST_CASE("a Job with a queue of its own hides behind no controller that makes no Jobs") {
   struct Row {
     const char* what;
