@@ -34,8 +34,8 @@ func boxes(t *testing.T, page string) map[string]string {
 			open = false
 		case open:
 			found[heading] += line + "\n"
-		case strings.HasPrefix(line, "## "):
-			heading = line[3:]
+		case strings.HasPrefix(line, "## "), strings.HasPrefix(line, "### "):
+			heading = strings.TrimLeft(line, "# ")
 		}
 	}
 	return found
@@ -103,9 +103,13 @@ func TestInstallPageByKubectl(t *testing.T) {
 func TestInstallPageByHelm(t *testing.T) {
 	cluster := harness.OwnLab(t)
 	cluster.RealNode(t)
-	output := follow(t, cluster, "install.md", "With Helm", "Check", "First queue and first Job")
+	output := follow(t, cluster, "install.md", "With Helm", "Pod Security with Helm", "Check", "First queue and first Job")
 	if !strings.Contains(output, "hello from the queue") {
 		t.Errorf("the commands say\n%s", output)
+	}
+	// The API server names pods that do not meet the level, when a namespace gets its label.
+	if !strings.Contains(output, "namespace/muster-system labeled") || strings.Contains(output, "violate") {
+		t.Errorf("muster's pods do not meet the level that the page gives the namespace\n%s", output)
 	}
 	for _, pod := range musterPods(t, cluster) {
 		if !strings.HasPrefix(pod.Spec.Containers[0].Image, "muster:") || len(pod.Status.ContainerStatuses) == 0 || !pod.Status.ContainerStatuses[0].Ready {
