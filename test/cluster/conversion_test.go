@@ -234,7 +234,10 @@ func removeAll(t *testing.T, cluster *harness.Cluster, resource, namespace strin
 }
 
 func TestAListOfObjectsStoredInTheOldVersionIsConverted(t *testing.T) {
-	const count = 40
+	count := 40
+	if harness.Soak() {
+		count = 10_000
+	}
 	cluster := harness.Connect(t)
 	muster := startConverter(t)
 	namespace := cluster.Namespace(t, nil)
@@ -245,13 +248,16 @@ func TestAListOfObjectsStoredInTheOldVersionIsConverted(t *testing.T) {
 		return err
 	}
 	storeIn(t, cluster, muster, "localqueues", oldVersion, 1, create)
-	for i := range count {
-		must(t, create(oldVersion, fmt.Sprintf("old-%d", i), harness.ForReal))
+	made := harness.Load(ctx, 16, count, func(i int) error { return create(oldVersion, fmt.Sprintf("old-%d", i), harness.ForReal) })
+	if made.Failed > 0 {
+		t.Fatalf("%d of %d queues are not there", made.Failed, count)
 	}
 	storeIn(t, cluster, muster, "localqueues", newVersion, 0, create)
 
+	began := time.Now()
 	list, err := inVersion(cluster, newVersion, "localqueues", namespace).List(ctx, metav1.ListOptions{})
 	must(t, err)
+	harness.Figure(t, "a list of %d objects in the old version: %.1f s", count, time.Since(began).Seconds())
 	found := 0
 	for _, queue := range list.Items {
 		if target, _, _ := unstructured.NestedString(queue.Object, "spec", "clusterQueue"); target != "cq" || queue.GetAPIVersion() != "kueue.x-k8s.io/v1beta2" {
@@ -262,14 +268,16 @@ func TestAListOfObjectsStoredInTheOldVersionIsConverted(t *testing.T) {
 	if found != count {
 		t.Errorf("%d of %d queues", found, count)
 	}
-	if made := conversions(t, muster); made < count {
-		t.Errorf("%d conversions for %d objects that are stored in the old version", made, count)
+	if converted := conversions(t, muster); converted < count {
+		t.Errorf("%d conversions for %d objects that are stored in the old version", converted, count)
 	}
 
 	// A muster that starts where nothing can be converted: it must read these queues to
 	// become ready, and mend the definition to read them.
 	muster.Stop(t)
 	changeConverter(t, cluster, "localqueues.kueue.x-k8s.io", `{"caBundle":null}`)
+	began = time.Now()
 	harness.LaunchMuster(t)
+	harness.Figure(t, "ready after %.1f s, where nothing could be converted", time.Since(began).Seconds())
 	removeAll(t, cluster, "localqueues", namespace)
 }
