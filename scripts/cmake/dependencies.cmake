@@ -9,6 +9,13 @@ pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 find_package(CLI11 REQUIRED)
 find_package(prometheus-cpp REQUIRED)
 find_package(mimalloc 2.0 REQUIRED)
+# The allocator of the release: reviews and simulated clusters are trees of small values (docs/benchmarks.md).
+# Sanitizers bring an allocator of their own.
+function(muster_allocator target)
+  if(TARGET ${target} AND NOT MUSTER_SANITIZE)
+    target_link_libraries(${target} PRIVATE -Wl,--no-as-needed mimalloc -Wl,--as-needed)
+  endif()
+endfunction()
 
 # The size of httplib::Request depends on these flags, and the package is compiled
 # with them: take pkg-config's, never our own.
