@@ -1,6 +1,7 @@
 #include "simulation/muster_process.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "api/codec/json.h"
@@ -18,6 +19,12 @@ constexpr Duration kDoubtfulRetry = seconds(2);
 // Until a thread runs that was woken.
 constexpr Duration kLongestWake = milliseconds(2);
 
+double some_rate(Chance& chance, double skew) {
+  if (skew == 0) return 1;
+  constexpr double kParts = 1000;
+  return 1 + skew * (static_cast<double>(chance.number() % 2001) / kParts - 1);
+}
+
 }  // namespace
 
 Faults Faults::storm() {
@@ -25,10 +32,27 @@ Faults Faults::storm() {
           .answer_lost = 0.03,
           .watch_stalls = 0.02,
           .stall = seconds(5),
-          .between_accidents = seconds(20)};
+          .between_accidents = seconds(20),
+          .clock_skew = 0.05};
 }
 
-MusterProcess::MusterProcess(Surroundings around) : around_(std::move(around)), outbox_(around_.options.connections) {}
+MusterProcess::MusterProcess(Surroundings around)
+    : around_(std::move(around)),
+      clock_rate_(some_rate(around_.chance, around_.faults.clock_skew)),
+      outbox_(around_.options.connections) {}
+
+Now MusterProcess::now() const {
+  const Now real = around_.timeline.now();
+  const double passed = static_cast<double>(around_.timeline.elapsed().count()) * clock_rate_;
+  return {real.wall, real.monotonic - around_.timeline.elapsed() + Duration(static_cast<int64_t>(passed))};
+}
+
+MonotonicTime MusterProcess::moment_of(MonotonicTime own) const {
+  const MonotonicTime begin = around_.timeline.time() - around_.timeline.elapsed();
+  constexpr double kMost = 9e18;  // fits
+  const double passed = static_cast<double>((own - begin).count()) / clock_rate_;
+  return begin + Duration(static_cast<int64_t>(std::ceil(std::min(passed, kMost))));
+}
 
 void MusterProcess::start() {
   if (running()) return;
@@ -239,7 +263,7 @@ void MusterProcess::plan_turn() {
   const MonotonicTime now = around_.timeline.time();
   const auto batch = inbox_.next_batch(loop_->next_tick());
   if (!batch) return;
-  const MonotonicTime at = std::max(*batch, now);
+  const MonotonicTime at = std::max(moment_of(*batch), now);
   if (turn_at_ && *turn_at_ <= at + kLongestWake) return;
   turn_at_ = at + some(Duration(0), kLongestWake);
   after(*turn_at_ - now, [this, planned = *turn_at_] {
@@ -249,7 +273,7 @@ void MusterProcess::plan_turn() {
 
 void MusterProcess::turn() {
   turn_at_.reset();
-  const Now now = around_.timeline.now();
+  const Now now = this->now();
   if (const auto events = inbox_.take(loop_->next_tick(), now.monotonic)) {
     inbox_.rest(now.monotonic);
     for (auto& waiting : std::exchange(awaiting_room_, {})) when_room(std::move(waiting));

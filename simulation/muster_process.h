@@ -44,6 +44,9 @@ struct Faults {
   // Mean time between: a process killed, a watch lost, history compacted, a change of
   // leader, a replica cut off, a jump of the wall clock. Zero: never.
   Duration between_accidents{};
+  // How much faster or slower the monotonic clock of a replica can be than time: 0.05 is 3 s in a minute. The wall
+  // clock is right, as with NTP.
+  double clock_skew = 0;
 
   // All of it.
   static Faults storm();
@@ -120,6 +123,9 @@ class MusterProcess {
   // Runs later, unless the process has died by then.
   void after(Duration delay, std::function<void()> action);
   Duration some(Duration low, Duration high) { return around_.chance.between(low, high); }
+  // Of the replica's own clock, and the moment at which that clock shows a time.
+  Now now() const;
+  MonotonicTime moment_of(MonotonicTime own) const;
   bool hides(const ResourceType& type) const { return hidden_.contains(type.plural); }
 
   void watch(const WatchedKind& kind);
@@ -151,6 +157,7 @@ class MusterProcess {
   WriteFinished read(const Command& command, const Answer& answer);
 
   const Surroundings around_;
+  const double clock_rate_;
   uint64_t starts_ = 0;
   bool cut_off_ = false;
   std::set<std::string_view> hidden_;  // plurals

@@ -56,7 +56,8 @@ World::World(WorldOptions options)
                 }),
       invariants_(
           server_, timeline_,
-          options_.queues.wait_for_pods_ready ? options_.queues.wait_for_pods_ready->requeuing : RequeuingStrategy()),
+          options_.queues.wait_for_pods_ready ? options_.queues.wait_for_pods_ready->requeuing : RequeuingStrategy(),
+          options_.faults.clock_skew),
       pods_(server_),
       garbage_collector_(server_, timeline_, options_.seed),
       job_controller_(server_, timeline_, options_.seed),

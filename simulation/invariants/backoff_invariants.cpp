@@ -29,7 +29,7 @@ void BackoffInvariants::see(const Change& change) {
   if (state->requeue_at.is_zero()) return;
   Backoff& known = backoffs_[after->meta.uid];
   if (known.until == state->requeue_at) return;
-  known = {state->requeue_at, ends_at(state->requeue_at)};
+  known = {state->requeue_at, timeline_.elapsed(), ends_at(state->requeue_at)};
 }
 
 // By the clock that does not jump.
@@ -61,7 +61,9 @@ void BackoffInvariants::check_return(const Workload& workload) {
   const Backoff backoff = found->second;
   backoffs_.erase(found);
   // One second for a decision that was made in time and whose timestamp is rounded down.
-  if (timeline_.elapsed() + seconds(1) < backoff.elapsed_until)
+  const auto length = static_cast<double>((backoff.elapsed_until - backoff.elapsed_from).count());
+  const Duration early = seconds(1) + Duration(static_cast<int64_t>(length * clock_skew_));
+  if (timeline_.elapsed() + early < backoff.elapsed_until)
     violated_("Workload " + workload.meta.name + " got quota " +
               std::to_string((backoff.elapsed_until - timeline_.elapsed()) / seconds(1)) +
               " s before its backoff was over");

@@ -72,14 +72,14 @@ bool has_rested(const ApiServer& server, const json& config_map) {
 
 }  // namespace
 
-Invariants::Invariants(ApiServer& server, Timeline& timeline, const RequeuingStrategy& strategy)
+Invariants::Invariants(ApiServer& server, Timeline& timeline, const RequeuingStrategy& strategy, double clock_skew)
     : server_(server),
       timeline_(timeline),
       quota_(server, timeline, [this](std::string what) { violated(std::move(what)); }),
       flavors_([this](std::string what) { violated(std::move(what)); }),
       idle_flavors_(server, timeline, [this](std::string what) { violated(std::move(what)); }),
-      preemptions_(server, timeline, [this](std::string what) { violated(std::move(what)); }),
-      backoffs_(timeline, strategy, [this](std::string what) { violated(std::move(what)); }),
+      preemptions_(server, timeline, clock_skew, [this](std::string what) { violated(std::move(what)); }),
+      backoffs_(timeline, strategy, clock_skew, [this](std::string what) { violated(std::move(what)); }),
       storms_([this](std::string what) { violated(std::move(what)); }) {
   server_.on_change([this](const Change& change) { see(change); });
 }

@@ -38,8 +38,8 @@ namespace muster::simulation {
 
 class Invariants {
  public:
-  // Both must outlive the invariants. `strategy`: what muster is configured with.
-  Invariants(ApiServer& server, Timeline& timeline, const RequeuingStrategy& strategy = {});
+  // Both must outlive the invariants. `strategy`: what muster is configured with; `clock_skew`: see Faults.
+  Invariants(ApiServer& server, Timeline& timeline, const RequeuingStrategy& strategy = {}, double clock_skew = 0);
 
   // A write of muster's was answered. `process`: of which start of which replica;
   // `heard`: the answer will get back; `before`: the object that it found.

@@ -24,9 +24,10 @@ namespace muster::simulation {
 
 class PreemptionInvariants {
  public:
-  // The server and the timeline must outlive it; `violated` takes a sentence.
-  PreemptionInvariants(const ApiServer& server, const Timeline& timeline, std::function<void(std::string)> violated)
-      : server_(server), timeline_(timeline), violated_(std::move(violated)) {}
+  // The server and the timeline must outlive it; `clock_skew`: see Faults; `violated` takes a sentence.
+  PreemptionInvariants(const ApiServer& server, const Timeline& timeline, double clock_skew,
+                       std::function<void(std::string)> violated)
+      : server_(server), timeline_(timeline), clock_skew_(clock_skew), violated_(std::move(violated)) {}
 
   void see(const Change& change);
 
@@ -43,6 +44,7 @@ class PreemptionInvariants {
 
   const ApiServer& server_;
   const Timeline& timeline_;
+  const double clock_skew_;
   struct Admitted {
     Duration at{};  // when it was seen
     std::optional<PriorityClassRef> priority_class{};

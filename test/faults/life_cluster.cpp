@@ -26,7 +26,10 @@ Faults faults_of(const Scene& scene) {
     faults.watch_stalls = storm.watch_stalls;
     faults.stall = storm.stall;
   }
-  if (scene.accidents) faults.between_accidents = storm.between_accidents;
+  if (scene.accidents) {
+    faults.between_accidents = storm.between_accidents;
+    faults.clock_skew = storm.clock_skew;
+  }
   return faults;
 }
 
