@@ -202,6 +202,15 @@ fault(set-gives-quota-back-while-pods-run reconcilers/serving/serving_workloads.
   [[  if (!in_use.empty() && !FAULT) {
     if (fits]])
 
+fault(evicted-pods-run-on reconcilers/pod/pod_workload_steps.cpp
+  "an evicted group of pods gives its quota back while its pods run"
+  [[  if (stop_pods(context, WhichPods::kRunning, reason, evicted->message, plan) == Step::kDone) return Step::kDone;
+  // Pods that run still need their quota.
+  if (workload.has_quota_reserved() && !context.group.active) release]]
+  [[  if (!FAULT && stop_pods(context, WhichPods::kRunning, reason, evicted->message, plan) == Step::kDone)
+    return Step::kDone;
+  if (workload.has_quota_reserved() && (FAULT || !context.group.active)) release]])
+
 fault(set-stays-on-hold reconcilers/serving/serving_workloads.cpp
   "a set that is scaled up again stays on hold"
   [[if (is_on_hold(workload) && context.wanted.groups > 0) resume]]
