@@ -33,17 +33,21 @@ bool fits(const Requests& requests, const Requests& room) {
   });
 }
 
-// Of this JobSet and of those that its controller got before it.
+// Of this JobSet and of those that its controller got before it and that have not ended.
 Requests requests_until(const JobContext& context) {
   const ObjectMeta& last = context.job.meta();
   Requests sum;
   context.state.for_each_of(kJobSets, [&](const TypedObject& object) {
     const ObjectMeta& meta = meta_of(object);
     if (meta.ns != last.ns || !meta.controller || meta.controller->uid != last.controller->uid) return;
-    if (std::tie(last.created, last.name) < std::tie(meta.created, meta.name)) return;
+    if (std::tie(last.created, last.name) < std::tie(meta.created, meta.name) || jobset.end(object)) return;
     muster::add(sum, requests_of(jobset.pod_set_shapes(object, context.queues().rules)));
   });
   return sum;
+}
+
+bool is_running(const Workload& workload) {
+  return workload.admitted() && !workload.finished();
 }
 
 // The Workload of a JobSet counts the Jobs that its controller creates, so a JobSet below a JobSet is not counted. The
@@ -54,9 +58,24 @@ bool is_covered(const JobContext& context, const ManagedAncestor& ancestor) {
   if (is_jobset && ancestor.kind == kJobSets.kind) return false;
   const std::vector<const Workload*> workloads = context.state.workloads_of_owner(ancestor.uid);
   return std::any_of(workloads.begin(), workloads.end(), [&](const Workload* workload) {
-    if (!workload->admitted() || workload->finished()) return false;
-    return !is_jobset || fits(requests_until(context), requests_of(workload->pod_sets));
+    return is_running(*workload) && (!is_jobset || fits(requests_until(context), requests_of(workload->pod_sets)));
   });
+}
+
+MaybeAncestor ancestor_of(const JobContext& context) {
+  const RuleSettings& rules = context.queues().rules;
+  const ObjectMeta& meta = context.job.meta();
+  return managed_ancestor(rules, owners_in(context.state, rules, meta.ns), meta.uid, meta.controller);
+}
+
+// Why a JobSet is held, although the whole is admitted; empty: for another reason.
+std::string excess_of(const JobContext& context) {
+  const MaybeAncestor ancestor = ancestor_of(context);
+  if (!ancestor.ok() || !*ancestor || (*ancestor)->kind == kJobSets.kind) return "";
+  const std::vector<const Workload*> workloads = context.state.workloads_of_owner((*ancestor)->uid);
+  if (std::none_of(workloads.begin(), workloads.end(), [](const Workload* each) { return is_running(*each); }))
+    return "";
+  return "this JobSet, with the older ones of its controller, requests more than the quota of " + text_of(**ancestor);
 }
 
 bool runs_with_quota(const JobContext& context) {
@@ -86,8 +105,7 @@ Result<Standing, Undecided> standing_of(const JobContext& context) {
   const auto managed = in_managed_namespace(rules, meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
   if (!managed) return fail_with(managed.error());
   if (!*managed) return Standing::kOutside;
-  const MaybeAncestor ancestor =
-      managed_ancestor(rules, owners_in(context.state, rules, meta.ns), meta.uid, meta.controller);
+  const MaybeAncestor ancestor = ancestor_of(context);
   if (!ancestor) return fail_with(ancestor.error());
   if (*ancestor) return is_covered(context, **ancestor) ? Standing::kCovered : Standing::kHeld;
   if (context.job.queue_name().empty() && !rules.manage_jobs_without_queue_name) return Standing::kFree;
@@ -100,9 +118,14 @@ Result<Standing, Undecided> standing_of(const JobContext& context) {
 void hold(const JobContext& context, Plan& plan) {
   if (context.job.suspended() || context.job.end()) return;
   Write write = patch_job(context, Verb::kPatch, context.job.kind().suspend_patch(true));
-  const std::string why = context.job.why_unreadable();
-  write.events = {why.empty() ? context.event(kNormalEvent, "Suspended", "Kueue managed child job suspended")
-                              : context.event(kWarningEvent, "InvalidPodSets", "It cannot be queued: " + why)};
+  const std::string why = context.job.why_unreadable(), excess = excess_of(context);
+  if (!why.empty()) {
+    write.events = {context.event(kWarningEvent, "InvalidPodSets", "It cannot be queued: " + why)};
+  } else if (!excess.empty()) {
+    write.events = {context.event(kWarningEvent, "Suspended", "Suspended: " + excess)};
+  } else {
+    write.events = {context.event(kNormalEvent, "Suspended", "Kueue managed child job suspended")};
+  }
   plan.writes.push_back(std::move(write));
 }
 

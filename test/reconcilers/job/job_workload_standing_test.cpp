@@ -175,8 +175,23 @@ TEST_CASE("the JobSet of an admitted TrainJob runs, and what somebody adds to it
     CHECK(runs("tune"));
     SUBCASE("another JobSet") {
       add_jobset("more", 1, "1", "2026-01-01T11:00:01Z");
+      cluster.events.clear();
       CHECK_FALSE(runs("more"));
+      REQUIRE(cluster.events.size() == 1);
+      CHECK(cluster.events[0].note ==
+            "Suspended: this JobSet, with the older ones of its controller, requests more than the quota of TrainJob "
+            "\"tune\"");
       CHECK(runs("tune"));
+      SUBCASE("once the first has ended") {
+        cluster.edit(kJobSets, "tune", [](json& object) {
+          object["status"]["conditions"] = json::array({{{"type", "Completed"},
+                                                         {"status", "True"},
+                                                         {"reason", "AllJobsCompleted"},
+                                                         {"lastTransitionTime", "2026-01-01T11:40:00Z"}}});
+        });
+        cluster.edit(kJobSets, "more", [](json& object) { object["spec"]["suspend"] = false; });
+        CHECK(runs("more"));
+      }
     }
     SUBCASE("larger pods in its place") {
       add_jobset("tune", 2, "1100m", "2026-01-01T11:00:00Z");
