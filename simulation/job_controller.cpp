@@ -20,10 +20,6 @@ using std::chrono::seconds;
 constexpr const char* kTracking = "batch.kubernetes.io/job-tracking";
 const Request kAsController{.user = std::string(kJobControllerUsers.front())};
 
-bool is_true(const json& object, std::string_view type) {
-  return condition_is_true(read_conditions(array_at(object, {"status", "conditions"})), type);
-}
-
 bool runs_here(const Job& job) {
   return job.managed_by.empty() || job.managed_by == "kubernetes.io/job-controller";
 }
@@ -228,7 +224,7 @@ void JobController::delete_active(const Sync& sync, size_t keep) {
   }
   std::stable_sort(active.begin(), active.end(), [](const Pod* a, const Pod* b) {
     if (a->index != b->index) return a->index < b->index;
-    return is_true(*a->object, "Ready") && !is_true(*b->object, "Ready");
+    return has_condition(*a->object, "Ready") && !has_condition(*b->object, "Ready");
   });
   for (size_t i = keep; i < active.size(); ++i) {
     server_.remove(active[i]->key, {.uid = uid_of(*active[i]->object)}, kAsController);
@@ -302,7 +298,7 @@ void JobController::write_status(Sync& sync) {
   status.active = status.ready = status.terminating = 0;
   for (const Pod& pod : pods_of(sync.uid)) {
     status.active += pod.active();
-    status.ready += pod.active() && is_true(*pod.object, "Ready");
+    status.ready += pod.active() && has_condition(*pod.object, "Ready");
     status.terminating += pod.deleting && !pod.ended();
   }
   json written = {{"active", status.active},

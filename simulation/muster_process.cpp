@@ -43,8 +43,8 @@ MusterProcess::MusterProcess(Surroundings around)
 
 Now MusterProcess::now() const {
   const Now real = around_.timeline.now();
-  const double passed = static_cast<double>(around_.timeline.elapsed().count()) * clock_rate_;
-  return {real.wall, real.monotonic - around_.timeline.elapsed() + Duration(static_cast<int64_t>(passed))};
+  const Duration passed = around_.timeline.elapsed();
+  return {real.wall, real.monotonic - passed + scaled(passed, clock_rate_)};
 }
 
 MonotonicTime MusterProcess::moment_of(MonotonicTime own) const {

@@ -72,8 +72,7 @@ bool directives_may_change(const json& job, bool resumed_jobs_may_change) {
   const bool not_started = value_at(job, {"status", "startTime"}).is_null();
   if (!resumed_jobs_may_change) return not_started;
   // The rule for resumed Jobs applies to all, once it exists.
-  return int_at(job, {"status", "active"}).value_or(0) == 0 &&
-         (not_started || condition_is_true(read_conditions(array_at(job, {"status", "conditions"})), "Suspended"));
+  return int_at(job, {"status", "active"}).value_or(0) == 0 && (not_started || has_condition(job, "Suspended"));
 }
 
 std::optional<std::string> check_job_change(const json& before, const json& after, bool resumed_jobs_may_change) {
@@ -137,6 +136,10 @@ std::string object_name(const json& object) {
 
 bool is_deleting(const json& object) {
   return !string_at(object, {"metadata", "deletionTimestamp"}).empty();
+}
+
+bool has_condition(const json& object, std::string_view type) {
+  return condition_is_true(read_conditions(array_at(object, {"status", "conditions"})), type);
 }
 
 bool has_status_subresource(const ResourceType& type) {

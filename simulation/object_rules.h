@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "api/meta/resource_type.h"
 
@@ -16,6 +17,8 @@ namespace muster::simulation {
 std::string uid_of(const nlohmann::json& object);
 std::string object_name(const nlohmann::json& object);
 bool is_deleting(const nlohmann::json& object);
+// Whether a condition of its status is True.
+bool has_condition(const nlohmann::json& object, std::string_view type);
 
 bool has_status_subresource(const ResourceType& type);
 // Whether metadata.generation counts the changes of its spec.

@@ -136,10 +136,6 @@ std::vector<WantedPod> pods_of_leader_worker_set(const json& set) {
 
 // --- Status ---
 
-json operator_condition(const char* type, bool is_true) {
-  return {{"type", type}, {"status", is_true ? "True" : "False"}, {"reason", type}, {"message", ""}};
-}
-
 json training_status(const PodProgress& pods) {
   json conditions = {operator_condition("Suspended", pods.suspended),
                      operator_condition("Running", pods.all_ready && !pods.suspended)};
@@ -184,6 +180,10 @@ json appwrapper_status(const PodProgress& pods) {
 }
 
 }  // namespace
+
+json operator_condition(const char* type, bool is_true) {
+  return {{"type", type}, {"status", is_true ? "True" : "False"}, {"reason", type}, {"message", ""}};
+}
 
 const OperatedKind* find_operated_kind(std::string_view kind) {
   static constexpr OperatedKind kTraining{"", pods_of_training, training_status};

@@ -41,6 +41,8 @@ struct OperatedKind {
   // nullptr for sets that serve: their status counts pods.
   nlohmann::json (*status)(const PodProgress& pods);
 };
+// As operators write one.
+nlohmann::json operator_condition(const char* type, bool is_true);
 // nullptr: another kind.
 const OperatedKind* find_operated_kind(std::string_view kind);
 

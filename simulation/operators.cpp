@@ -5,7 +5,6 @@
 #include "api/codec/json.h"
 #include "api/kinds/serving_types.h"
 #include "api/pods/pod_phase.h"
-#include "api/workload_conditions.h"
 #include "jobs/job_kind.h"
 #include "simulation/object_rules.h"
 
@@ -36,7 +35,7 @@ const ResourceType& controller_type(const ResourceType& operated) {
 }
 
 bool pod_is_ready(const json& pod) {
-  return condition_is_true(read_conditions(array_at(pod, {"status", "conditions"})), "Ready");
+  return has_condition(pod, "Ready");
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 
 #include "api/codec/json.h"
 #include "api/kinds/kind_description.h"
-#include "api/workload_conditions.h"
 #include "jobs/job_kind.h"
 #include "simulation/object_rules.h"
+#include "simulation/operated_kinds.h"
 
 namespace muster::simulation {
 namespace {
@@ -23,10 +23,6 @@ const Request kAsTrainer{.user = "system:serviceaccount:kubeflow-system:kubeflow
 
 const ResourceType& train_jobs() {
   return find_job_kind(kGroup, "TrainJob")->type;
-}
-
-bool is_train_job(const OwnerReference& owner) {
-  return owner.kind == train_jobs().kind && owner.api_version == train_jobs().api_version;
 }
 
 void patch_templates(const json& patches, json& replicated) {
@@ -53,14 +49,6 @@ json replicated_jobs(const json& job, const json& runtime) {
   return replicated;
 }
 
-bool has_condition(const json& object, std::string_view type) {
-  return condition_is_true(read_conditions(array_at(object, {"status", "conditions"})), type);
-}
-
-json condition(const char* type, bool is_true) {
-  return {{"type", type}, {"status", is_true ? "True" : "False"}, {"reason", type}, {"message", ""}};
-}
-
 json status_of(const json& jobset, bool suspended) {
   json jobs = json::array();
   for (const json& each : array_at(jobset, {"status", "replicatedJobsStatus"})) {
@@ -69,9 +57,9 @@ json status_of(const json& jobset, bool suspended) {
       copy[field] = int32_at(each, {field});
     jobs.push_back(std::move(copy));
   }
-  json conditions = {condition("Suspended", suspended)};
-  if (has_condition(jobset, "Completed")) conditions.push_back(condition("Complete", true));
-  if (has_condition(jobset, "Failed")) conditions.push_back(condition("Failed", true));
+  json conditions = {operator_condition("Suspended", suspended)};
+  if (has_condition(jobset, "Completed")) conditions.push_back(operator_condition("Complete", true));
+  if (has_condition(jobset, "Failed")) conditions.push_back(operator_condition("Failed", true));
   return {{"jobsStatus", std::move(jobs)}, {"conditions", std::move(conditions)}};
 }
 
@@ -89,7 +77,8 @@ void Trainer::see(const Change& change) {
   }
   if (change.type->plural != kJobSets.plural) return;
   const std::optional<OwnerReference> owner = controller_of(*change.after);
-  if (owner && is_train_job(*owner))
+  const JobKind* kind = owner ? find_job_kind(*owner) : nullptr;
+  if (kind != nullptr && &kind->type == &train_jobs())
     look_soon({&train_jobs(), std::string(string_at(*change.after, {"metadata", "namespace"})), owner->name});
 }
 

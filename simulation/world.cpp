@@ -311,7 +311,7 @@ Answer World::carry_out(int replica, const Write& write, bool heard) {
 
 bool World::condition_true(const ObjectKey& key, std::string_view type) const {
   const ObjectPtr object = server_.get(key);
-  return object != nullptr && condition_is_true(read_conditions(array_at(*object, {"status", "conditions"})), type);
+  return object != nullptr && has_condition(*object, type);
 }
 
 bool World::has_event(std::string_view reason) const {

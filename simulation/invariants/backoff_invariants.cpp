@@ -61,8 +61,7 @@ void BackoffInvariants::check_return(const Workload& workload) {
   const Backoff backoff = found->second;
   backoffs_.erase(found);
   // One second for a decision that was made in time and whose timestamp is rounded down.
-  const auto length = static_cast<double>((backoff.elapsed_until - backoff.elapsed_from).count());
-  const Duration early = seconds(1) + Duration(static_cast<int64_t>(length * clock_skew_));
+  const Duration early = seconds(1) + scaled(backoff.elapsed_until - backoff.elapsed_from, clock_skew_);
   if (timeline_.elapsed() + early < backoff.elapsed_until)
     violated_("Workload " + workload.meta.name + " got quota " +
               std::to_string((backoff.elapsed_until - timeline_.elapsed()) / seconds(1)) +

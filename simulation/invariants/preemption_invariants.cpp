@@ -80,8 +80,7 @@ void PreemptionInvariants::check_protection(const Workload& victim, const Worklo
   const Duration ran =
       seen == admitted_.end() ? by_stamps : std::max(by_stamps, timeline_.elapsed() - seen->second.at + kWay);
   // A clock that runs fast ends it early by as much as it runs fast.
-  const Duration early(static_cast<int64_t>(static_cast<double>(length.count()) * clock_skew_));
-  if (ran + early < length)
+  if (ran + scaled(length, clock_skew_) < length)
     violated_("Workload " + victim.meta.name + " is preempted " + format_duration(ran) +
               " after its admission, and it is protected for " + format_duration(length));
 }

@@ -7,7 +7,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"muster.batch/test/cluster/harness"
 )
@@ -60,16 +59,7 @@ func TestTheJobSetOfATrainJobRunsOnItsQuota(t *testing.T) {
 
 	scene.teams.NextSecond()
 	jobSet("more", "node")
-	harness.Eventually(t, 30*time.Second, "what was added is suspended", func() error {
-		found, err := cluster.Dynamic.Resource(harness.JobSets).Namespace(ns).Get(harness.Context(t), "more", metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		if suspended, _, _ := unstructured.NestedBool(found.Object, "spec", "suspend"); !suspended {
-			return fmt.Errorf("it is not")
-		}
-		return nil
-	})
+	cluster.WaitForJobSet(t, ns, "more", 30*time.Second, "suspended", harness.FieldIs(true, "spec", "suspend"))
 	harness.Eventually(t, 30*time.Second, "no Job of it runs", func() error {
 		if err := runs("more-node-0"); err == nil {
 			return fmt.Errorf("one runs")

@@ -120,14 +120,9 @@ json appwrapper(const std::string& name, const char* priority, int pods) {
   return wrapper;
 }
 
-json deployment(const std::string& name, const char* priority, int replicas) {
-  json set = named(kDeployments, name, priority);
-  set["spec"] = {{"replicas", replicas}, {"template", pod_template(100'000)}};
-  return set;
-}
-
-json stateful_set(const std::string& name, const char* priority, int replicas) {
-  json set = named(kStatefulSets, name, priority);
+// A Deployment or a StatefulSet.
+json replicated_set(const ResourceType& type, const std::string& name, const char* priority, int replicas) {
+  json set = named(type, name, priority);
   set["spec"] = {{"replicas", replicas}, {"template", pod_template(100'000)}};
   return set;
 }
@@ -244,7 +239,7 @@ class KindsLife {
       case 1:
         return add(ray_job("ray" + number, priority, size));
       case 2:
-        return add_set(stateful_set("db" + number, priority, 1 + size), kStatefulSets);
+        return add_set(replicated_set(kStatefulSets, "db" + number, priority, 1 + size), kStatefulSets);
       case 3:
         return add_set(leader_worker_set("llm" + number, priority, size), kLeaderWorkerSets);
       case 4:
@@ -258,7 +253,7 @@ class KindsLife {
       case 8:
         return add(train_job("trainer" + number, priority, size));
       case 9:
-        return add_set(deployment("web" + number, priority, 1 + size), kDeployments);
+        return add_set(replicated_set(kDeployments, "web" + number, priority, 1 + size), kDeployments);
       default:
         for (int pod = 0; pod < size; ++pod) cluster_.create(pod_of_group("group" + number, pod, priority, size));
     }

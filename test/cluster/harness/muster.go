@@ -3,15 +3,11 @@ package harness
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -355,34 +351,6 @@ func manifestsOf(t testing.TB, binary string, arguments ...string) string {
 	}
 	return text
 }
-
-// FreeAddress picks a port that is free now; muster binds it a moment later. Until then the kernel may give a port of
-// its own choice to each client that connects somewhere, so this port is below those (and below the ports of Services).
-func FreeAddress(t testing.TB) string {
-	t.Helper()
-	return FreeAddressOf(t, "127.0.0.1")
-}
-
-// FreeAddressOf is FreeAddress at another address of this machine.
-func FreeAddressOf(t testing.TB, host string) string {
-	t.Helper()
-	const first, end = 12000, 30000
-	for tries := 0; tries < 1000; tries++ {
-		address := net.JoinHostPort(host, strconv.Itoa(first+rand.IntN(end-first)))
-		listener, err := net.Listen("tcp", address)
-		if err != nil {
-			continue
-		}
-		listener.Close()
-		if _, given := addressesGiven.LoadOrStore(address, true); !given {
-			return address
-		}
-	}
-	t.Fatal("no port is free")
-	return ""
-}
-
-var addressesGiven sync.Map
 
 // flagValue finds "--name value" or "--name=value".
 func flagValue(flags []string, name string) string {
