@@ -105,9 +105,13 @@ func TestTheVisibilityAPIIsAggregated(t *testing.T) {
 	admin := visibilityClient(t, cluster.Kubeconfig, "v1beta2")
 
 	t.Run("kubectl finds and reads it", func(t *testing.T) {
-		if versions := cluster.Kubectl(t, "", "api-versions"); !strings.Contains(versions, "visibility.kueue.x-k8s.io/v1beta1\nvisibility.kueue.x-k8s.io/v1beta2\n") {
-			t.Errorf("kubectl api-versions: %s", versions)
-		}
+		// The aggregator lists a version some time after it is available.
+		harness.Eventually(t, 30*time.Second, "kubectl api-versions has both", func() error {
+			if versions := cluster.Kubectl(t, "", "api-versions"); !strings.Contains(versions, "visibility.kueue.x-k8s.io/v1beta1\nvisibility.kueue.x-k8s.io/v1beta2\n") {
+				return fmt.Errorf("%s", versions)
+			}
+			return nil
+		})
 		for _, version := range []string{"v1beta1", "v1beta2"} {
 			if resources := cluster.Kubectl(t, "", "get", "--raw", visibilityGroup+"/"+version); !strings.Contains(resources, `"clusterqueues/pendingworkloads"`) {
 				t.Errorf("%s: %s", version, resources)
